@@ -143,7 +143,7 @@ class Fitted:
         whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
         parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
         lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
-        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+        return "\n".join([*lines, self.measurement, f"planned in {self.planned_seconds:.1f} s"])
 
     def parts(self) -> dict[str, int]:
         """Return the bytes of keeping everything, by purpose; their sum is its total."""
@@ -159,7 +159,9 @@ class Fitted:
             "activations": self.chosen.kept.peak_bytes,
         }
 
-    def _measured(self) -> str:
+    @property
+    def measurement(self) -> str:
+        """The measurement in one line."""
         found = self.measured
         if found is None:
             return "not measured"

@@ -7,6 +7,7 @@ with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers
 WORDS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 logger = logging.getLogger("lamcts")
+
+
+class UnverifiedPlan(UserWarning):
+    """No plan was found whose measured step stays within the budget."""
 
 
 def fit(
@@ -81,6 +86,11 @@ def fit(
     ------
     ValueError
         If no plan within the budget is known; the message has the smallest budget that works.
+
+    Warns
+    -----
+    UnverifiedPlan
+        If the measured step of each plan exceeds the budget. The plan that exceeds it least is returned.
     """
     began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
     step = traced(model, batch, loss, word)
@@ -98,7 +108,10 @@ def fit(
         found = MeasuredPlan(planned(step.graph, size))
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
-    return Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
+    fitted = Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
+    if fitted.verified is False:
+        warnings.warn(f"memory plan, {fitted.measurement}", UnverifiedPlan, stacklevel=2)
+    return fitted
 
 
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
