@@ -46,7 +46,7 @@ class MeasuredStep:
     peak_bytes: int | None = None
     milliseconds: float | None = None
     reserved_bytes: int | None = None
-    scratch: dict[Work, int] = field(default_factory=dict, repr=False)
+    scratch: dict[Work, int] = field(default_factory=dict, repr=False, compare=False)
 
 
 def held_bytes(traced: Trace, plan: Plan) -> int:
