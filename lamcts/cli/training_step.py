@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ class TrainingStep:
     def fit(self, budget: int, **how: Any) -> memory_fit.Fitted:
         """Return the plan within a budget."""
         given = {"loss": self.loss, "optimizer": self.optimizer} | how
-        with self._plain():
+        with self._plain(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", memory_fit.UnverifiedPlan)  # the text of the plan has it
             return memory_fit.fit(self.model, self.batch, budget, **given)
 
     @contextmanager

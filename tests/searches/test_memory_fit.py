@@ -96,17 +96,22 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
     assert (
         lines[3] == f"{action_counts(report)}; a step recomputes {report.recomputes} and moves 0 B" and len(lines) == 6
     )
-    assert lines[4] == f"measured: {held} held after the forward pass, {held} predicted"
+    most = size_text(found.measured_bytes)
+    text = f"measured: {held} held after the forward pass, {held} predicted; {most} at most"
+    assert lines[4] == text
 
 
 def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
-    assert found.verified and "leave more room" not in str(found)
-    held, size = found.measured.predicted_bytes, found.budget_bytes
-    for measured in (MeasuredStep(held + 1, held), MeasuredStep(held, held, size + 1, 3.0)):
-        other = replace(found, measured=measured)
-        assert other.verified is False and "more than planned for, leave more room" in str(other)
-    other = replace(found, measured=MeasuredStep(held, held, size, 3.0))
-    assert other.verified and " predicted; 36.00 KiB at most, 3.0 ms\n" in str(other)
+    assert found.verified and "over the budget" not in str(found)
+    held, room = found.measured.predicted_bytes, found.budget_bytes - found.measured_bytes + found.measured.peak_bytes
+    other = replace(found, measured=MeasuredStep(held + 1, held, room))
+    assert other.verified is False and "more than planned for, leave more room" in str(other)
+    other = replace(found, measured=MeasuredStep(held, held, room + 1, 3.0))
+    assert other.verified is False and "3.0 ms: 1 B over the budget, and no plan was measured within it" in str(other)
+    other = replace(found, measured=MeasuredStep(held, held, room, 3.0, room + 4096))
+    assert other.verified and "; 36.00 KiB at most, 40.00 KiB reserved by the allocator, 3.0 ms\n" in str(other)
+    other = replace(found, measured=MeasuredStep(held, held))
+    assert other.verified is other.measured_bytes is None and "the peak was not measured" in str(other)
 
 
 def test_only_what_the_backward_pass_wants_is_counted(found):

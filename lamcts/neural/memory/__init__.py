@@ -15,6 +15,7 @@ from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
+from lamcts.neural.memory.scratch import Work, with_scratch
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.neural.memory.sizes import size_of, size_text
 
@@ -39,6 +40,7 @@ __all__ = [
     "Simulator",
     "TensorCache",
     "Traffic",
+    "Work",
     "Workspaces",
     "apply",
     "exchange",
@@ -54,5 +56,6 @@ __all__ = [
     "size_of",
     "size_text",
     "traffic",
+    "with_scratch",
     "workspaces",
 ]

@@ -50,7 +50,12 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
 
 def measure(
-    model: "nn.Module", batch: object, plan: Plan | None = None, *, loss: "Loss | None" = None
+    model: "nn.Module",
+    batch: object,
+    plan: Plan | None = None,
+    *,
+    loss: "Loss | None" = None,
+    traced: "Trace | None" = None,
 ) -> "MeasuredStep":
     """Run and measure one training step under a plan. Needs torch.
 
@@ -67,12 +72,15 @@ def measure(
     loss : callable, default None
         From the output to a scalar; None is the sum of all floats.
 
+    traced : Trace, default None
+        Trace of this model, batch and loss; None traces them.
+
     Returns
     -------
     MeasuredStep
         `held_bytes`, the saved bytes on the device after the forward pass, and `predicted_bytes`, their simulated
-        number. On CUDA also `peak_bytes` of all memory, and `milliseconds`.
+        number. `peak_bytes`, the most that the step really had allocated. On CUDA also `milliseconds`.
     """
     from lamcts.neural.memory.execution import measure
 
-    return measure(model, batch, plan, loss=loss)
+    return measure(model, batch, plan, loss=loss, traced=traced)

@@ -158,10 +158,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         writes = tuple(one for one in writes if one not in reads or one in changed)  # views write nothing
         if not any(self.storages[one].bytes for one in writes) and not changed:
             return
-        flops = _flops(func, *call)
-        moved = sum(one.numel() * one.element_size() for one in (*given, *_once(made)))
+        kind, flops, moved = work_of(func, *call)
         label = _named(self._names[0], name if self.forward else f"d {name}")
-        done = Step(label, KINDS.get(op, op), self.forward, reads, writes, flops, moved, flops > 0)
+        done = Step(label, kind, self.forward, reads, writes, flops, moved, flops > 0)
         self.steps.append(done._replace(node=self._node(), copied_bytes=self._copied(func, *call[:2])))
         self._hold()
         self._alive = [one for one in self._alive if not _gone(self._refs[one])]
@@ -242,6 +241,15 @@ def _once(made: list[Tensor]) -> list[Tensor]:
 
 def _tensors(values: object) -> list[Tensor]:
     return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
+
+
+def work_of(func: Op, args: Args, kwargs: Kwargs, result: object) -> tuple[str, int, int]:
+    """Return the kind of an operation, its floating-point operations, and the bytes that it reads and writes."""
+    op = func._overloadpacket.__name__
+    given = [] if op in SHAPED else _tensors((args, kwargs))
+    made = _once([*_tensors(result), *changed_by(func, args, kwargs)])
+    moved = sum(one.numel() * one.element_size() for one in (*given, *made))
+    return KINDS.get(op, op), _flops(func, args, kwargs, result), moved
 
 
 def changed_by(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:

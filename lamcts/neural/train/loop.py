@@ -167,8 +167,7 @@ def _learn(state: TrainingState, part: DevicePart, number: int) -> float:
     total, steps = torch.zeros((), device=part.x.device), math.ceil(len(part.y) / recipe.batch)
     state.begin(number)
     with torch.enable_grad():  # independent of the caller's mode
-        for i, rows in enumerate(batches(len(part.y), recipe.batch, seeds.order, number)):
-            rows = rows.to(part.x.device)
+        for i, rows in enumerate(batches(len(part.y), recipe.batch, seeds.order, number, part.x.device)):
             x, targets = augmentation(part.x[rows], part.y[rows])
             with _autocast(recipe, part.x.device):
                 loss = targets.loss(state.net(x), recipe.smoothing)
@@ -177,10 +176,10 @@ def _learn(state: TrainingState, part: DevicePart, number: int) -> float:
     return float(total) / len(part.y)
 
 
-def batches(n: int, batch: int, seed: int, epoch: int) -> Iterator[Tensor]:
-    """Yield the rows of each batch of an epoch, a random permutation in equal parts."""
+def batches(n: int, batch: int, seed: int, epoch: int, device: torch.device | None = None) -> Iterator[Tensor]:
+    """Yield the rows of each batch of an epoch, a random permutation in equal parts, sent to a device at once."""
     generator = torch.Generator().manual_seed(in_epoch(seed, epoch))
-    order = torch.randperm(n, generator=generator)
+    order = torch.randperm(n, generator=generator).to(device or "cpu")
     yield from torch.tensor_split(order, math.ceil(n / batch))
 
 

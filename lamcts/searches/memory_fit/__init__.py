@@ -6,13 +6,14 @@ with fit(model, batch, budget="8GiB") as fitted: ...
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.curve import curve, front
 from lamcts.searches.memory_fit.fitted_model import ActionCounts, Chosen, Fitted, action_counts
-from lamcts.searches.memory_fit.fitting import budget_of, fit, traced, within
+from lamcts.searches.memory_fit.fitting import UnverifiedPlan, budget_of, fit, traced, within
 
 __all__ = [
     "KEEPING",
     "ActionCounts",
     "Chosen",
     "Fitted",
+    "UnverifiedPlan",
     "action_counts",
     "budget_of",
     "curve",

@@ -81,7 +81,9 @@ class Fitted:
     measured : MeasuredStep or None
         Measurement of one step, see `measure`.
     planned_seconds : float
-        Time of tracing and search.
+        Time of tracing, search and measurement.
+    margin_bytes : int
+        Part of the budget that planning left free, because a measured step took more than the plan.
     """
 
     model: "nn.Module"
@@ -91,6 +93,7 @@ class Fitted:
     chosen: Chosen
     measured: Any
     planned_seconds: float
+    margin_bytes: int = 0
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @property
@@ -108,12 +111,20 @@ class Fitted:
         return self.report is self.chosen.kept
 
     @property
+    def measured_bytes(self) -> int | None:
+        """The measured peak of a step, with parameters, buffers, inputs and optimizer state; None without one."""
+        return total_bytes(self.traced, self.optimizer, self.measured)
+
+    @property
     def verified(self) -> bool | None:
-        """Whether the measured step held at most the predicted bytes and, on CUDA, the budget; None without one."""
-        found = self.measured
-        if found is None:
+        """Whether the measured step stayed within the budget; None without a measured peak.
+
+        It also has to hold at most the predicted bytes after the forward pass.
+        """
+        total = self.measured_bytes
+        if total is None:
             return None
-        return bool(found.held_bytes <= found.predicted_bytes and (found.peak_bytes or 0) <= self.budget_bytes)
+        return bool(self.measured.held_bytes <= self.measured.predicted_bytes and total <= self.budget_bytes)
 
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
@@ -132,15 +143,13 @@ class Fitted:
         whole = f"keeping everything takes {memory.size_text(self.chosen.kept.total_bytes)}"
         parts = ", ".join(f"{name} {memory.size_text(size)}" for name, size in self.parts().items() if size)
         lines = [f"budget {memory.size_text(self.budget_bytes)}; {whole}:", f"  {parts}", *self.chosen.lines()]
-        return "\n".join([*lines, self._measured(), f"planned in {self.planned_seconds:.1f} s"])
+        return "\n".join([*lines, self.measurement, f"planned in {self.planned_seconds:.1f} s"])
 
     def parts(self) -> dict[str, int]:
         """Return the bytes of keeping everything, by purpose; their sum is its total."""
-        from lamcts.neural import trace
-
         traced, outside = self.traced, self.traced.graph.outside_bytes
-        state = trace.STATES[self.optimizer] * traced.parameter_bytes
-        fixed = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes + state
+        fixed = fixed_bytes(traced, self.optimizer)
+        state = fixed - traced.parameter_bytes - traced.buffer_bytes - traced.input_bytes
         return {
             "parameters": traced.parameter_bytes,
             "gradients": outside - fixed,
@@ -150,12 +159,46 @@ class Fitted:
             "activations": self.chosen.kept.peak_bytes,
         }
 
-    def _measured(self) -> str:
+    @property
+    def measurement(self) -> str:
+        """The measurement in one line."""
         found = self.measured
         if found is None:
             return "not measured"
         held, predicted = memory.size_text(found.held_bytes), memory.size_text(found.predicted_bytes)
         text = f"measured: {held} held after the forward pass, {predicted} predicted"
-        if found.peak_bytes is not None:
-            text += f"; {memory.size_text(found.peak_bytes)} at most, {found.milliseconds:.1f} ms"
-        return text if self.verified else f"{text}: more than planned for, leave more room"
+        total = self.measured_bytes
+        if total is None:
+            return f"{text}; the peak was not measured"
+        text += f"; {memory.size_text(total)} at most"
+        scratch = max(found.scratch.values(), default=0)
+        text += f", scratch memory of up to {memory.size_text(scratch)} included" if 100 * scratch > total else ""
+        if found.reserved_bytes is not None:
+            reserved = total - found.peak_bytes + found.reserved_bytes
+            text += f", {memory.size_text(reserved)} reserved by the allocator"
+        text += "" if found.milliseconds is None else f", {found.milliseconds:.1f} ms"
+        text += f"; {memory.size_text(self.margin_bytes)} of the budget left free" if self.margin_bytes else ""
+        if found.held_bytes > found.predicted_bytes:
+            return f"{text}: more than planned for, leave more room"
+        if total > self.budget_bytes:
+            over = memory.size_text(total - self.budget_bytes)
+            return f"{text}: {over} over the budget, and no plan was measured within it; raise it, or shrink the batch"
+        return text
+
+
+def fixed_bytes(traced: "Trace", optimizer: str) -> int:
+    """Return the bytes before a step: parameters, buffers, inputs and optimizer state."""
+    from lamcts.neural import trace
+
+    before = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes
+    return before + trace.STATES[optimizer] * traced.parameter_bytes
+
+
+def total_bytes(traced: "Trace", optimizer: str, measured: Any) -> int | None:
+    """Return the measured peak of all of a step, to compare with a budget; None without a measured peak.
+
+    The measurement begins without gradients; optimizer state counts before the first step has made it.
+    """
+    if measured is None or measured.peak_bytes is None:
+        return None
+    return fixed_bytes(traced, optimizer) + int(measured.peak_bytes)

@@ -7,6 +7,7 @@ with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
 
 import logging
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from lamcts.graphs import StepGraph
 from lamcts.neural import memory
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.fitted_model import Chosen, Fitted
+from lamcts.searches.memory_fit.measured_plans import MeasuredPlan, tightened
 from lamcts.searches.memory_plan import least_time
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers
 WORDS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 logger = logging.getLogger("lamcts")
+
+
+class UnverifiedPlan(UserWarning):
+    """No plan was found whose measured step stays within the budget."""
 
 
 def fit(
@@ -44,7 +50,8 @@ def fit(
 ) -> Fitted:
     """Plan and measure training steps of a model within a memory budget. Needs torch.
 
-    If everything can be kept, it is, without a search.
+    If everything can be kept, it is, without a search. A plan whose measured step exceeds the budget is replaced by
+    plans for a smaller one, at most four times; `Fitted.verified` is False if none stays within the budget.
 
     Parameters
     ----------
@@ -66,9 +73,9 @@ def fit(
     machine : Machine, default Machine()
         Rates of the simulation.
     verify : bool, default True
-        Whether one training step is run and measured. A model on the "meta" device cannot run.
+        Whether a training step of each plan is run and measured. A model on the "meta" device cannot run.
     **settings
-        Options of `lamcts.minimize`; `seconds` is 60.
+        Options of `lamcts.minimize`; `seconds` is 60, for each plan.
 
     Returns
     -------
@@ -79,16 +86,32 @@ def fit(
     ------
     ValueError
         If no plan within the budget is known; the message has the smallest budget that works.
+
+    Warns
+    -----
+    UnverifiedPlan
+        If the measured step of each plan exceeds the budget. The plan that exceeds it least is returned.
     """
     began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
     step = traced(model, batch, loss, word)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
-    chosen = within(step.graph, size, evaluations=evaluations, seed=seed, machine=machine, **settings)
+
+    def planned(graph: StepGraph, room: int) -> Chosen:
+        return within(graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
+
+    def measured(plan: memory.Plan) -> Any:
+        return memory.measure(model, batch, plan, loss=loss, traced=step)
+
+    if verify and not without_memory(model):
+        found = tightened(planned, measured, lambda graph: smallest(graph, machine), step, word, size)
+    else:
+        found = MeasuredPlan(planned(step.graph, size))
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
-    plan = chosen.report.plan
-    measured = memory.measure(model, batch, plan, loss=loss) if verify and not without_memory(model) else None
-    return Fitted(model, step, size, word, chosen, measured, took)
+    fitted = Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
+    if fitted.verified is False:
+        warnings.warn(f"memory plan, {fitted.measurement}", UnverifiedPlan, stacklevel=2)
+    return fitted
 
 
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":

@@ -103,7 +103,7 @@ def test_what_stays_on_the_device_is_what_the_simulator_says(name, word):
     measured = memory.measure(module, batch, plan)
     assert measured.held_bytes == measured.predicted_bytes
     assert (measured.held_bytes == traced.saved_bytes) == (word == "keep")
-    assert measured.held_bytes <= traced.saved_bytes and measured.peak_bytes is None
+    assert measured.held_bytes <= min(traced.saved_bytes, measured.peak_bytes)
     assert all(torch.equal(one, before[name]) for name, one in module.state_dict().items())
     assert all(one.grad is None for one in module.parameters())
 

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, UntypedStorage
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
+from lamcts.neural.memory.execution.generators import Random, restored
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by, statistics_of
 
 if TYPE_CHECKING:
     from lamcts.neural.memory.execution.slot import StorageSlot
-
-Random = tuple[torch.Generator, Tensor] | None  # the generator of a random operation, and its state before
 
 NOTHING = torch.empty(0)  # the data of an alias without memory
 
@@ -88,24 +87,13 @@ class Operation(NamedTuple):
     def run(self, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> UntypedStorage:
         """Run it again after the earlier operations on the storage; return the storage."""
         args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
-        with torch.set_grad_enabled(self.with_grad):
-            result = self._drawn(args, kwargs)
+        with torch.set_grad_enabled(self.with_grad), restored(self.random):
+            result = self.function(*args, **kwargs)
         if self.output is None:
             assert own is not None
             return own
         made: UntypedStorage = tree_leaves(result)[self.output].untyped_storage()
         return made
-
-    def _drawn(self, args: Args, kwargs: Kwargs) -> object:
-        if self.random is None:
-            return self.function(*args, **kwargs)
-        generator, state = self.random
-        now = generator.get_state()
-        try:
-            generator.set_state(state)
-            return self.function(*args, **kwargs)
-        finally:
-            generator.set_state(now)
 
 
 def shape_of(tensor: Tensor) -> Shape:
@@ -130,18 +118,6 @@ def witness_of(tensor: Tensor) -> Tensor:
     return alias
 
 
-def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
-    """Return the generator of a random operation and its state; None for deterministic operations."""
-    if torch.Tag.nondeterministic_seeded not in func.tags:
-        return None
-    leaves = tree_leaves((args, kwargs))
-    given = [leaf for leaf in leaves if isinstance(leaf, torch.Generator)]
-    device = next((leaf.device for leaf in leaves if isinstance(leaf, Tensor)), torch.device("cpu"))
-    default = torch.cuda.default_generators[device.index or 0] if device.type == "cuda" else torch.default_generator
-    generator = given[0] if given else default
-    return generator, generator.get_state()
-
-
 def operation(
     func: Op, args: Args, kwargs: Kwargs, output: int | None, read: Callable[[Tensor, bool], Read | Outside]
 ) -> Operation:
@@ -149,7 +125,7 @@ def operation(
     changed = _changed(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
+    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), ())
 
 
 def shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int) -> Operation:
@@ -157,7 +133,7 @@ def shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int) -> Opera
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
     leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
     leaves = [shape_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
+    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), ())
 
 
 def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:

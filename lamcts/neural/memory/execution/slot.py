@@ -6,7 +6,7 @@ the last of them, as in the plan.
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 import torch
@@ -60,7 +60,7 @@ class StorageSlot:
         storage = self.storage or self._still_alive()
         if storage is not None:
             return storage
-        storage = self._fetched() if self.action in MOVED else self._recomputed(resident)
+        storage = retried(lambda: self._fetched() if self.action in MOVED else self._recomputed(resident), self.link)
         if self.action in HELD or not (helper or self.action in EACH):
             self.storage = storage
             self.recipe, self._sent = [], None
@@ -75,9 +75,10 @@ class StorageSlot:
         return found
 
     def prefetch(self) -> None:
-        """Begin to fetch this storage ahead of its use."""
+        """Begin to fetch this storage ahead of its use; do nothing if memory is short now."""
         if self._sent is not None and self._coming is None and self.storage is None:
-            self._coming = self.link.fetch(self._sent)
+            with suppress(torch.OutOfMemoryError):  # it is fetched when it is needed
+                self._coming = self.link.fetch(self._sent)
 
     def __del__(self) -> None:
         """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph."""
@@ -102,6 +103,16 @@ class StorageSlot:
                 storage = one.run(storage, lambda source: resident[source.name])
         assert storage is not None
         return storage
+
+
+def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
+    """Return a storage; if memory is short, release all that waits for transfers or is cached, and try once more."""
+    with suppress(torch.OutOfMemoryError):
+        return make()
+    link.settle()
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
+    return make()
 
 
 class Kept(NamedTuple):

@@ -9,20 +9,20 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
+from lamcts.neural.memory.execution.generators import Random, check_result, state_before
 from lamcts.neural.memory.execution.link import Link
 from lamcts.neural.memory.execution.recipe import (
     Operation,
     Outside,
-    Random,
     Read,
     operation,
     shape_of,
     shaped_operation,
-    state_before,
     witness_of,
 )
 from lamcts.neural.memory.execution.schedule import PlanSchedule
 from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
+from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
 
 AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
@@ -44,7 +44,7 @@ class ForwardPass:
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes."""
-        random = None if self.whole else state_before(func, args, kwargs)
+        random = () if self.whole else state_before(func, args, kwargs)
         result = func(*args, **kwargs)
         if not self.whole and (made := _tensors(result)):
             changed = changed_by(func, args, kwargs)
@@ -68,6 +68,8 @@ class ForwardPass:
             output = None if n in changes else _index(result, written[n])
             how = partial(self._recipe, func, args, kwargs, output, n, random)
             slot = self._slot(n)
+            if slot.action in RECOMPUTED:
+                check_result(random, result, slot.name)
             slot.wrote(written[n].untyped_storage(), how, slot.writes + 1 == self.schedule.writes[n])
 
     @property
