@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, minimize
 
 from lamcts.types import Floats
 
@@ -21,6 +20,8 @@ class Vertex(NamedTuple):
 
 def linear(costs: Floats, rows: Floats, least: Floats, lower: Floats | None = None) -> Vertex:
     """Minimise `costs @ x` where `rows @ x >= least` and `x >= lower` (0); the programme must have a solution."""
+    from scipy.optimize import linprog
+
     bounds = np.c_[np.zeros(len(costs)) if lower is None else lower, np.full(len(costs), np.inf)]
     found: Any = linprog(costs, A_ub=-rows, b_ub=-least, bounds=bounds)
     if found.x is None:
@@ -37,6 +38,8 @@ def smooth(
     tolerance: float = 1e-9,
 ) -> Floats:
     """Return where sequential least squares programming (SLSQP) stops, moved into the bounds."""
+    from scipy.optimize import minimize
+
     written: Any = [{"type": kind, "fun": fun, "jac": jac} for kind, fun, jac in constraints]
     search: Any = minimize
     options = {"ftol": tolerance, "maxiter": 300}

@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from lamcts.costs.intensity import Covering, Weights
 from lamcts.costs.solvers import smooth
@@ -112,6 +111,8 @@ def best(tiles: Tiles, memory: float) -> tuple[float, Floats]:
     values = [intensity(x) for x in grid]
     middle = int(np.argmin(values))
     around = (grid[max(middle - 1, 0)], grid[min(middle + 1, COARSE - 1)])
+    from scipy.optimize import minimize_scalar
+
     found = minimize_scalar(intensity, bounds=around, method="bounded", options={"xatol": 1e-7})
     log_words = float(found.x if found.fun < values[middle] else grid[middle])
     return log_words, tiles.largest(log_words)

@@ -128,7 +128,11 @@ def test_a_wrong_cost_lists_those_that_exist(capsys, _bowl, words, message):
 
 
 @pytest.mark.parametrize(
-    ("how", "costs"), [("train", "params, mflops, seconds, peak_mb"), ("supernet", "params, mflops")]
+    ("how", "costs"),
+    [
+        ("train", "params, mflops, operations, io_maps, seconds, peak_mb"),
+        ("supernet", "params, mflops, operations, io_maps"),
+    ],
 )
 def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, images, tmp_path, how, costs):
     code, _, err = said(capsys, "nas", "--evaluate", how, *TRAINED, "--against", "latency_ms", *QUICK)
