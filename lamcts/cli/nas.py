@@ -1,4 +1,4 @@
-"""`lamcts nas`: search network architectures by a table, by training or by a supernet."""
+"""`lamcts nas`: search network architectures by a table, by training, by a supernet or by a proxy."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import supernets, trained
+from lamcts.cli import proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -31,7 +31,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     what = one.add_argument_group("networks")
     line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
-    line = "table: look networks up; train: train each; supernet: train all at once with shared weights"
+    line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
+    line += "proxy: score untrained networks"
     what.add_argument("--evaluate", default="table", metavar="HOW", help=f"{line} (default: table)")
     trained.add_training_options(one)
     how = one.add_argument_group("search")
@@ -86,12 +87,21 @@ def _refuse(args: argparse.Namespace, evaluate: str) -> None:
 
 def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the table that the options name, as a target, and what reports on it."""
-    row = tables()[one_of("--space", args.space, list(tables()))]
+    _check_table(args.space)
+    row = tables()[args.space]
     settings = settings_in(args, row)
     made = objectives.make(row.name, **settings)
     settings.pop("table", None)  # the run is the same wherever the table lies
     files = frozenset(name for name in settings if row.parameters[name].is_path)
     return with_cost(Target(made, row.name, row.name, settings, row.budget, files), args), _report
+
+
+def _check_table(space: str) -> None:
+    """Raise ValueError for a space without a table."""
+    if space in trained.KINDS and space not in tables():
+        cure = "add --evaluate train or --evaluate proxy"
+        raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
+    one_of("--space", space, list(tables()))
 
 
 def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
@@ -204,9 +214,11 @@ EVALUATIONS: dict[str, Evaluate] = {
     "table": _table_target,
     "train": trained.training_target,
     "supernet": supernets.supernet_target,
+    "proxy": proxies.proxy_target,
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet")),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),
+    "proxy": ("proxy",),
 }

@@ -58,7 +58,7 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `--evaluate train` and `--evaluate supernet`."""
+    """Add the options of `--evaluate train`, `--evaluate supernet` and `--evaluate proxy`."""
     from lamcts.neural.train.datasets import DATASETS
 
     of = one.add_argument_group("training")
@@ -76,6 +76,8 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "gradient steps of the supernet's training, at most (default: 2000)"
     of.add_argument("--steps", type=int, metavar="N", help=line)
+    line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"
+    of.add_argument("--proxy", metavar="NAME", help=line)
 
 
 class Training(NamedTuple):
