@@ -23,17 +23,21 @@ from lamcts.types import Json
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
+TABLE = "table"  # the default of --evaluate
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random network that a search starts with (untuned)
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the table that `argv` names."""
     what = one.add_argument_group("networks")
-    line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}"
+    line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}; "
+    line += "with --build a .toml or .json file, or FILE.py:NAME"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
     line += "proxy: score untrained networks"
-    what.add_argument("--evaluate", default="table", metavar="HOW", help=f"{line} (default: table)")
+    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; with --build train)")
+    line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
+    what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
     how = one.add_argument_group("search")
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
@@ -46,10 +50,11 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     space = one.value_in(argv, "--space")
     row = tables().get(space or "")
     add_against(how, row)
-    if row is not None:
+    own = one.value_in(argv, "--build") is not None
+    if row is not None and not own:
         one.add_settings(row)
         return
-    one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
+    one.takes = None if own or space in (None, *trained.KINDS) else f"no space is called {space!r};"
     one.epilog = "The settings of a table are options too: see `lamcts nas --space NAME --help`."
 
 
@@ -64,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
     args.sampler = args.search  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate, list(EVALUATIONS))
+    evaluate = one_of("--evaluate", args.evaluate or (TABLE if args.build is None else "train"), list(EVALUATIONS))
     _refuse(args, evaluate)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
@@ -78,7 +83,9 @@ def main(args: argparse.Namespace) -> int:
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     """Raise ValueError for an option that has no effect with this way to evaluate networks."""
     row = tables().get(args.space)
-    given: dict[str, tuple[str, ...]] = dict.fromkeys(settings_in(args, row) if row else (), ("table",))
+    given: dict[str, tuple[str, ...]] = dict.fromkeys(
+        settings_in(args, row) if row and args.build is None else (), (TABLE,)
+    )
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
         if evaluate not in taking:
@@ -211,7 +218,7 @@ def _print_network(found: Json) -> None:
 
 Evaluate = Callable[[argparse.Namespace], tuple[Target, Report]]
 EVALUATIONS: dict[str, Evaluate] = {
-    "table": _table_target,
+    TABLE: _table_target,
     "train": trained.training_target,
     "supernet": supernets.supernet_target,
     "proxy": proxies.proxy_target,
@@ -221,4 +228,5 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),
     "proxy": ("proxy",),
+    "build": ("train", "proxy"),
 }

@@ -21,13 +21,12 @@ BUDGET = 200  # networks that are scored, some 10 ms each on digits; as of a sup
 
 def proxy_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the proxy that the options name as a target, and what reports on it."""
-    one_of("--space", args.space, list(trained.KINDS))
     trained.need_torch()
     from lamcts.neural.proxies import PROXIES, ProxyObjective
 
     proxy = one_of("--proxy", args.proxy or PROXY, list(PROXIES))
     wanted = trained.training_of(args)
-    name = f"{args.space} by {proxy} on {wanted.data.name}"
+    name = f"{wanted.space.name} by {proxy} on {wanted.data.name}"
     named = Target(None, name, wanted.short, {"proxy": proxy} | against_in(args), BUDGET)
     alone = wanted.objective(args, folder_of(args, named))
     made = ProxyObjective(wanted.space, wanted.data, proxy, wanted.sizes, device=args.device or "cpu")

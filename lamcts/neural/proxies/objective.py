@@ -82,7 +82,7 @@ class ProxyObjective:
     optimum = None
 
     def __post_init__(self) -> None:
-        check_name(self.proxy, self.data.train.x.dtype.kind == "f")
+        check_name(self.proxy, not self.data.of_integers)
         whole_number(self.examples, "examples", least=2)
         whole_number(self.weights_seed, "weights_seed", least=0)
 
@@ -128,7 +128,9 @@ class ProxyObjective:
 
     def cost(self, point: Point) -> dict[str, float]:
         """Return parameters, MFLOPs of one example (two a multiply-add), operations and spilled maps of the cells."""
-        found = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
+        found = size(
+            self.architectures, point, self.data.shape, self.data.classes, self.sizes, integers=self.data.of_integers
+        )
         known = {"params": float(found.parameters), "mflops": found.flops / MEGA}
         return known | cell_costs(self.architectures, point)
 

@@ -21,7 +21,7 @@ def parameters(net: nn.Module, x: Tensor, y: Tensor) -> float:
 
 def flops(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """Return the operations of one example in the forward pass, two a multiply-add."""
-    return float(size_of(scratch(net, by_batch=False), tuple(x.shape[1:])).flops)
+    return float(size_of(scratch(net, by_batch=False), tuple(x.shape[1:]), not x.is_floating_point()).flops)
 
 
 PROXIES: dict[str, Callable[[nn.Module, Tensor, Tensor], float]] = {

@@ -1,0 +1,83 @@
+"""`lamcts nas --build`: networks, a space and data of the user's own, named as FILE.py:NAME."""
+
+import argparse
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamcts.cli.parameters import space_of
+from lamcts.objectives.programs.function import load, named
+from lamcts.spaces.base import SearchSpace
+
+if TYPE_CHECKING:
+    from lamcts.neural.build import NetworkFactory
+    from lamcts.neural.train import Data
+
+PARTS = 3  # training, validation and test
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function that is loaded by its name in each process."""
+
+    target: str
+
+    def __call__(self, point: Any) -> Any:
+        return load(self.target)(point)
+
+
+def factory_of(args: argparse.Namespace) -> "NetworkFactory":
+    """Return the space of networks that `--build` and `--space` name."""
+    from lamcts.neural.build import NetworkFactory
+
+    target = _absolute("--build", args.build)
+    load(target)
+    return NetworkFactory(_space(args.space), NamedFunction(target), os.path.basename(args.build))
+
+
+def _space(text: str) -> SearchSpace:
+    """Return the space of a .toml or .json file, or of FILE.py:NAME, a space or a function that returns one."""
+    if text.endswith((".toml", ".json")):
+        if (made := space_of([], text)) is None:
+            raise ValueError(f"--space: expected parameters in {text}, got none")
+        return made
+    found: Any = named(_absolute("--space", text))
+    found = found() if callable(found) else found
+    if not isinstance(found, SearchSpace):
+        raise ValueError(f"--space: expected a space, such as lamcts.Space, got {type(found).__name__} from {text}")
+    return found
+
+
+def own_data(text: str) -> "Data":
+    """Return the data of FILE.py:NAME: a `Data`, or data sets for training, validation and test."""
+    from lamcts.neural.train import Data, from_datasets
+
+    found: Any = named(_absolute("--data", text))
+    found = found() if callable(found) else found
+    if isinstance(found, Data):
+        return found
+    if not isinstance(found, (tuple, list)) or len(found) != PARTS:
+        got = type(found).__name__
+        raise ValueError(f"--data: expected data sets (train, validation, test), got {got} from {text}")
+    return from_datasets(*found, name=short_name(text))
+
+
+def is_own(text: str | None) -> bool:
+    """Return whether a text names something of the user's: FILE.py:NAME or package.module:NAME."""
+    return text is not None and ":" in text
+
+
+def short_name(text: str) -> str:
+    """Return a name as a part of a folder's name: `mine-build` for `here/mine.py:build`."""
+    where, _, name = text.rpartition(":")
+    return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (Path(where).name.removesuffix(".py"), name))))
+
+
+def _absolute(option: str, text: str) -> str:
+    """Return the name with its whole path: a worker may start in another folder."""
+    where, colon, name = text.rpartition(":")
+    if not colon:
+        raise ValueError(f"{option}: expected FILE.py:NAME or package.module:NAME, got {text!r}")
+    return f"{Path(where).absolute()}:{name}" if where.endswith(".py") else text

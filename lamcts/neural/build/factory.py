@@ -1,0 +1,68 @@
+"""Networks of a function of your own, as a space of architectures."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import nn
+
+from lamcts.nas.base import ArchitectureSpace, Graph, Point
+from lamcts.spaces.base import SearchSpace
+
+
+class NetworkFactory(ArchitectureSpace):
+    """Networks that a function builds from points of any space with named parameters.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        The space of the points, such as `lamcts.Space`; points are dicts.
+    function : callable
+        `function(point)` returns a `torch.nn.Module` that maps examples (n, ...) to class scores (n, k).
+    name : str, optional
+        A name that identifies the function in journals and checkpoints; by default the name of the function.
+
+    Raises
+    ------
+    ValueError
+        If points of the space are not dicts, or the function cannot be called.
+
+    Notes
+    -----
+    The function may use torch's global generators: they are seeded for each network, and restored.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import lamcts
+    >>> from lamcts.neural.build import NetworkFactory
+    >>> space = lamcts.Space({"width": lamcts.Int(4, 32)})
+    >>> factory = NetworkFactory(space, lambda point: torch.nn.Linear(8, point["width"]), "linear")
+    >>> factory.network({"width": 5}, seed=0)
+    Linear(in_features=8, out_features=5, bias=True)
+    """
+
+    def __init__(self, space: SearchSpace, function: Callable[[Point], nn.Module], name: str | None = None) -> None:
+        point = space.decode(space.sample(1, np.random.default_rng(0))[0])
+        if not isinstance(point, dict):
+            cure = "give each parameter a name, such as Space({'width': Int(8, 64)})"
+            raise ValueError(f"NetworkFactory: expected a space whose points are dicts, got {space!r:.80}; {cure}")
+        if not callable(function):
+            raise ValueError(f"NetworkFactory: expected a function of a point, got {type(function).__name__}")
+        self.space, self.function = space, function
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+
+    def network(self, point: Point, seed: int) -> nn.Module:
+        """Return the network of a point, its random draws seeded; ValueError if it is no module with parameters."""
+        devices = range(torch.cuda.device_count())
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            net = self.function(dict(point))
+        if not isinstance(net, nn.Module):
+            raise ValueError(f"{self.name}: expected a torch.nn.Module, got {type(net).__name__}; return the network")
+        if next(net.parameters(), None) is None:
+            raise ValueError(f"{self.name}: expected a network with parameters, got {net!r:.80}")
+        return net
+
+    def graphs(self, point: Point) -> dict[str, Graph]:
+        return {}
