@@ -108,6 +108,10 @@ def _check_table(space: str) -> None:
     if space in trained.KINDS and space not in tables():
         cure = "add --evaluate train or --evaluate proxy"
         raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
+    if space.endswith((".toml", ".json")) or ":" in space:
+        raise ValueError(
+            f"--space: expected a name, got {space!r}: add --build FILE.py:FUNCTION, which builds a network"
+        )
     one_of("--space", space, list(tables()))
 
 
@@ -224,9 +228,9 @@ EVALUATIONS: dict[str, Evaluate] = {
     "proxy": proxies.proxy_target,
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
+    "build": ("train", "proxy"),
     **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),
     "proxy": ("proxy",),
-    "build": ("train", "proxy"),
 }

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lamcts.cli.parameters import space_of
 from lamcts.objectives.programs.function import load, named
 from lamcts.spaces.base import SearchSpace
+from lamcts.text import safe_text
 
 if TYPE_CHECKING:
     from lamcts.neural.build import NetworkFactory
@@ -43,8 +46,7 @@ def _space(text: str) -> SearchSpace:
         if (made := space_of([], text)) is None:
             raise ValueError(f"--space: expected parameters in {text}, got none")
         return made
-    found: Any = named(_absolute("--space", text))
-    found = found() if callable(found) else found
+    found = _value("--space", text)
     if not isinstance(found, SearchSpace):
         raise ValueError(f"--space: expected a space, such as lamcts.Space, got {type(found).__name__} from {text}")
     return found
@@ -54,14 +56,29 @@ def own_data(text: str) -> "Data":
     """Return the data of FILE.py:NAME: a `Data`, or data sets for training, validation and test."""
     from lamcts.neural.train import Data, from_datasets
 
-    found: Any = named(_absolute("--data", text))
-    found = found() if callable(found) else found
+    found = _value("--data", text)
     if isinstance(found, Data):
         return found
     if not isinstance(found, (tuple, list)) or len(found) != PARTS:
         got = type(found).__name__
         raise ValueError(f"--data: expected data sets (train, validation, test), got {got} from {text}")
     return from_datasets(*found, name=short_name(text))
+
+
+def check_scores(factory: "NetworkFactory", data: "Data") -> None:
+    """Raise ValueError if a random network does not map examples of the data to class scores."""
+    import torch
+
+    examples, point = torch.tensor(data.train.x[:2]), factory.random(np.random.default_rng(0))
+    wanted = f"--build: expected scores [n, {data.classes}] of examples {list(examples.shape)} of {data.name}"
+    try:
+        with torch.no_grad():
+            scores = factory.network(point, seed=0).eval()(examples)
+    except (RuntimeError, ValueError, TypeError) as error:
+        text = safe_text(error)
+        raise ValueError(f"{wanted}, got {type(error).__name__}: {text}; for the point {point}") from error
+    if scores.shape[:-1] != data.train.y[:2].shape or scores.shape[-1] < data.classes:
+        raise ValueError(f"{wanted}, got {list(scores.shape)} for the point {point}")
 
 
 def is_own(text: str | None) -> bool:
@@ -73,6 +90,17 @@ def short_name(text: str) -> str:
     """Return a name as a part of a folder's name: `mine-build` for `here/mine.py:build`."""
     where, _, name = text.rpartition(":")
     return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (Path(where).name.removesuffix(".py"), name))))
+
+
+def _value(option: str, text: str) -> Any:
+    """Return what FILE.py:NAME is, or what it returns if it is a function."""
+    found: Any = named(_absolute(option, text))
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise ValueError(f"{option}: {text} raised {type(error).__name__}: {safe_text(error)}") from error
 
 
 def _absolute(option: str, text: str) -> str:

@@ -86,6 +86,21 @@ def test_naswot_of_equal_examples_is_minus_infinity(net, batch):
     assert score(net, (x[:1].expand(6, 1, 8, 8), y), "naswot") == -math.inf
 
 
+def test_naswot_of_fewer_relus_than_examples_is_minus_infinity(batch):
+    for features, finite in ((2, False), (30, True)):
+        net = nn.Sequential(nn.Flatten(), Columns(features), nn.ReLU())
+        assert math.isfinite(score(net, batch, "naswot")) == finite
+
+
+class Columns(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.columns = columns
+
+    def forward(self, x):
+        return x[:, : self.columns]
+
+
 def test_naswot_needs_relus(batch):
     for layer in (nn.Tanh(), nn.Hardtanh()):
         with pytest.raises(ValueError, match="naswot: expected a network with ReLUs, got none; take another"):
@@ -172,7 +187,7 @@ def test_points_of_one_network_have_one_score():
 def test_a_network_without_a_score_is_a_failed_evaluation():
     f = ProxyObjective(SPACE, digits(), "naswot", SIZES)
     assert math.isnan(f.report(NOTHING)["naswot"]) and math.isnan(f.report(NOTHING)["jacov"])
-    with pytest.raises(RuntimeError, match="expected examples with different ReLU states"):
+    with pytest.raises(RuntimeError, match="expected examples with different states of ReLUs"):
         f(NOTHING)
 
 

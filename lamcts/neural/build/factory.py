@@ -54,15 +54,19 @@ class NetworkFactory(ArchitectureSpace):
 
     def network(self, point: Point, seed: int) -> nn.Module:
         """Return the network of a point, its random draws seeded; ValueError if it is no module with parameters."""
-        devices = range(torch.cuda.device_count())
-        with torch.random.fork_rng(devices=devices):
-            torch.manual_seed(seed)
-            net = self.function(dict(point))
-        if not isinstance(net, nn.Module):
-            raise ValueError(f"{self.name}: expected a torch.nn.Module, got {type(net).__name__}; return the network")
-        if next(net.parameters(), None) is None:
-            raise ValueError(f"{self.name}: expected a network with parameters, got {net!r:.80}")
-        return net
+        return built(self.function, point, seed, self.name)
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         return {}
+
+
+def built(function: Callable[[Point], nn.Module], point: Point, seed: int, name: str) -> nn.Module:
+    """Return the network of a function, torch's global generators seeded for the call."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        net = function(dict(point))
+    if not isinstance(net, nn.Module):
+        raise ValueError(f"{name}: expected a torch.nn.Module, got {type(net).__name__}; return the network")
+    if next(net.parameters(), None) is None:
+        raise ValueError(f"{name}: expected a network with parameters, got {net!r:.80}")
+    return net

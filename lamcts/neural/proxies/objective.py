@@ -99,7 +99,10 @@ class ProxyObjective:
         """Return the score of a point's network."""
         value = score(self.network(point), self.batch, self.proxy)
         if not math.isfinite(value):
-            raise RuntimeError(f"{self.proxy}: expected examples with different ReLU states, got equal ones")
+            cure = f"take fewer than {self.examples} examples, or another proxy"
+            raise RuntimeError(
+                f"{self.proxy}: expected examples with different states of ReLUs, got dependent ones; {cure}"
+            )
         return value
 
     def network(self, point: Point) -> nn.Module:

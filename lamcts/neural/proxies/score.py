@@ -49,7 +49,7 @@ def score(net: nn.Module, batch: tuple[Tensor, Tensor], name: str) -> float:
     Returns
     -------
     float
-        The score. `naswot` is -inf if two examples of the batch switch all ReLUs alike.
+        The score. `naswot` is -inf if two examples switch all ReLUs alike, or if ReLUs are fewer than examples.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 Letters: b examples, u units.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -20,14 +21,16 @@ RELU6 = (ATEN.hardtanh.default, ATEN.hardtanh_.default, ATEN.relu6.default, ATEN
 def naswot(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """Return log |det K|, K[i, j] the number of ReLUs with equal states for examples i and j (Mellor et al. 2021).
 
-    -inf if two examples have equal states everywhere.
+    -inf if K is singular: two examples have equal states everywhere, or there are fewer ReLUs than examples.
     """
     codes = _Codes(len(x))
     with torch.no_grad(), codes:
         scratch(net)(x)
     if codes.units == 0:
         raise ValueError("naswot: expected a network with ReLUs, got none; take another proxy, such as 'synflow'")
-    return float(torch.linalg.slogdet(codes.kernel).logabsdet)
+    values = torch.linalg.eigvalsh(codes.kernel)  # of a sum of products of codes, at least 0
+    singular = values[0] <= len(x) * torch.finfo(values.dtype).eps * values[-1]
+    return -math.inf if singular else float(values.log().sum())
 
 
 class _Codes(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -87,13 +87,14 @@ def load_network(
         If the file is damaged or its card is incomplete.
     """
     from lamcts.neural.build import build
+    from lamcts.neural.build.factory import built
     from lamcts.neural.train import checkpoints
 
     held = checkpoints.read(path)
     card = held.values
     try:
         if function is not None:
-            net = function(card["point"])
+            net = built(function, card["point"], 0, "load_network")
         else:
             space = _space(card["space"]["kind"])(**card["space"]["settings"])
             net = build(space, card["point"], **card["build"])
