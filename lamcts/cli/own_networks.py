@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lamcts.cli.parameters import space_of
 from lamcts.objectives.programs.function import load, named
 from lamcts.spaces.base import SearchSpace
@@ -31,13 +29,22 @@ class NamedFunction:
         return load(self.target)(point)
 
 
-def factory_of(args: argparse.Namespace) -> "NetworkFactory":
-    """Return the space of networks that `--build` and `--space` name."""
+def factory_of(args: argparse.Namespace, data: "Data") -> "NetworkFactory":
+    """Return the space of networks that `--build` and `--space` name; ValueError if they do not fit to the data."""
     from lamcts.neural.build import NetworkFactory
+    from lamcts.neural.build.factory import check_scores
 
     target = _absolute("--build", args.build)
     load(target)
-    return NetworkFactory(_space(args.space), NamedFunction(target), os.path.basename(args.build))
+    made = NetworkFactory(_space(args.space), NamedFunction(target), os.path.basename(args.build))
+    try:
+        check_scores(made, data)
+    except ValueError as error:
+        raise ValueError(f"--build: {error}") from error
+    except Exception as error:  # of the user's function
+        text = f"{type(error).__name__}: {safe_text(error)}"
+        raise ValueError(f"--build: expected a network from {args.build}, got {text}") from error
+    return made
 
 
 def _space(text: str) -> SearchSpace:
@@ -62,23 +69,8 @@ def own_data(text: str) -> "Data":
     if not isinstance(found, (tuple, list)) or len(found) != PARTS:
         got = type(found).__name__
         raise ValueError(f"--data: expected data sets (train, validation, test), got {got} from {text}")
-    return from_datasets(*found, name=short_name(text))
-
-
-def check_scores(factory: "NetworkFactory", data: "Data") -> None:
-    """Raise ValueError if a random network does not map examples of the data to class scores."""
-    import torch
-
-    examples, point = torch.tensor(data.train.x[:2]), factory.random(np.random.default_rng(0))
-    wanted = f"--build: expected scores [n, {data.classes}] of examples {list(examples.shape)} of {data.name}"
-    try:
-        with torch.no_grad():
-            scores = factory.network(point, seed=0).eval()(examples)
-    except (RuntimeError, ValueError, TypeError) as error:
-        text = safe_text(error)
-        raise ValueError(f"{wanted}, got {type(error).__name__}: {text}; for the point {point}") from error
-    if scores.shape[:-1] != data.train.y[:2].shape or scores.shape[-1] < data.classes:
-        raise ValueError(f"{wanted}, got {list(scores.shape)} for the point {point}")
+    train, valid, test = found
+    return from_datasets(train, valid, test, name=short_name(text))
 
 
 def is_own(text: str | None) -> bool:

@@ -124,8 +124,8 @@ def _own_training(args: argparse.Namespace) -> Training:
         raise ValueError(
             "--size: expected none with --build, whose networks have the sizes of their points; leave it out"
         )
-    data, space = _data(args, "digits"), own_networks.factory_of(args)
-    own_networks.check_scores(space, data)
+    data = _data(args, "digits")
+    space = own_networks.factory_of(args, data)
     short = f"{own_networks.short_name(args.build)}-{Path(data.name).name}"
     return Training(space, data, _recipe(values_of("--recipe", args.recipe)), {}, short)
 

@@ -72,8 +72,11 @@ def test_networks_of_the_user_are_trained_in_other_processes(capsys):
     [
         (["--build", "own_nets.py:built"], "own_nets.py, got 'built': there are"),
         (["--build", "own_nets.py"], "--build: expected FILE.py:NAME"),
-        (["--build", "own_nets.py:data"], "takes 0 positional arguments"),
-        (["--space", "own_nets.py:build"], "missing 1 required positional argument"),
+        (
+            ["--build", "own_nets.py:data"],
+            "--build: expected a network from own_nets.py:data, got TypeError: data() takes 0",
+        ),
+        (["--space", "own_nets.py:build"], "--space: own_nets.py:build raised TypeError: build() missing 1 required"),
         (["--space", "own_nets.py:two"], "--space: expected a space, such as lamcts.Space, got tuple"),
         (["--data", "own_nets.py:two"], "--data: expected data sets (train, validation, test), got tuple"),
         (["--data", "digits"], "--build: expected scores [n, 10] of examples [2, 1, 8, 8] of digits, got RuntimeError"),

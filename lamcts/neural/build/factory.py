@@ -1,6 +1,7 @@
 """Networks of a function of your own, as a space of architectures."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -8,6 +9,12 @@ from torch import nn
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.base import SearchSpace
+from lamcts.text import safe_text
+
+if TYPE_CHECKING:
+    from lamcts.neural.train.data import Data
+
+FEW = 2  # examples of a check
 
 
 class NetworkFactory(ArchitectureSpace):
@@ -50,7 +57,7 @@ class NetworkFactory(ArchitectureSpace):
         if not callable(function):
             raise ValueError(f"NetworkFactory: expected a function of a point, got {type(function).__name__}")
         self.space, self.function = space, function
-        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
 
     def network(self, point: Point, seed: int) -> nn.Module:
         """Return the network of a point, its random draws seeded; ValueError if it is no module with parameters."""
@@ -70,3 +77,18 @@ def built(function: Callable[[Point], nn.Module], point: Point, seed: int, name:
     if next(net.parameters(), None) is None:
         raise ValueError(f"{name}: expected a network with parameters, got {net!r:.80}")
     return net
+
+
+@torch.no_grad()
+def check_scores(factory: NetworkFactory, data: "Data") -> None:
+    """Raise ValueError if a random network does not map examples of the data to class scores."""
+    examples, point = torch.tensor(data.train.x[:FEW]), factory.random(np.random.default_rng(0))
+    wanted = f"expected scores [n, {data.classes}] of examples {list(examples.shape)} of {data.name}"
+    net = factory.network(point, seed=0).eval()
+    try:
+        scores = net(examples)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        text = safe_text(error)
+        raise ValueError(f"{wanted}, got {type(error).__name__}: {text}; for the point {point}") from error
+    if scores.shape[:-1] != data.train.y[:FEW].shape or scores.shape[-1] < data.classes:
+        raise ValueError(f"{wanted}, got {list(scores.shape)} for the point {point}")
