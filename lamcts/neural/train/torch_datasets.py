@@ -7,6 +7,8 @@ import numpy as np
 
 from lamcts.neural.train.data import Array, Data, Part, part_of
 
+TEXT = 2  # axes of texts: examples and tokens
+
 
 class Dataset(Protocol):
     """The methods of a map-style `torch.utils.data.Dataset`: each example is a pair of an input and its class."""
@@ -34,7 +36,7 @@ def from_datasets(train: Dataset, valid: Dataset, test: Dataset, name: str = "ow
     Raises
     ------
     ValueError
-        If a data set has no length, or examples of several shapes.
+        If a data set has no length, examples of several shapes, or images of integers.
 
     Notes
     -----
@@ -64,6 +66,8 @@ def _part(name: str, examples: Dataset) -> Part:
     if len(shapes) > 1:
         raise ValueError(f"{name}: expected examples of one shape, got {sorted(shapes)[:3]}; resize or pad them")
     x, y = (np.stack([pair[i] for pair in pairs]) for i in (0, 1))
+    if x.dtype.kind != "f" and not (x.dtype.kind in "iu" and x.ndim == TEXT):
+        raise ValueError(f"{name}: expected floating-point examples, or rows of tokens, got {x.dtype}; convert images")
     if y.dtype.kind not in "iu":
         raise ValueError(f"{name}: expected whole numbers as classes, got {y.dtype}")
     return part_of(x, y, slice(None))
