@@ -1,4 +1,4 @@
-"""`lamcts nas`: search network architectures by a table, by training or by a supernet."""
+"""`lamcts nas`: search network architectures by a table, by training, by a supernet or by a proxy."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import supernets, trained
+from lamcts.cli import proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -23,16 +23,21 @@ from lamcts.types import Json
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
+TABLE = "table"  # the default of --evaluate
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random network that a search starts with (untuned)
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the table that `argv` names."""
     what = one.add_argument_group("networks")
-    line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}"
+    line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}; "
+    line += "with --build a .toml or .json file, or FILE.py:NAME"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
-    line = "table: look networks up; train: train each; supernet: train all at once with shared weights"
-    what.add_argument("--evaluate", default="table", metavar="HOW", help=f"{line} (default: table)")
+    line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
+    line += "proxy: score untrained networks"
+    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; with --build train)")
+    line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
+    what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
     how = one.add_argument_group("search")
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
@@ -45,10 +50,11 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     space = one.value_in(argv, "--space")
     row = tables().get(space or "")
     add_against(how, row)
-    if row is not None:
+    own = one.value_in(argv, "--build") is not None
+    if row is not None and not own:
         one.add_settings(row)
         return
-    one.takes = None if space in (None, *trained.KINDS) else f"no space is called {space!r};"
+    one.takes = None if own or space in (None, *trained.KINDS) else f"no space is called {space!r};"
     one.epilog = "The settings of a table are options too: see `lamcts nas --space NAME --help`."
 
 
@@ -63,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
     args.sampler = args.search  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate, list(EVALUATIONS))
+    evaluate = one_of("--evaluate", args.evaluate or (TABLE if args.build is None else "train"), list(EVALUATIONS))
     _refuse(args, evaluate)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
@@ -77,7 +83,9 @@ def main(args: argparse.Namespace) -> int:
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     """Raise ValueError for an option that has no effect with this way to evaluate networks."""
     row = tables().get(args.space)
-    given: dict[str, tuple[str, ...]] = dict.fromkeys(settings_in(args, row) if row else (), ("table",))
+    given: dict[str, tuple[str, ...]] = dict.fromkeys(
+        settings_in(args, row) if row and args.build is None else (), (TABLE,)
+    )
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
         if evaluate not in taking:
@@ -86,12 +94,25 @@ def _refuse(args: argparse.Namespace, evaluate: str) -> None:
 
 def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the table that the options name, as a target, and what reports on it."""
-    row = tables()[one_of("--space", args.space, list(tables()))]
+    _check_table(args.space)
+    row = tables()[args.space]
     settings = settings_in(args, row)
     made = objectives.make(row.name, **settings)
     settings.pop("table", None)  # the run is the same wherever the table lies
     files = frozenset(name for name in settings if row.parameters[name].is_path)
     return with_cost(Target(made, row.name, row.name, settings, row.budget, files), args), _report
+
+
+def _check_table(space: str) -> None:
+    """Raise ValueError for a space without a table."""
+    if space in trained.KINDS and space not in tables():
+        cure = "add --evaluate train or --evaluate proxy"
+        raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
+    if space.endswith((".toml", ".json")) or ":" in space:
+        raise ValueError(
+            f"--space: expected a name, got {space!r}: add --build FILE.py:FUNCTION, which builds a network"
+        )
+    one_of("--space", space, list(tables()))
 
 
 def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
@@ -201,12 +222,15 @@ def _print_network(found: Json) -> None:
 
 Evaluate = Callable[[argparse.Namespace], tuple[Target, Report]]
 EVALUATIONS: dict[str, Evaluate] = {
-    "table": _table_target,
+    TABLE: _table_target,
     "train": trained.training_target,
     "supernet": supernets.supernet_target,
+    "proxy": proxies.proxy_target,
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet")),
+    "build": ("train", "proxy"),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),
+    "proxy": ("proxy",),
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lamcts import nas, pruners
+from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.run import print_best
@@ -58,12 +59,14 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `--evaluate train` and `--evaluate supernet`."""
+    """Add the options of `--evaluate train`, `--evaluate supernet` and `--evaluate proxy`."""
     from lamcts.neural.train.datasets import DATASETS
 
     of = one.add_argument_group("training")
     names = ", ".join(DATASETS)
-    of.add_argument("--data", metavar="NAME", help=f"{names}, or a .npz file (default: digits; for rnn wikitext2)")
+    of.add_argument(
+        "--data", metavar="NAME", help=f"{names}, a .npz file, or FILE.py:NAME (default: digits; for rnn wikitext2)"
+    )
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
     of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
@@ -76,6 +79,8 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "gradient steps of the supernet's training, at most (default: 2000)"
     of.add_argument("--steps", type=int, metavar="N", help=line)
+    line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"
+    of.add_argument("--proxy", metavar="NAME", help=line)
 
 
 class Training(NamedTuple):
@@ -91,7 +96,7 @@ class Training(NamedTuple):
         """Return the objective that trains each network alone; ValueError for sizes that make no network."""
         from lamcts.neural.train import TrainObjective, TransferObjective
 
-        score = "accuracy" if len(self.data.shape) > 1 else "loss"
+        score = "loss" if self.data.of_texts else "accuracy"
         kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
         made = kind(self.space, self.data, self.recipe, self.sizes, score, device, folder / FOLDER)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
@@ -100,24 +105,47 @@ class Training(NamedTuple):
 
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
-    from lamcts.neural.train import load
-
-    of_texts = args.space == "rnn"
-    data = load(args.data or ("wikitext2" if of_texts else "digits"), args.side)
-    if (len(data.shape) == 1) != of_texts:
+    if args.build is not None:
+        return _own_training(args)
+    of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
+    data = _data(args, "wikitext2" if of_texts else "digits")
+    if data.of_texts != of_texts or (len(data.shape) == 1) != of_texts:
         raise ValueError(f"--data: expected {'a text' if of_texts else 'images'} for {args.space}, got {data.name}")
-    short = "-".join([args.space, Path(args.data or data.name).stem, *([str(args.side)] if args.side else [])])
+    where = own_networks.short_name(args.data) if own_networks.is_own(args.data) else Path(args.data or data.name).stem
+    short = "-".join([args.space, where, *([str(args.side)] if args.side else [])])
     kind = KINDS[args.space]
     recipe = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)})
     return Training(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
 
 
+def _own_training(args: argparse.Namespace) -> Training:
+    """Return the training of networks that a function of the user builds."""
+    if args.size is not None:
+        raise ValueError(
+            "--size: expected none with --build, whose networks have the sizes of their points; leave it out"
+        )
+    data = _data(args, "digits")
+    space = own_networks.factory_of(args, data)
+    short = f"{own_networks.short_name(args.build)}-{Path(data.name).name}"
+    return Training(space, data, _recipe(values_of("--recipe", args.recipe)), {}, short)
+
+
+def _data(args: argparse.Namespace, default: str) -> "Data":
+    """Return the data that the options name."""
+    from lamcts.neural.train import load
+
+    if not own_networks.is_own(args.data):
+        return load(args.data or default, args.side)
+    if args.side is not None:
+        raise ValueError("--side: expected none with data of your own; resize the images in your function")
+    return own_networks.own_data(args.data)
+
+
 def training_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the objective that the options name, and what reports on it."""
-    one_of("--space", args.space, list(KINDS))
     need_torch()
     wanted = training_of(args)
-    named = Target(None, f"{args.space} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
+    named = Target(None, f"{wanted.space.name} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
     made = wanted.objective(args, folder_of(args, named), args.inherit)
     value = ACCURACY if made.maximize else made.score
     return with_cost(named._replace(objective=made), args, value), report

@@ -5,7 +5,8 @@ net = build(nas.NasBench101(), point, width=16, cells=1, seed=0)
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.build.build import build
+from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.build.noise import Dropout, DropPath
 from lamcts.neural.build.weights import initialise
 
-__all__ = ["DropPath", "Dropout", "build", "initialise"]
+__all__ = ["DropPath", "Dropout", "NetworkFactory", "build", "initialise"]

@@ -16,6 +16,7 @@ from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasnet import NasNet
 from lamcts.neural.build.convnet import convnet
 from lamcts.neural.build.edge_cells import edge_network
+from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.nasnet import nasnet
@@ -44,9 +45,9 @@ def build(
     point : dict
         The architecture.
     channels : int, default 3
-        Image channels.
+        Image channels; not used by a `NetworkFactory`.
     classes : int, default 10
-        Number of classes; for texts, the vocabulary size.
+        Number of classes; for texts, the vocabulary size. Not used by a `NetworkFactory`.
     seed : int, default 0
         Seed of the initial weights. The weights of a module depend on its path only.
     **sizes
@@ -57,8 +58,10 @@ def build(
     ValueError
         For a space without a builder, or unknown sizes.
     """
-    maker = maker_of(space)
     check_sizes(space, sizes, "build")
+    if isinstance(space, NetworkFactory):
+        return space.network(point, seed)
+    maker = maker_of(space)
     with torch.device("meta"):  # with memory, layers would draw weights from the global generator
         net = maker(space, point, channels, classes, **sizes)
     net.to_empty(device="cpu")
@@ -77,6 +80,10 @@ def maker_of(space: ArchitectureSpace) -> Callable[..., nn.Module]:
 
 def check_sizes(space: ArchitectureSpace, sizes: Collection[str], caller: str) -> None:
     """Raise ValueError for names that are no keyword arguments of the space's builder."""
+    if isinstance(space, NetworkFactory):
+        if sizes:
+            raise ValueError(f"{caller}: expected no sizes of {space.name}, got {', '.join(sizes)}; add parameters")
+        return
     parameters = inspect.signature(maker_of(space)).parameters.values()
     known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
     for name in sizes:

@@ -9,7 +9,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from lamcts import costs
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.neural.build.build import maker_of
+from lamcts.neural.build.build import build, maker_of
+from lamcts.neural.build.factory import NetworkFactory
 
 
 class Size(NamedTuple):
@@ -24,9 +25,15 @@ class Size(NamedTuple):
 
 
 def size(
-    space: ArchitectureSpace, point: Point, shape: tuple[int, ...], classes: int, sizes: Mapping[str, Any] | None = None
+    space: ArchitectureSpace,
+    point: Point,
+    shape: tuple[int, ...],
+    classes: int,
+    sizes: Mapping[str, Any] | None = None,
+    *,
+    integers: bool | None = None,
 ) -> Size:
-    """Return the cost of a point's network, without allocation.
+    """Return the cost of a point's network, without allocation except for a `NetworkFactory`.
 
     Parameters
     ----------
@@ -38,31 +45,38 @@ def size(
         Number of classes.
     sizes : mapping, default None
         Keyword arguments of `build`.
+    integers : bool, optional
+        Whether examples are integers; by default all but images are.
 
     Returns
     -------
     Size
         Parameters, and operations of one example in the forward pass.
     """
+    if isinstance(space, NetworkFactory):
+        return size_of(build(space, point, **(sizes or {})), shape, integers)
     with torch.device("meta"):
-        return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape)
+        return size_of(maker_of(space)(space, point, shape[0], classes, **(sizes or {})), shape, integers)
 
 
 def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
     """Return the operations of a network's cells, and the maps that a memory of few maps spills there.
 
-    See `lamcts.costs.mean_spills`; both are sums over the cells of a point.
+    See `lamcts.costs.mean_spills`; both are sums over the cells of a point. Empty for networks without known cells.
     """
     graphs = [costs.cell(*graph) for graph in space.graphs(point).values()]
+    if not graphs:
+        return {}
     operations = sum(len(read) == 1 for graph in graphs for read in graph)
     return {"operations": float(operations), "io_maps": sum(map(costs.mean_spills, graphs))}
 
 
 @torch.no_grad()
-def size_of(net: nn.Module, shape: tuple[int, ...]) -> Size:
+def size_of(net: nn.Module, shape: tuple[int, ...], integers: bool | None = None) -> Size:
     """Return the cost of any network, which is in evaluation mode afterwards."""
     device = next(net.parameters()).device
-    x = torch.zeros((1, *shape), dtype=torch.float32 if len(shape) == 3 else torch.int64, device=device)
+    whole = len(shape) != 3 if integers is None else integers
+    x = torch.zeros((1, *shape), dtype=torch.int64 if whole else torch.float32, device=device)
     net.eval()
     with FlopCounterMode(display=False) as counter:
         net(x)

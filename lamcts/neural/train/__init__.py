@@ -14,6 +14,7 @@ from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.torch_datasets import from_datasets
 from lamcts.neural.train.training import train
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "TrainingFailed",
     "TransferObjective",
     "digits",
+    "from_datasets",
     "load",
     "load_network",
     "save_network",

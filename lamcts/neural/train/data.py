@@ -64,6 +64,16 @@ class Data:
         """Shape of one example."""
         return tuple(self.train.x.shape[1:])
 
+    @property
+    def of_integers(self) -> bool:
+        """Whether examples are integers, such as tokens of a text."""
+        return self.train.x.dtype.kind in "iu"
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether examples are texts: integers with a class for each token."""
+        return self.of_integers and self.train.y.ndim > 1
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of all examples."""

@@ -1,6 +1,7 @@
 """Saved networks: weights with a model card in one file, which loads without the search."""
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from lamcts.neural.train.objective import TrainObjective, plain
 
 if TYPE_CHECKING:
     from torch import nn
+
+OWN = "NetworkFactory"  # networks that a function of the user builds
 
 
 def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
     """Return the model card of a network and its training, as JSON values."""
     space, data = objective.architectures, objective.data
     return {
-        "space": {"kind": type(space).__name__, "settings": settings_of(space)},
+        "space": {"kind": type(space).__name__, "settings": settings_of(space) if published(space) else {}},
         "point": dict(point),
         "text": space.text(point),
         "build": {"channels": data.shape[0], "classes": data.classes, **objective.sizes},
@@ -59,8 +62,17 @@ def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:
     }
 
 
-def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
+def load_network(
+    path: Path | str, function: "Callable[[Point], nn.Module] | None" = None
+) -> "tuple[nn.Module, dict[str, Any]]":
     """Load a network that `save_network` wrote, in evaluation mode. Needs torch.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    function : callable, optional
+        The function that built the network from a point; required for a network of a `NetworkFactory`.
 
     Returns
     -------
@@ -75,21 +87,32 @@ def load_network(path: Path | str) -> "tuple[nn.Module, dict[str, Any]]":
         If the file is damaged or its card is incomplete.
     """
     from lamcts.neural.build import build
+    from lamcts.neural.build.factory import built
     from lamcts.neural.train import checkpoints
 
     held = checkpoints.read(path)
     card = held.values
     try:
-        space = _space(card["space"]["kind"])(**card["space"]["settings"])
-        net = build(space, card["point"], **card["build"])
+        if function is not None:
+            net = built(function, card["point"], 0, "load_network")
+        else:
+            space = _space(card["space"]["kind"])(**card["space"]["settings"])
+            net = build(space, card["point"], **card["build"])
     except (KeyError, AttributeError, TypeError) as error:
         raise ValueError(f"{path}: expected a network with its card, got {error} wrong or missing") from None
     net.load_state_dict(held.tensors(""))
     return net.eval(), card
 
 
+def published(space: ArchitectureSpace) -> bool:
+    """Return whether a card alone can make a space: it is a class of `lamcts.nas`."""
+    return type(space).__name__ in nas.__all__
+
+
 def _space(kind: str) -> type[ArchitectureSpace]:
     """Return a space class of `lamcts.nas` by name; cards of strangers can name no other class."""
+    if kind == OWN:
+        raise ValueError("load_network: expected function=, the function that built the network from a point, got none")
     made = getattr(nas, kind) if kind in nas.__all__ else None
     if not (isinstance(made, type) and issubclass(made, ArchitectureSpace)):
         raise KeyError(kind)

@@ -52,7 +52,7 @@ class TrainingStart(NamedTuple):
 class TrainObjective:
     """The validation score of networks trained from scratch.
 
-    architectures: the space of networks.
+    architectures: the space of networks; a `lamcts.neural.build.NetworkFactory` for networks of your own.
     data: training, validation and test data.
     recipe: training settings.
     sizes: keyword arguments of `lamcts.neural.build.build`, such as `width` and `cells` ({}: the paper's).
@@ -153,7 +153,9 @@ class TrainObjective:
         from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
-        cost = size(self.architectures, point, self.data.shape, self.data.classes, self.sizes)
+        cost = size(
+            self.architectures, point, self.data.shape, self.data.classes, self.sizes, integers=self.data.of_integers
+        )
         peak = found.get("peak_bytes") or step_bytes(self.build(point), self.data, self.recipe)
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
         known |= cell_costs(self.architectures, point)

@@ -106,8 +106,16 @@ class Function:
         return {"function": os.path.basename(self.target)}
 
 
-@cache
 def load(target: str) -> Callable[..., object]:
+    """Return the function that `target` names."""
+    found = named(target)
+    if not callable(found):
+        raise ValueError(f"expected a function, got {target} of type {type(found).__name__}")
+    return found
+
+
+@cache
+def named(target: str) -> object:
     """Return what `target` names, loaded once a process. It can import from its folder, or the current one."""
     where, _, name = target.rpartition(":")
     if not where or not name:
@@ -120,8 +128,6 @@ def load(target: str) -> Callable[..., object]:
             public = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
             cure = f"there are {', '.join(public) or 'none'}"
             raise ValueError(f"expected a function of {where}, got {name!r}: {cure}") from None
-    if not callable(found):
-        raise ValueError(f"expected a function, got {target} of type {type(found).__name__}")
     return found
 
 

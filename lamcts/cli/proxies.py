@@ -1,0 +1,46 @@
+"""`lamcts nas --evaluate proxy`: score untrained networks by a zero-cost proxy, and train the best."""
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lamcts.cli import trained
+from lamcts.cli.against import against_in, with_cost, without_cost
+from lamcts.cli.console import table
+from lamcts.cli.search import Report, folder_of
+from lamcts.cli.target import Target, one_of
+from lamcts.study.result import Result
+from lamcts.types import Json
+
+if TYPE_CHECKING:
+    from lamcts.neural.train import TrainObjective
+
+PROXY = "synflow"
+BUDGET = 200  # networks that are scored, some 10 ms each on digits; as of a supernet
+
+
+def proxy_target(args: argparse.Namespace) -> tuple[Target, Report]:
+    """Return the proxy that the options name as a target, and what reports on it."""
+    trained.need_torch()
+    from lamcts.neural.proxies import PROXIES, ProxyObjective
+
+    proxy = one_of("--proxy", args.proxy or PROXY, list(PROXIES))
+    wanted = trained.training_of(args)
+    name = f"{wanted.space.name} by {proxy} on {wanted.data.name}"
+    named = Target(None, name, wanted.short, {"proxy": proxy} | against_in(args), BUDGET)
+    alone = wanted.objective(args, folder_of(args, named))
+    made = ProxyObjective(wanted.space, wanted.data, proxy, wanted.sizes, device=args.device or "cpu")
+    return with_cost(named._replace(objective=made), args, proxy), partial(_report, alone)
+
+
+def _report(alone: "TrainObjective", args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
+    """Train the best network, print it, save it with its card, and return what was found."""
+    objective = without_cost(objective)
+    searched = trained.searched_rows(objective.proxy, result, found)
+    scores = {name: value if value == value else None for name, value in objective.report(result.x).items()}
+    found = found | {"proxies": scores}
+    if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
+        table([["network", objective.architectures.text(result.x)], *searched])
+        return found | {"search": args.search}
+    alone.train(result.x, seed=args.seed)
+    return trained.save_best(args, alone, result.x, searched, found)

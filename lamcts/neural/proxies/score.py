@@ -1,0 +1,101 @@
+"""Score an untrained network by a proxy, by name."""
+
+import math
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from torch import Tensor, nn
+
+from lamcts.neural.build.sizes import size_of
+from lamcts.neural.proxies.gradients import gradient_norm, synflow
+from lamcts.neural.proxies.scratch import scratch
+from lamcts.neural.proxies.separation import jacov, naswot
+
+OF_IMAGES = ("synflow", "jacov")  # they change the input, or differentiate by it
+
+
+def parameters(net: nn.Module, x: Tensor, y: Tensor) -> float:
+    """Return the number of trained parameters."""
+    return float(sum(each.numel() for each in net.parameters() if each.requires_grad))
+
+
+def flops(net: nn.Module, x: Tensor, y: Tensor) -> float:
+    """Return the operations of one example in the forward pass, two a multiply-add."""
+    return float(size_of(scratch(net, by_batch=False), tuple(x.shape[1:]), not x.is_floating_point()).flops)
+
+
+PROXIES: dict[str, Callable[[nn.Module, Tensor, Tensor], float]] = {
+    "parameters": parameters,
+    "flops": flops,
+    "grad_norm": gradient_norm,
+    "synflow": synflow,
+    "jacov": jacov,
+    "naswot": naswot,
+}
+
+
+def score(net: nn.Module, batch: tuple[Tensor, Tensor], name: str) -> float:
+    """Return the score of an untrained network by a zero-cost proxy; higher scores predict higher accuracy.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        The network. Its weights, gradients, statistics and mode stay as they are.
+    batch : (Tensor, Tensor)
+        Examples (b, ...) on the device of the network, and their classes.
+    name : {"parameters", "flops", "grad_norm", "synflow", "jacov", "naswot"}
+        The proxy.
+
+    Returns
+    -------
+    float
+        The score. `naswot` is -inf if two examples switch all ReLUs alike, or if ReLUs are fewer than examples.
+
+    Raises
+    ------
+    ValueError
+        If the proxy is unknown or does not fit: `naswot` needs ReLUs, `synflow` and `jacov` need images.
+    RuntimeError
+        If the score is nan or overflows.
+
+    Notes
+    -----
+    The network is copied for the score. Batch norms use the statistics of the batch, other layers are in evaluation
+    mode. No layer draws random numbers, so equal inputs give equal scores. `synflow` has batch norms that are almost
+    the identity, and is the logarithm log(1 + R) of the published R. `grad_norm` sums over all parameter tensors.
+    `naswot` counts ReLU and ReLU6, as modules or as functions.
+
+    References
+    ----------
+    Abdelfattah et al. 2021, Zero-cost proxies for lightweight NAS (grad_norm, and synflow for architectures).
+    Mellor et al. 2021, Neural architecture search without training (naswot; jacov is of its first version of 2020).
+    Tanaka et al. 2020, Pruning neural networks without any data by iteratively conserving synaptic flow (synflow).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lamcts import nas
+    >>> from lamcts.neural.build import build
+    >>> from lamcts.neural.proxies import score
+    >>> space = nas.Digits4096()
+    >>> net = build(space, space.point((3, 0, 0, 3, 0, 3)), channels=1, widths=(8,), cells=1)
+    >>> score(net, (torch.zeros(4, 1, 8, 8), torch.tensor([0, 1, 0, 1])), "parameters")
+    1970.0
+    """
+    check_name(name, batch[0].is_floating_point())
+    x, y = batch[0].detach().clone(), batch[1]  # a network may change its input in place
+    value = PROXIES[name](net, x, y)
+    if math.isnan(value) or value == math.inf:
+        cure = "check the weights and the batch for nan, and whether the output depends on the input"
+        raise RuntimeError(f"{name}: expected a number, got {value}; {cure}")
+    return value
+
+
+def check_name(name: str, of_images: bool = True) -> None:
+    """Raise ValueError for an unknown proxy, or one that does not fit to examples of whole numbers."""
+    if name not in PROXIES:
+        near = get_close_matches(str(name), PROXIES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"proxy: expected one of {', '.join(PROXIES)}, got {name!r}{hint}")
+    if name in OF_IMAGES and not of_images:
+        raise ValueError(f"{name}: expected examples of floating-point numbers, got whole numbers; take 'grad_norm'")

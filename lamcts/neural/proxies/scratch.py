@@ -1,0 +1,19 @@
+"""Copies of networks that a proxy may change."""
+
+import copy
+
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+
+def scratch(net: nn.Module, by_batch: bool = True) -> nn.Module:
+    """Return a copy in evaluation mode without gradients; no random layer draws.
+
+    by_batch: whether batch norms use the statistics of the batch, as an untrained network does in its first step.
+    """
+    made = copy.deepcopy(net).eval()
+    made.zero_grad(set_to_none=True)
+    for module in made.modules():
+        if by_batch and isinstance(module, _BatchNorm):
+            module.train()
+    return made

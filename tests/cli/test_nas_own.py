@@ -1,0 +1,96 @@
+import json
+
+import pytest
+from commands import said
+
+from lamcts.neural.train import load_network
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
+CODE = """
+import lamcts, torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+space = lamcts.Space({"width": lamcts.Int(4, 16)})
+
+def build(point):
+    return nn.Sequential(nn.Flatten(), nn.Linear(16, point["width"]), nn.ReLU(), nn.Linear(point["width"], 2))
+
+def data():
+    generator, y = torch.Generator().manual_seed(0), torch.arange(40) % 2
+    x = torch.rand(40, 1, 4, 4, generator=generator) + y[:, None, None, None]
+    part = TensorDataset(x, y)
+    return part, part, part
+
+def two():
+    return data()[:2]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _next_to_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_nets.py").write_text(CODE)
+    (tmp_path / "space.toml").write_text('width = "4:16:int"\n')
+
+
+def search(capsys, *more, space="space.toml", data="own_nets.py:data"):
+    given = ["--build", "own_nets.py:build", "--space", space, "--data", data]
+    return said(capsys, "nas", *given, *QUICK, *more)
+
+
+def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path):
+    code, out, err = search(capsys, "--budget", "3")
+    folder = tmp_path / "own_nets-build-own_nets-data-random-seed0"
+    assert (code, err) == (0, "") and "own_nets.py:build trained on own_nets-data" in out
+    result = json.loads((folder / "result.json").read_text())
+    assert result["reported"]["valid_accuracy_percent"] == result["best"]["value"]
+    assert 4 <= result["best"]["point"]["width"] <= 16 and "io_maps" not in result["costs"]
+    namespace = {}
+    exec(CODE, namespace)
+    net, card = load_network(folder / "network.npz", namespace["build"])
+    assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and card["point"] == result["best"]["point"]
+
+
+def test_the_same_space_from_a_file_of_python_resumes_and_goes_on_with_proxies(capsys):
+    assert search(capsys, "--budget", "2")[0] == 0
+    code, out, _ = search(capsys, "--budget", "3", space="own_nets.py:space")
+    assert code == 0 and "3 evaluations, 2 of them done" in out
+    code, out, _ = search(capsys, "--budget", "3", "--evaluate", "proxy", "--proxy", "synflow", "--against", "params")
+    assert code == 0 and "own_nets.py:build by synflow" in out and "params" in out
+
+
+def test_networks_of_the_user_are_trained_in_other_processes(capsys):
+    code, out, err = search(capsys, "--budget", "2", "--workers", "2")
+    assert (code, err) == (0, "") and "2 evaluations" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--build", "own_nets.py:built"], "own_nets.py, got 'built': there are"),
+        (["--build", "own_nets.py"], "--build: expected FILE.py:NAME"),
+        (
+            ["--build", "own_nets.py:data"],
+            "--build: expected a network from own_nets.py:data, got TypeError: data() takes 0",
+        ),
+        (["--space", "own_nets.py:build"], "--space: own_nets.py:build raised TypeError: build() missing 1 required"),
+        (["--space", "own_nets.py:two"], "--space: expected a space, such as lamcts.Space, got tuple"),
+        (["--data", "own_nets.py:two"], "--data: expected data sets (train, validation, test), got tuple"),
+        (["--data", "digits"], "--build: expected scores [n, 10] of examples [2, 1, 8, 8] of digits, got RuntimeError"),
+        (["--side", "4"], "--side: expected none with data of your own"),
+        (["--size", "width=3"], "--size: expected none with --build"),
+        (["--evaluate", "table"], "--build: expected only with --evaluate train or proxy"),
+        (["--evaluate", "supernet"], "--build: expected only with --evaluate train or proxy"),
+    ],
+)
+def test_mistakes_of_own_networks_are_reported_with_their_cure(capsys, more, told):
+    code, _, err = search(capsys, *more)
+    assert code == 2 and told in err
+
+
+def test_a_space_of_the_user_without_networks_names_the_option(capsys):
+    code, _, err = said(capsys, "nas", "--space", "space.toml")
+    assert code == 2 and "add --build FILE.py:FUNCTION" in err

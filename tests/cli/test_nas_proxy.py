@@ -1,0 +1,67 @@
+import json
+
+import numpy as np
+import pytest
+from commands import said
+
+from lamcts.neural.train import load_network
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from lamcts.neural.proxies import PROXIES  # noqa: E402
+
+QUICK = ["--quiet", "--no-plot", "--data", "mine.npz", "--recipe", "epochs=2", "--search", "random"]
+
+
+@pytest.fixture(autouse=True)
+def _next_to_a_data_set(tmp_path, monkeypatch):
+    """Make two classes of images that differ, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
+    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+
+
+def search(capsys, *more, space="digits4096"):
+    return said(capsys, "nas", "--space", space, "--evaluate", "proxy", *QUICK, *more)
+
+
+def test_networks_are_scored_and_the_best_is_trained(capsys, tmp_path):
+    code, out, err = search(capsys, "--budget", "5", "--proxy", "grad_norm")
+    folder = tmp_path / "digits4096-mine-proxygrad_norm-random-seed0"
+    assert (code, err) == (0, "") and "grad_norm" in out and "weights and model card" in out
+    result = json.loads((folder / "result.json").read_text())
+    net, card = load_network(folder / "network.npz")
+    assert result["proxies"]["grad_norm"] == result["best"]["value"] and result["proxies"].keys() == PROXIES.keys()
+    assert card["text"] == result["best"]["text"] and card["recipe"]["epochs"] == 2
+    assert result["reported"]["valid_accuracy_percent"] == card["result"]["valid_accuracy_percent"]
+    assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and len(list((folder / "trained").rglob("*.npz"))) == 1
+
+
+def test_a_proxy_is_searched_against_a_cost_and_resumes(capsys):
+    assert search(capsys, "--budget", "4", "--against", "params", space="nasnet")[0] == 0
+    code, out, _ = search(capsys, "--budget", "6", "--against", "params", space="nasnet")
+    assert code == 0 and "6 evaluations, 4 of them done" in out and "synflow" in out and "params" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--proxy", "sinflow"], "--proxy: expected one of parameters"),
+        (["--proxy", "sinflow"], "did you mean 'synflow'"),
+        (["--steps", "3"], "--steps: expected only with --evaluate supernet"),
+        (["--evaluate", "train", "--proxy", "naswot"], "--proxy: expected only with --evaluate proxy"),
+        (["--space", "nasnet", "--size", "depth=3"], "expected sizes of nasnet"),
+        (["--space", "nasnets"], "did you mean 'nasnet'"),
+    ],
+)
+def test_mistakes_of_proxies_are_reported_with_their_cure(capsys, more, told):
+    code, _, err = search(capsys, *more)
+    assert code == 2 and told in err
+
+
+@pytest.mark.parametrize("space", ["nasnet", "convnet", "rnn"])
+def test_a_space_without_a_table_names_the_other_ways_to_evaluate(capsys, space):
+    code, _, err = said(capsys, "nas", "--space", space)
+    assert code == 2 and "--evaluate train" in err and "--evaluate proxy" in err and repr(space) in err
