@@ -5,13 +5,13 @@ tensors that it modifies, such as running statistics of a batch norm, are copied
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import tree_leaves
 
-from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by, statistics_of
+from lamcts.neural.trace.recorder import SHAPED, Args, Kwargs, Op, changed_by, statistics_of
 
 if TYPE_CHECKING:
     from lamcts.neural.memory.execution.slot import StorageSlot
@@ -66,35 +66,39 @@ class Outside(NamedTuple):
         return self.tensor
 
 
+Source = Read | Outside | Shape  # of a tensor that an operation reads
+
+
 class Operation(NamedTuple):
     """An operation that wrote a storage.
 
-    output: index of its result in the storage (None: modified in place). with_grad: gradient mode of the run, since
-    oneDNN's LSTM has another workspace without gradients.
+    args, kwargs: its arguments, with the source of each tensor. sources: slots that it reads. output: index of its
+    result in the storage (None: modified in place). with_grad: gradient mode of the run, since oneDNN's LSTM has
+    another workspace without gradients.
     """
 
     function: Op
-    leaves: list[object]
-    spec: TreeSpec
+    args: Args
+    kwargs: Kwargs
+    sources: frozenset["StorageSlot"]
     output: int | None
     with_grad: bool
     random: Random
 
-    @property
-    def sources(self) -> set["StorageSlot"]:
-        """Slots that it reads."""
-        return {leaf.source for leaf in self.leaves if isinstance(leaf, Read) and leaf.source is not None}
-
     def run(self, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> UntypedStorage:
         """Run it again after the earlier operations on the storage; return the storage."""
-        args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
+
+        def given(leaf: Source) -> Tensor:
+            return _given(leaf, own, storage_of)
+
+        args = tuple([_mapped(one, (Read, Outside, Shape), given) for one in self.args])
+        kwargs = {name: _mapped(one, (Read, Outside, Shape), given) for name, one in self.kwargs.items()}
         with torch.set_grad_enabled(self.with_grad):
             result = self._drawn(args, kwargs)
         if self.output is None:
             assert own is not None
             return own
-        made: UntypedStorage = tree_leaves(result)[self.output].untyped_storage()
-        return made
+        return output_of(result, self.output).untyped_storage()
 
     def _drawn(self, args: Args, kwargs: Kwargs) -> object:
         if self.random is None:
@@ -143,21 +147,51 @@ def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
 
 
 def operation(
-    func: Op, args: Args, kwargs: Kwargs, output: int | None, read: Callable[[Tensor, bool], Read | Outside]
+    func: Op,
+    args: Args,
+    kwargs: Kwargs,
+    output: int | None,
+    random: Random,
+    read: Callable[[Tensor, bool], Read | Outside],
 ) -> Operation:
     """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
+    if func._overloadpacket.__name__ in SHAPED and output is not None:
+        return _shaped_operation(func, args, kwargs, output, random)
     changed = _changed(func, args, kwargs)
-    leaves, spec = tree_flatten((args, kwargs))
-    leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
+    sources: set[StorageSlot] = set()
+
+    def source(tensor: Tensor) -> Read | Outside:
+        found = read(tensor, id(tensor) in changed)
+        if isinstance(found, Read) and found.source is not None:
+            sources.add(found.source)
+        return found
+
+    given = tuple([_mapped(one, Tensor, source) for one in args])
+    named = {name: _mapped(one, Tensor, source) for name, one in kwargs.items()}
+    return Operation(func, given, named, frozenset(sources), output, torch.is_grad_enabled(), random)
 
 
-def shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int) -> Operation:
+def _shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int, random: Random) -> Operation:
     """Record an operation that reads only shapes of its inputs."""
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
-    leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
-    leaves = [shape_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), None)
+    shapes = tuple([_mapped(one, Tensor, shape_of) for one in args])
+    named = kwargs | {"device": kwargs.get("device") or device}
+    return Operation(func, shapes, named, frozenset(), output, torch.is_grad_enabled(), random)
+
+
+def output_of(result: object, index: int) -> Tensor:
+    """Return the tensor at an index of the leaves of a result."""
+    found: Tensor = result if isinstance(result, Tensor) else tree_leaves(result)[index]
+    return found
+
+
+def _mapped(value: object, kind: type | tuple[type, ...], to: Callable[[Any], object]) -> object:
+    """Map an argument of some kind, or those in a list."""
+    if isinstance(value, kind):
+        return to(value)
+    if type(value) in (list, tuple) and any(isinstance(one, kind) for one in value):  # type: ignore[attr-defined]
+        return [_mapped(one, kind, to) for one in value]  # type: ignore[attr-defined]
+    return value
 
 
 def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
@@ -165,13 +199,11 @@ def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
 
 
-def _given(leaf: object, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> object:
+def _given(leaf: Source, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> Tensor:
     if isinstance(leaf, Outside):
         return leaf.taken()
     if isinstance(leaf, Shape):  # its values are not read
         return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
-    if not isinstance(leaf, Read):
-        return leaf
     storage = own if leaf.source is None else storage_of(leaf.source)
     assert storage is not None
     tensor = leaf.shape.on(storage)
