@@ -1,20 +1,21 @@
 """How much host time does carrying out a plan add to a training step? On the CPU.
 
-    python -m benchmarks.memory.overhead [--networks small transformer12 ...] [--ways eager keep half checkpoint]
+    python -m benchmarks.memory.overhead [--networks transformer resnet ...] [--ways eager keep half checkpoint]
 
 One thread. A network is small, so that host time shows, or as published. Rows by way:
 - "eager": ordinary steps.
-- "keep": a plan that keeps everything. "half": the greedy plan at half the peak of activations, "least": the least
-  share of that peak that a greedy plan reaches, in steps of 5 %.
+- "keep": a plan that keeps everything.
+- "half": the greedy plan at half the peak of activations, without offloading, as host and device share one memory.
+- "least": the greedy plan at the least share of that peak, in steps of 5 % from 10 %, that such a plan reaches.
 - "checkpoint": each child of the network in `torch.utils.checkpoint`.
 
-Columns: milliseconds of a step (CPU time; the median over rounds in which the ways take turns), the first step under a
-plan, which is followed, time over eager, microseconds over eager for each operation of a step, and the real peak of
-storages in bytes without parameters, gradients and the batch. Recomputation is real work, not overhead: `modelled_extra`
-is its modelled share. Rows go to results/memory_overhead.csv.
+Columns: CPU milliseconds of a step (the least over rounds in which the ways take turns), of the first step under a plan,
+the share over eager, microseconds over eager for each operation of an eager step, recomputations, and the real peak of
+storages in bytes without parameters, their gradients and the batch. The time of recomputations is in all of these.
+
+Rows go to results/memory_overhead.csv.
 """
 
-import statistics
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -37,7 +38,8 @@ from lamcts.neural.trace import Trace, trace
 
 WAYS = ("eager", "keep", "half", "least", "checkpoint")
 HOSTLESS = tuple(one for one in Action if "offload" not in one.word)  # host and device share one memory here
-SHARES = tuple(one / 100 for one in range(25, 100, 5))
+SHARES = tuple(one / 100 for one in range(10, 100, 5))
+STEPS = 4  # of a way in a round; the first one is apart
 KEY = ("network", "batch", "way")
 COLUMNS = (
     *KEY,
@@ -46,7 +48,7 @@ COLUMNS = (
     "first_milliseconds",
     "over_eager",
     "microseconds_per_operation",
-    "modelled_extra",
+    "recomputations",
     "peak_bytes",
     "versions",
 )
@@ -70,7 +72,7 @@ def main() -> None:
     given = script.parser(__doc__, "memory_overhead.csv", "one small network, two rounds")
     given.add_argument("--networks", nargs="*", default=list(NETWORKS), choices=list(NETWORKS))
     given.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS)
-    given.add_argument("--rounds", type=int, default=20)
+    given.add_argument("--rounds", type=int, default=10)
     arguments = script.parsed(given, networks=["transformer"], ways=["eager", "keep", "checkpoint"], rounds=2)
     torch.set_num_threads(1)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
@@ -90,19 +92,22 @@ def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> 
     operations = operations_of(module, batch)
     plans = {way: planned(way, traced) for way in ways}
     took: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(max(1, rounds // 5)):
+    firsts: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
         for way in ways:
-            took[way] += timed(module, batch, way, plans[way], traced, 6)
-    milliseconds = {way: statistics.median(sorted(some)) for way, some in took.items()}
+            first, *others = timed(module, batch, way, plans[way], traced)
+            firsts[way].append(first)
+            took[way] += others
+    milliseconds = {way: min(some) for way, some in took.items()}
     return [
         {
             "way": way,
             "operations": operations,
             "milliseconds": f"{milliseconds[way]:.2f}",
             **(over(milliseconds[way], milliseconds["eager"], operations) if "eager" in milliseconds else {}),
-            "modelled_extra": modelled_extra(traced, plans[way]),
+            "recomputations": recomputations(traced, plans[way]),
             "peak_bytes": peak(module, batch, way, plans[way], traced),
-            "first_milliseconds": f"{timed(module, batch, way, plans[way], traced, 1, skip=0)[0]:.2f}",
+            "first_milliseconds": f"{min(firsts[way]):.2f}",
         }
         for way in ways
     ]
@@ -113,13 +118,9 @@ def over(milliseconds: float, eager: float, operations: int) -> Row:
     return {"over_eager": f"{extra / eager:.3f}", "microseconds_per_operation": f"{1e3 * extra / operations:.2f}"}
 
 
-def modelled_extra(traced: Trace, plan: Plan | None) -> str:
-    """Return the modelled time of a plan over that of keeping everything."""
-    if plan is None:
-        return ""
-    simulator = Simulator(traced.graph)
-    kept = simulator.cost(memory.keep_all(traced.graph).actions).seconds
-    return f"{simulator.cost(plan.actions).seconds / kept - 1:.3f}"
+def recomputations(traced: Trace, plan: Plan | None) -> int | str:
+    """Return the recomputations of a plan in a step."""
+    return "" if plan is None else Simulator(traced.graph).cost(plan.actions).recomputes
 
 
 def planned(way: str, traced: Trace) -> Plan | None:
@@ -141,25 +142,29 @@ def stepped(stack: ExitStack, module: nn.Module, batch: Tensor, way: str, plan: 
         stack.enter_context(memory.apply(module, plan, traced))
 
     def step() -> None:
-        output: Any = checkpointed(module, False, batch) if way == "checkpoint" else module(batch)  # type: ignore[arg-type]
-        output.sum().backward()
+        total(module, batch, way).backward()  # type: ignore[no-untyped-call]
         module.zero_grad()
 
     return step
 
 
-def timed(
-    module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: Trace, steps: int, skip: int = 1
-) -> list[float]:
-    """Return the CPU milliseconds of each step but the first `skip`."""
+def total(module: nn.Module, batch: Tensor, way: str) -> Tensor:
+    """Return the sum of the output."""
+    checkpoints = way == "checkpoint" and isinstance(module, nn.Sequential)
+    output: Tensor = checkpointed(module, False, batch) if checkpoints else module(batch)
+    return output.sum()
+
+
+def timed(module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: Trace) -> list[float]:
+    """Return the CPU milliseconds of each step."""
     took = []
     with ExitStack() as stack:
         step = stepped(stack, module, batch, way, plan, traced)
-        for _ in range(steps):
+        for _ in range(STEPS):
             began = time.process_time()
             step()
             took.append(1e3 * (time.process_time() - began))
-    return took[skip:]
+    return took
 
 
 def peak(module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: Trace) -> int:
@@ -172,8 +177,7 @@ def peak(module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: 
         stack.enter_context(lives)
         outside = [*module.parameters(), *module.buffers(), batch]
         lives.see(outside)
-        output: Any = checkpointed(module, False, batch) if way == "checkpoint" else module(batch)  # type: ignore[arg-type]
-        output.sum().backward()
+        total(module, batch, way).backward()  # type: ignore[no-untyped-call]
         gradients = [one.grad for one in module.parameters() if one.grad is not None]
         found = lives.peak([*outside, *gradients])
     module.zero_grad()

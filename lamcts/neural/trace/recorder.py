@@ -7,7 +7,7 @@ and are freed as usual.
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -255,14 +255,14 @@ def statistics_of(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
     return _given(_statistics_arguments(func), args, kwargs)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _written_arguments(func: Op) -> tuple[tuple[int, str], ...]:
     """Return index and name of the arguments that an operation modifies, by its schema."""
     arguments = enumerate(func._schema.arguments)
     return tuple((i, one.name) for i, one in arguments if one.alias_info is not None and one.alias_info.is_write)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _statistics_arguments(func: Op) -> tuple[tuple[int, str], ...]:
     """Return index and name of the running statistics among the arguments."""
     return tuple((i, one.name) for i, one in enumerate(func._schema.arguments) if one.name in STATISTICS)

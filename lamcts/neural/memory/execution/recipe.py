@@ -5,13 +5,14 @@ tensors that it modifies, such as running statistics of a batch norm, are copied
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
 from torch.utils._pytree import tree_leaves
 
-from lamcts.neural.trace.recorder import SHAPED, Args, Kwargs, Op, changed_by, statistics_of
+from lamcts.neural.trace.recorder import SHAPED, STATISTICS, Args, Kwargs, Op, changed_by, statistics_of
 
 if TYPE_CHECKING:
     from lamcts.neural.memory.execution.slot import StorageSlot
@@ -67,6 +68,7 @@ class Outside(NamedTuple):
 
 
 Source = Read | Outside | Shape  # of a tensor that an operation reads
+SOURCES = (Read, Outside, Shape)
 
 
 class Operation(NamedTuple):
@@ -91,8 +93,8 @@ class Operation(NamedTuple):
         def given(leaf: Source) -> Tensor:
             return _given(leaf, own, storage_of)
 
-        args = tuple([_mapped(one, (Read, Outside, Shape), given) for one in self.args])
-        kwargs = {name: _mapped(one, (Read, Outside, Shape), given) for name, one in self.kwargs.items()}
+        args = tuple([_mapped(one, SOURCES, given) for one in self.args])
+        kwargs = {name: _mapped(one, SOURCES, given) for name, one in self.kwargs.items()}
         with torch.set_grad_enabled(self.with_grad):
             result = self._drawn(args, kwargs)
         if self.output is None:
@@ -114,7 +116,7 @@ class Operation(NamedTuple):
 
 def shape_of(tensor: Tensor) -> Shape:
     """Return the layout of a tensor in its storage."""
-    lies = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
+    lies = tensor.shape, tensor.stride(), tensor.storage_offset()
     return Shape(tensor.dtype, *lies, tensor.is_conj(), tensor.is_neg())
 
 
@@ -155,9 +157,9 @@ def operation(
     read: Callable[[Tensor, bool], Read | Outside],
 ) -> Operation:
     """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
-    if func._overloadpacket.__name__ in SHAPED and output is not None:
+    if output is not None and _reads_shapes(func):
         return _shaped_operation(func, args, kwargs, output, random)
-    changed = _changed(func, args, kwargs)
+    changed = _changed(func, args, kwargs) if _may_change(func) else ()
     sources: set[StorageSlot] = set()
 
     def source(tensor: Tensor) -> Read | Outside:
@@ -167,7 +169,7 @@ def operation(
         return found
 
     given = tuple([_mapped(one, Tensor, source) for one in args])
-    named = {name: _mapped(one, Tensor, source) for name, one in kwargs.items()}
+    named = {name: _mapped(one, Tensor, source) for name, one in kwargs.items()} if kwargs else kwargs
     return Operation(func, given, named, frozenset(sources), output, torch.is_grad_enabled(), random)
 
 
@@ -181,7 +183,10 @@ def _shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int, random:
 
 def output_of(result: object, index: int) -> Tensor:
     """Return the tensor at an index of the leaves of a result."""
-    found: Tensor = result if isinstance(result, Tensor) else tree_leaves(result)[index]
+    if isinstance(result, Tensor):
+        return result
+    flat = type(result) is tuple and not any(isinstance(one, (list, tuple)) for one in result)
+    found: Tensor = result[index] if flat else tree_leaves(result)[index]  # type: ignore[index]
     return found
 
 
@@ -192,6 +197,18 @@ def _mapped(value: object, kind: type | tuple[type, ...], to: Callable[[Any], ob
     if type(value) in (list, tuple) and any(isinstance(one, kind) for one in value):  # type: ignore[attr-defined]
         return [_mapped(one, kind, to) for one in value]  # type: ignore[attr-defined]
     return value
+
+
+@cache
+def _reads_shapes(func: Op) -> bool:
+    """Return whether an operation reads only shapes of its inputs."""
+    return func._overloadpacket.__name__ in SHAPED
+
+
+@cache
+def _may_change(func: Op) -> bool:
+    """Return whether an operation modifies arguments, declared in its schema or not."""
+    return bool(func._schema.is_mutable) or any(one.name in STATISTICS for one in func._schema.arguments)
 
 
 def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:

@@ -45,12 +45,17 @@ class Replay:
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes of slots."""
-        if self.whole or passes(func):
+        calls, ran = self.script.calls, self.ran
+        call = calls[ran] if ran < len(calls) and not self.whole else None
+        if call is None or call.function is not func:
+            if self.whole or passes(func):
+                return func(*args, **kwargs)
+            expected = call.function if call else "no further one"
+            raise RuntimeError(f"operation {ran} of the forward pass: expected {expected}, got {func}: {AGAIN}")
+        self.ran = ran + 1
+        if call.plain:
             return func(*args, **kwargs)
-        call = self._next(func)
-        if not (call.writes or modifies(func)):
-            return func(*args, **kwargs)
-        random = state_before(func, args, kwargs)
+        random = state_before(func, args, kwargs) if call.random else None
         result = func(*args, **kwargs)
         self._note(call, args, kwargs, result, random)
         return result
@@ -79,29 +84,26 @@ class Replay:
         self.slots = {}
         return self.script.held_bytes
 
-    def _next(self, func: Op) -> Call:
-        """Return the next call of the script; raise RuntimeError if it is another operation."""
-        calls, ran = self.script.calls, self.ran
-        if ran >= len(calls) or calls[ran].function is not func:
-            expected = calls[ran].function if ran < len(calls) else "no further one"
-            raise RuntimeError(f"operation {ran} of the forward pass: expected {expected}, got {func}: {AGAIN}")
-        self.ran = ran + 1
-        return calls[ran]
-
     def _note(self, call: Call, args: Args, kwargs: Kwargs, result: object, random: Random) -> None:
         """Record the writes of slots; raise RuntimeError for an operation that modifies another slot."""
         func = call.function
-        changed = {self._number(one): one for one in changed_by(func, args, kwargs)}
-        changed.pop(None, None)
-        if changed.keys() != {number for number, output in call.writes if output is None}:
-            names = [self.graph.storages[number].name for number in changed if number is not None]
-            raise RuntimeError(f"operation {self.ran - 1} of the forward pass, {func}: modifies {names}: {AGAIN}")
+        changed = self._changed(call, args, kwargs) if modifies(func) else {}
         for number, output in call.writes:
             tensor = changed[number] if output is None else output_of(result, output)
             storage = tensor.untyped_storage()
             slot = self.slots[number] if output is None else self._new_slot(number, storage)
             how = partial(self._recipe, func, args, kwargs, output, number, random)
             slot.wrote(storage, how, slot.writes + 1 == self.script.schedule.writes[number])
+
+    def _changed(self, call: Call, args: Args, kwargs: Kwargs) -> dict[int, Tensor]:
+        """Return the tensors of slots that an operation modifies; raise RuntimeError for unexpected ones."""
+        pairs = [(self._number(one), one) for one in changed_by(call.function, args, kwargs)]
+        changed = {number: one for number, one in pairs if number is not None}
+        if changed.keys() != {number for number, output in call.writes if output is None}:
+            names = [self.graph.storages[number].name for number in changed]
+            where = f"operation {self.ran - 1} of the forward pass, {call.function}"
+            raise RuntimeError(f"{where}: expected to modify other storages than {names}: {AGAIN}")
+        return changed
 
     def _new_slot(self, number: int, storage: UntypedStorage) -> StorageSlot:
         """Return the slot of a new storage; raise RuntimeError if it has another size or is not new."""

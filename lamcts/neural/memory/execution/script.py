@@ -1,17 +1,25 @@
 """The operations of a verified step, so that later steps compare instead of analyse. Needs torch."""
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
+import torch
+
 from lamcts.neural.memory.execution.schedule import PlanSchedule
+from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace.recorder import Op
 
 
 class Call(NamedTuple):
-    """An operation and its writes: storage, and index of its result (None: modified in place)."""
+    """An operation and its writes: storage, and index of its result (None: modified in place).
+
+    plain: whether a replay records nothing. random: whether a recomputation repeats it with its random numbers.
+    """
 
     function: Op
     writes: tuple[tuple[int, int | None], ...]
+    plain: bool = False
+    random: bool = False
 
 
 class Script:
@@ -26,7 +34,7 @@ class Script:
         self.schedule, self.held_bytes = schedule, held_bytes
         self.moved = schedule.leaving | schedule.staying
         slots = self.moved | sources
-        self.calls = [Call(one.function, tuple(w for w in one.writes if w[0] in slots)) for one in calls]
+        self.calls = [self._reduced(one, slots) for one in calls]
         first: dict[int, int | None] = {}
         for call in self.calls:
             for number, output in call.writes:
@@ -35,8 +43,15 @@ class Script:
         packed = schedule.traced.packed
         self.packs = max((i + 1 for i, number in enumerate(packed) if number in self.moved), default=0)
 
+    def _reduced(self, call: Call, slots: frozenset[int]) -> Call:
+        """Return a call with its writes of slots."""
+        func, writes = call.function, tuple(one for one in call.writes if one[0] in slots)
+        remade = any(self.schedule.actions[number] in RECOMPUTED for number, _ in writes)
+        random = remade and torch.Tag.nondeterministic_seeded in func.tags
+        return Call(func, writes, not (writes or modifies(func)), random)
 
-@lru_cache(maxsize=None)
+
+@cache
 def passes(func: Op) -> bool:
     """Return whether an operation writes nothing: it returns views, or no tensors."""
     if func._schema.is_mutable:
@@ -44,7 +59,7 @@ def passes(func: Op) -> bool:
     return all(one.alias_info is not None or "Tensor" not in str(one.type) for one in func._schema.returns)
 
 
-@lru_cache(maxsize=None)
+@cache
 def modifies(func: Op) -> bool:
     """Return whether an operation modifies an argument, by its schema."""
     return bool(func._schema.is_mutable)

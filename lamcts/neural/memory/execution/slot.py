@@ -52,8 +52,9 @@ class StorageSlot:
     @property
     def sources(self) -> set["StorageSlot"]:
         """Slots that its recomputation reads; empty if it is not recomputed."""
-        made = self.storage is None and self.action in RECOMPUTED and self._still_alive() is None
-        return {source for one in self.recipe for source in one.sources} if made else set()
+        if self.storage is not None or self.action not in RECOMPUTED or self._still_alive() is not None:
+            return set()
+        return {source for one in self.recipe for source in one.sources}
 
     def materialise(self, resident: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
         """Return the storage, fetched or recomputed from `resident` ones; a `helper` may be freed at once."""
@@ -135,25 +136,30 @@ def storage_of(wanted: StorageSlot) -> UntypedStorage:
 
     Nothing here holds a slot longer, so its storage is freed with its last reference.
     """
-    missing = _closure(wanted)[::-1]
-    uses = Counter(source.name for slot in missing for source in slot.sources)
+    if wanted.storage is not None:
+        return wanted.storage
+    closure = _closure(wanted)
+    missing = sorted(closure, key=lambda slot: -slot.order)
+    uses = Counter(source.name for sources in closure.values() for source in sources)
     resident: dict[str, UntypedStorage] = {}
     while missing:
         slot = missing.pop()
-        sources = {source.name for source in slot.sources}
+        sources = [source.name for source in closure.pop(slot)]
         resident[slot.name] = slot.materialise(resident, helper=slot is not wanted)
-        uses.subtract(sources)
         for source in sources:
+            uses[source] -= 1
             if not uses[source]:
                 del resident[source]
+        del slot
     return resident[wanted.name]
 
 
-def _closure(wanted: StorageSlot) -> list[StorageSlot]:
-    """Return a slot and the inputs of its recomputation, in topological order."""
-    found, stack = {wanted}, [wanted]
+def _closure(wanted: StorageSlot) -> dict[StorageSlot, set[StorageSlot]]:
+    """Return a slot and the inputs of its recomputation, each with the slots that it reads."""
+    found, stack = {}, [wanted]
     while stack:
-        new = stack.pop().sources - found
-        found |= new
-        stack += new
-    return sorted(found, key=lambda slot: slot.order)
+        slot = stack.pop()
+        if slot not in found:
+            found[slot] = slot.sources
+            stack += found[slot]
+    return found
