@@ -9,7 +9,7 @@ One thread. A network is small, so that host time shows, or as published. Rows b
 - "least": the greedy plan at the least share of that peak, in steps of 5 % from 10 %, that such a plan reaches.
 - "checkpoint": each child of the network in `torch.utils.checkpoint`.
 
-Columns: CPU milliseconds of a step (the least over rounds in which the ways take turns), of the first step under a plan,
+Columns: CPU milliseconds of a step (the least over rounds in which the ways take turns) and of the first under a plan,
 the share over eager, microseconds over eager for each operation of an eager step, recomputations, and the real peak of
 storages in bytes without parameters, their gradients and the batch. The time of recomputations is in all of these.
 

@@ -70,14 +70,14 @@ class Executor(TorchDispatchMode):
             self._below = [*_get_current_dispatch_mode_stack(), *(one for one in ENTERED if one is not self)]
             self._sees = True
         self._inside += 1
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *raised: Any) -> None:
         self._inside -= 1
         if not self._inside:
             self.sees(True)
-        super().__exit__(*raised)
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
 
     def sees(self, operations: bool) -> None:
         """Begin or cease to see operations."""

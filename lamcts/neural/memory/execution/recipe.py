@@ -116,8 +116,8 @@ class Operation(NamedTuple):
 
 def shape_of(tensor: Tensor) -> Shape:
     """Return the layout of a tensor in its storage."""
-    lies = tensor.shape, tensor.stride(), tensor.storage_offset()
-    return Shape(tensor.dtype, *lies, tensor.is_conj(), tensor.is_neg())
+    offset = int(tensor.storage_offset())
+    return Shape(tensor.dtype, tensor.shape, tensor.stride(), offset, tensor.is_conj(), tensor.is_neg())
 
 
 def check_version(tensor: Tensor, version: int, name: str = "") -> None:

@@ -38,7 +38,7 @@ class Replay:
         self.script, self.link = script, link
         self.graph = script.schedule.traced.graph
         self.whole = not script.packs
-        self.ran = self.packed = 0
+        self.ran = self.packed = self._read_count = 0
         self.slots: dict[int, StorageSlot] = {}
         self._numbers: dict[int, int] = {}  # of the storages of slots, by address
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
@@ -123,6 +123,11 @@ class Replay:
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
+        expected = self.script.reads[self._read_count : self._read_count + 1]
+        self._read_count += 1
+        if expected != [-1 if number is None else number]:
+            name = self.graph.storages[made].name
+            raise RuntimeError(f"{name}: expected the inputs of the first step, got others: {AGAIN}")
         if number is None:
             tensor = tensor.detach()
             return Outside(tensor, tensor._version, changed)

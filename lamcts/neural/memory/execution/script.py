@@ -25,15 +25,16 @@ class Call(NamedTuple):
 class Script:
     """Operations of a verified forward pass.
 
-    calls: its operations without views, each with the writes that a replay records. moved: storages that are not kept.
+    calls: its operations without views, each with the writes that a replay records. reads: storages that recomputations
+    read, in order; -1 for those without a slot. moved: storages that are not kept.
     packs: number of saved tensors until the last one that is moved. held_bytes: saved bytes on the device. repeatable:
     whether each slot begins as the result of an operation.
     """
 
-    def __init__(self, schedule: PlanSchedule, calls: list[Call], sources: set[int], held_bytes: int) -> None:
-        self.schedule, self.held_bytes = schedule, held_bytes
+    def __init__(self, schedule: PlanSchedule, calls: list[Call], reads: list[int], held_bytes: int) -> None:
+        self.schedule, self.reads, self.held_bytes = schedule, reads, held_bytes
         self.moved = schedule.leaving | schedule.staying
-        slots = self.moved | sources
+        slots = self.moved.union(reads)
         self.calls = [self._reduced(one, slots) for one in calls]
         first: dict[int, int | None] = {}
         for call in self.calls:

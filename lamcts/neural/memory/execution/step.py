@@ -39,7 +39,7 @@ class ForwardPass:
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
         self.calls: list[Call] = []
-        self.sources: set[int] = set()  # storages that recomputations read
+        self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
         for tensor in outside:
@@ -82,7 +82,7 @@ class ForwardPass:
 
     def script(self, held_bytes: int) -> Script:
         """Return the script of this pass, after it is finished."""
-        return Script(self.schedule, self.calls, self.sources, held_bytes)
+        return Script(self.schedule, self.calls, self.reads, held_bytes)
 
     @property
     def whole(self) -> bool:
@@ -126,10 +126,10 @@ class ForwardPass:
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
+        self.reads.append(number if number == made or number in self.slots else -1)
         if number == made:
             return Read(None, shape_of(tensor), changed)
         if number in self.slots:
-            self.sources.add(number)
             return Read(self.slots[number], shape_of(tensor), changed)
         tensor = tensor.detach()
         return Outside(tensor, tensor._version, changed)
