@@ -93,8 +93,8 @@ class Operation(NamedTuple):
         def given(leaf: Source) -> Tensor:
             return _given(leaf, own, storage_of)
 
-        args = tuple([_mapped(one, SOURCES, given) for one in self.args])
-        kwargs = {name: _mapped(one, SOURCES, given) for name, one in self.kwargs.items()}
+        args = tuple([_replaced(one, SOURCES, given) for one in self.args])
+        kwargs = {name: _replaced(one, SOURCES, given) for name, one in self.kwargs.items()}
         with torch.set_grad_enabled(self.with_grad):
             result = self._drawn(args, kwargs)
         if self.output is None:
@@ -168,15 +168,15 @@ def operation(
             sources.add(found.source)
         return found
 
-    given = tuple([_mapped(one, Tensor, source) for one in args])
-    named = {name: _mapped(one, Tensor, source) for name, one in kwargs.items()} if kwargs else kwargs
+    given = tuple([_replaced(one, Tensor, source) for one in args])
+    named = {name: _replaced(one, Tensor, source) for name, one in kwargs.items()} if kwargs else kwargs
     return Operation(func, given, named, frozenset(sources), output, torch.is_grad_enabled(), random)
 
 
 def _shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int, random: Random) -> Operation:
     """Record an operation that reads only shapes of its inputs."""
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
-    shapes = tuple([_mapped(one, Tensor, shape_of) for one in args])
+    shapes = tuple([_replaced(one, Tensor, shape_of) for one in args])
     named = kwargs | {"device": kwargs.get("device") or device}
     return Operation(func, shapes, named, frozenset(), output, torch.is_grad_enabled(), random)
 
@@ -190,12 +190,12 @@ def output_of(result: object, index: int) -> Tensor:
     return found
 
 
-def _mapped(value: object, kind: type | tuple[type, ...], to: Callable[[Any], object]) -> object:
+def _replaced(value: object, kind: type | tuple[type, ...], to: Callable[[Any], object]) -> object:
     """Map an argument of some kind, or those in a list."""
     if isinstance(value, kind):
         return to(value)
     if type(value) in (list, tuple) and any(isinstance(one, kind) for one in value):  # type: ignore[attr-defined]
-        return [_mapped(one, kind, to) for one in value]  # type: ignore[attr-defined]
+        return [_replaced(one, kind, to) for one in value]  # type: ignore[attr-defined]
     return value
 
 
