@@ -82,8 +82,9 @@ def main() -> None:
         if sheet.missing([(name, len(batch), way) for way in arguments.ways]):
             for row in compared(module, batch, arguments.ways, arguments.rounds):
                 row |= {"network": name, "batch": len(batch), "versions": versions(("lamcts", "torch"))}
-                sheet.append(row)
-                script.tell(sheet, row)
+                if sheet.missing([(name, len(batch), row["way"])]):
+                    sheet.append(row)
+                    script.tell(sheet, row)
 
 
 def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> list[Row]:
