@@ -151,8 +151,10 @@ def stepped(stack: ExitStack, module: nn.Module, batch: Tensor, way: str, plan: 
 
 def total(module: nn.Module, batch: Tensor, way: str) -> Tensor:
     """Return the sum of the output."""
-    checkpoints = way == "checkpoint" and isinstance(module, nn.Sequential)
-    output: Tensor = checkpointed(module, False, batch) if checkpoints else module(batch)
+    if way == "checkpoint" and isinstance(module, nn.Sequential):
+        output: Tensor = checkpointed(module, False, batch)
+    else:
+        output = module(batch)
     return output.sum()
 
 
@@ -188,7 +190,7 @@ def peak(module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: 
 class Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Count the operations of a step."""
 
-    count = 0
+    count: int = 0
 
     def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         self.count += 1
@@ -197,7 +199,8 @@ class Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def operations_of(module: nn.Module, batch: Tensor) -> int:
     """Return the number of operations of a training step, views included."""
-    with Calls() as calls:
+    calls = Calls()  # type: ignore[no-untyped-call]
+    with calls:
         module(batch).sum().backward()
     module.zero_grad()
     return calls.count
