@@ -82,8 +82,9 @@ def main() -> None:
         if sheet.missing([(name, len(batch), way) for way in arguments.ways]):
             for row in compared(module, batch, arguments.ways, arguments.rounds):
                 row |= {"network": name, "batch": len(batch), "versions": versions(("lamcts", "torch"))}
-                sheet.append(row)
-                script.tell(sheet, row)
+                if sheet.missing([(name, len(batch), row["way"])]):
+                    sheet.append(row)
+                    script.tell(sheet, row)
 
 
 def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> list[Row]:
@@ -150,8 +151,10 @@ def stepped(stack: ExitStack, module: nn.Module, batch: Tensor, way: str, plan: 
 
 def total(module: nn.Module, batch: Tensor, way: str) -> Tensor:
     """Return the sum of the output."""
-    checkpoints = way == "checkpoint" and isinstance(module, nn.Sequential)
-    output: Tensor = checkpointed(module, False, batch) if checkpoints else module(batch)
+    if way == "checkpoint" and isinstance(module, nn.Sequential):
+        output: Tensor = checkpointed(module, False, batch)
+    else:
+        output = module(batch)
     return output.sum()
 
 
@@ -187,7 +190,7 @@ def peak(module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: 
 class Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Count the operations of a step."""
 
-    count = 0
+    count: int = 0
 
     def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         self.count += 1
@@ -196,7 +199,8 @@ class Calls(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def operations_of(module: nn.Module, batch: Tensor) -> int:
     """Return the number of operations of a training step, views included."""
-    with Calls() as calls:
+    calls = Calls()  # type: ignore[no-untyped-call]
+    with calls:
         module(batch).sum().backward()
     module.zero_grad()
     return calls.count
