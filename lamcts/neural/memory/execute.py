@@ -43,6 +43,12 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
         For a plan that cannot be carried out.
     RuntimeError
         For a model that has a plan already, and in a step that deviates from the trace.
+
+    Notes
+    -----
+    The first step is compared with the trace, later ones with the first. In later steps, a deviation after the last
+    tensor that the plan moves affects no gradient and is not reported. A plan that keeps everything compares only the
+    shapes, modes and autocast of later steps.
     """
     from lamcts.neural.memory.execution import apply
 

@@ -7,6 +7,7 @@ and are freed as usual.
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -254,18 +255,29 @@ def work_of(func: Op, args: Args, kwargs: Kwargs, result: object) -> tuple[str, 
 
 def changed_by(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
     """Return the tensors that an operation modifies, by its schema."""
-    return _given(func, args, kwargs, lambda one: one.alias_info is not None and one.alias_info.is_write)
+    return _given(_written_arguments(func), args, kwargs)
 
 
 def statistics_of(func: Op, args: Args, kwargs: Kwargs) -> list[Tensor]:
     """Return the tensors that an operation modifies without a declaration in its schema."""
-    return _given(func, args, kwargs, lambda one: one.name in STATISTICS)
+    return _given(_statistics_arguments(func), args, kwargs)
 
 
-def _given(func: Op, args: Args, kwargs: Kwargs, wanted: Callable[[torch.Argument], bool]) -> list[Tensor]:
-    arguments = func._schema.arguments
-    found = [args[i] if i < len(args) else kwargs.get(one.name) for i, one in enumerate(arguments) if wanted(one)]
-    return _tensors(found)
+@cache
+def _written_arguments(func: Op) -> tuple[tuple[int, str], ...]:
+    """Return index and name of the arguments that an operation modifies, by its schema."""
+    arguments = enumerate(func._schema.arguments)
+    return tuple((i, one.name) for i, one in arguments if one.alias_info is not None and one.alias_info.is_write)
+
+
+@cache
+def _statistics_arguments(func: Op) -> tuple[tuple[int, str], ...]:
+    """Return index and name of the running statistics among the arguments."""
+    return tuple((i, one.name) for i, one in enumerate(func._schema.arguments) if one.name in STATISTICS)
+
+
+def _given(wanted: tuple[tuple[int, str], ...], args: Args, kwargs: Kwargs) -> list[Tensor]:
+    return _tensors([args[i] if i < len(args) else kwargs.get(name) for i, name in wanted]) if wanted else []
 
 
 def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:

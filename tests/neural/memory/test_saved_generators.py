@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
-from torch.utils._pytree import tree_flatten, tree_leaves  # noqa: E402
+from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from lamcts.neural.memory.execution import generators  # noqa: E402
 from lamcts.neural.memory.execution.generators import check_result, devices_of, generators_of, state_before  # noqa: E402
@@ -51,8 +51,7 @@ class Drawing:
 
 
 def recomputed(function, args, kwargs, random):
-    leaves, spec = tree_flatten((args, kwargs))
-    return Operation(function, leaves, spec, 0, False, random).run(None, lambda slot: None)
+    return Operation(function, args, kwargs, frozenset(), 0, False, random).run(None, lambda slot: None)
 
 
 def values(storage):

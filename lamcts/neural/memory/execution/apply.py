@@ -1,16 +1,21 @@
 """`apply`: carry out a memory plan on the tensors that autograd saves. Needs torch."""
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.mode_stack import insert, remove
+from lamcts.neural.memory.execution.replay import Replay
 from lamcts.neural.memory.execution.schedule import PlanSchedule, schedule
+from lamcts.neural.memory.execution.script import Script
 from lamcts.neural.memory.execution.slot import Kept, Moved
 from lamcts.neural.memory.execution.step import ForwardPass
 from lamcts.neural.memory.plan import Plan
@@ -41,7 +46,10 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
 
 
 class Executor(TorchDispatchMode):
-    """Follow the steps of a model.
+    """Follow the steps of a model: the first one by its trace, later ones of the same form by its script.
+
+    Operations are seen only where the plan needs that: never if a verified step keeps everything, and in other steps
+    until the last tensor that the plan moves is saved.
 
     held_bytes: saved bytes on the device after the last forward pass (0 before the first).
     """
@@ -49,8 +57,36 @@ class Executor(TorchDispatchMode):
     def __init__(self, model: nn.Module, schedule: PlanSchedule) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.schedule, self.link = model, schedule, Link()
-        self.step: ForwardPass | None = None
+        self.step: ForwardPass | Replay | None = None
         self.held_bytes = 0
+        self._below: list[TorchDispatchMode] = []  # modes that were entered before
+        self._thread, self._sees, self._inside = threading.get_ident(), False, 0
+        self._form: object = None  # of the current step
+        self._script: tuple[object, Script] | None = None  # of a form
+        self._modules = list(model.modules())
+
+    def __enter__(self) -> "Executor":
+        if not self._inside:
+            self._below = [*_get_current_dispatch_mode_stack(), *(one for one in ENTERED if one is not self)]
+            self._sees = True
+        self._inside += 1
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._inside -= 1
+        if not self._inside:
+            self.sees(True)
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
+
+    def sees(self, operations: bool) -> None:
+        """Begin or cease to see operations."""
+        if operations != self._sees and threading.get_ident() == self._thread:
+            self._sees = operations
+            if operations:
+                insert(self, self._below)
+            else:
+                remove(self)
 
     def begin(self, model: nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Begin a forward pass; abandon an unfinished one, such as one that raised."""
@@ -59,9 +95,27 @@ class Executor(TorchDispatchMode):
         self.abandon()
         if torch.is_grad_enabled():
             torch.clear_autocast_cache()  # each step casts its parameters, as in the trace
-            named = dict(model.named_parameters(remove_duplicate=False)), dict(model.named_buffers())
             inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
-            self.step = ForwardPass(self.schedule, self.link, [*(named[0] | named[1]).values(), *inputs])
+            self._form = self._form_of(inputs)
+            self.step = self._started(inputs)
+        self.sees(self.step is not None)
+
+    def _started(self, inputs: list[Tensor]) -> ForwardPass | Replay | None:
+        """Return a new pass; None if a verified step keeps everything."""
+        if self._script is not None and self._script[0] == self._form:
+            script = self._script[1]
+            if script.packs:
+                return Replay(script, self.link)
+            self.held_bytes = script.held_bytes
+            return None
+        named = dict(self.model.named_parameters(remove_duplicate=False)), dict(self.model.named_buffers())
+        return ForwardPass(self.schedule, self.link, [*(named[0] | named[1]).values(), *inputs])
+
+    def _form_of(self, inputs: list[Tensor]) -> object:
+        """Return what must be equal in two steps for the same script."""
+        given = [(one.shape, one.stride(), one.dtype, one.device, one.requires_grad) for one in inputs]
+        cast = [(torch.is_autocast_enabled(one), torch.get_autocast_dtype(one)) for one in ("cpu", "cuda")]
+        return given, cast, [one.training for one in self._modules]
 
     def left(self, model: nn.Module, args: object, result: object) -> None:
         """Abandon the pass if the model raised, which gives no result."""
@@ -74,6 +128,9 @@ class Executor(TorchDispatchMode):
         if step is not None:
             self.link.settle()
             self.held_bytes = step.finish()
+            if isinstance(step, ForwardPass):
+                script = step.script(self.held_bytes)
+                self._script = (self._form, script) if script.repeatable else None
 
     def abandon(self) -> None:
         """Abandon the current forward pass; its saved tensors can still be unpacked."""
@@ -95,7 +152,10 @@ def pack(tensor: Tensor) -> Kept | Moved:
     """Return the object that autograd saves for a tensor, by the executor in its forward pass."""
     for executor in reversed(ENTERED):
         if executor.step is not None:
-            return executor.step.pack(tensor)
+            packed = executor.step.pack(tensor)
+            if executor.step.whole and isinstance(executor.step, Replay):
+                executor.sees(False)
+            return packed
     return Kept(tensor, tensor._version)
 
 

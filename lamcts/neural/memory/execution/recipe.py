@@ -5,18 +5,21 @@ tensors that it modifies, such as running statistics of a batch norm, are copied
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, UntypedStorage
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.generators import Random, restored
-from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by, statistics_of
+from lamcts.neural.trace.recorder import SHAPED, STATISTICS, Args, Kwargs, Op, changed_by, statistics_of
 
 if TYPE_CHECKING:
     from lamcts.neural.memory.execution.slot import StorageSlot
 
+NO_CONTEXT = nullcontext()  # of operations without random numbers
 NOTHING = torch.empty(0)  # the data of an alias without memory
 
 
@@ -65,41 +68,46 @@ class Outside(NamedTuple):
         return self.tensor
 
 
+Source = Read | Outside | Shape  # of a tensor that an operation reads
+SOURCES = (Read, Outside, Shape)
+
+
 class Operation(NamedTuple):
     """An operation that wrote a storage.
 
-    output: index of its result in the storage (None: modified in place). with_grad: gradient mode of the run, since
-    oneDNN's LSTM has another workspace without gradients.
+    args, kwargs: its arguments, with the source of each tensor. sources: slots that it reads. output: index of its
+    result in the storage (None: modified in place). with_grad: gradient mode of the run, since oneDNN's LSTM has
+    another workspace without gradients.
     """
 
     function: Op
-    leaves: list[object]
-    spec: TreeSpec
+    args: Args
+    kwargs: Kwargs
+    sources: frozenset["StorageSlot"]
     output: int | None
     with_grad: bool
     random: Random
 
-    @property
-    def sources(self) -> set["StorageSlot"]:
-        """Slots that it reads."""
-        return {leaf.source for leaf in self.leaves if isinstance(leaf, Read) and leaf.source is not None}
-
     def run(self, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> UntypedStorage:
         """Run it again after the earlier operations on the storage; return the storage."""
-        args, kwargs = tree_unflatten([_given(leaf, own, storage_of) for leaf in self.leaves], self.spec)
-        with torch.set_grad_enabled(self.with_grad), restored(self.random):
+
+        def given(leaf: Source) -> Tensor:
+            return _given(leaf, own, storage_of)
+
+        args = tuple([_replaced(one, SOURCES, given) for one in self.args])
+        kwargs = {name: _replaced(one, SOURCES, given) for name, one in self.kwargs.items()}
+        with torch.set_grad_enabled(self.with_grad), restored(self.random) if self.random else NO_CONTEXT:
             result = self.function(*args, **kwargs)
         if self.output is None:
             assert own is not None
             return own
-        made: UntypedStorage = tree_leaves(result)[self.output].untyped_storage()
-        return made
+        return output_of(result, self.output).untyped_storage()
 
 
 def shape_of(tensor: Tensor) -> Shape:
     """Return the layout of a tensor in its storage."""
-    lies = tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
-    return Shape(tensor.dtype, *lies, tensor.is_conj(), tensor.is_neg())
+    offset = int(tensor.storage_offset())
+    return Shape(tensor.dtype, tensor.shape, tensor.stride(), offset, tensor.is_conj(), tensor.is_neg())
 
 
 def check_version(tensor: Tensor, version: int, name: str = "") -> None:
@@ -119,21 +127,66 @@ def witness_of(tensor: Tensor) -> Tensor:
 
 
 def operation(
-    func: Op, args: Args, kwargs: Kwargs, output: int | None, read: Callable[[Tensor, bool], Read | Outside]
+    func: Op,
+    args: Args,
+    kwargs: Kwargs,
+    output: int | None,
+    random: Random,
+    read: Callable[[Tensor, bool], Read | Outside],
 ) -> Operation:
     """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
-    changed = _changed(func, args, kwargs)
-    leaves, spec = tree_flatten((args, kwargs))
-    leaves = [read(leaf, id(leaf) in changed) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), ())
+    if output is not None and _reads_shapes(func):
+        return _shaped_operation(func, args, kwargs, output, random)
+    changed = _changed(func, args, kwargs) if _may_change(func) else ()
+    sources: set[StorageSlot] = set()
+
+    def source(tensor: Tensor) -> Read | Outside:
+        found = read(tensor, id(tensor) in changed)
+        if isinstance(found, Read) and found.source is not None:
+            sources.add(found.source)
+        return found
+
+    given = tuple([_replaced(one, Tensor, source) for one in args])
+    named = {name: _replaced(one, Tensor, source) for name, one in kwargs.items()} if kwargs else kwargs
+    return Operation(func, given, named, frozenset(sources), output, torch.is_grad_enabled(), random)
 
 
-def shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int) -> Operation:
+def _shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int, random: Random) -> Operation:
     """Record an operation that reads only shapes of its inputs."""
     device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
-    leaves, spec = tree_flatten((args, kwargs | {"device": kwargs.get("device") or device}))
-    leaves = [shape_of(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    return Operation(func, leaves, spec, output, torch.is_grad_enabled(), ())
+    shapes = tuple([_replaced(one, Tensor, shape_of) for one in args])
+    named = kwargs | {"device": kwargs.get("device") or device}
+    return Operation(func, shapes, named, frozenset(), output, torch.is_grad_enabled(), random)
+
+
+def output_of(result: object, index: int) -> Tensor:
+    """Return the tensor at an index of the leaves of a result."""
+    if isinstance(result, Tensor):
+        return result
+    flat = type(result) is tuple and not any(isinstance(one, (list, tuple)) for one in result)
+    found: Tensor = result[index] if flat else tree_leaves(result)[index]  # type: ignore[index]
+    return found
+
+
+def _replaced(value: object, kind: type | tuple[type, ...], to: Callable[[Any], object]) -> object:
+    """Map an argument of some kind, or those in a list."""
+    if isinstance(value, kind):
+        return to(value)
+    if type(value) in (list, tuple) and any(isinstance(one, kind) for one in value):  # type: ignore[attr-defined]
+        return [_replaced(one, kind, to) for one in value]  # type: ignore[attr-defined]
+    return value
+
+
+@cache
+def _reads_shapes(func: Op) -> bool:
+    """Return whether an operation reads only shapes of its inputs."""
+    return func._overloadpacket.__name__ in SHAPED
+
+
+@cache
+def _may_change(func: Op) -> bool:
+    """Return whether an operation modifies arguments, declared in its schema or not."""
+    return bool(func._schema.is_mutable) or any(one.name in STATISTICS for one in func._schema.arguments)
 
 
 def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
@@ -141,13 +194,11 @@ def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
 
 
-def _given(leaf: object, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> object:
+def _given(leaf: Source, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> Tensor:
     if isinstance(leaf, Outside):
         return leaf.taken()
     if isinstance(leaf, Shape):  # its values are not read
         return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
-    if not isinstance(leaf, Read):
-        return leaf
     storage = own if leaf.source is None else storage_of(leaf.source)
     assert storage is not None
     tensor = leaf.shape.on(storage)

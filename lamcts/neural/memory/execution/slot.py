@@ -6,7 +6,7 @@ the last of them, as in the plan.
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from typing import NamedTuple
 
 import torch
@@ -19,6 +19,7 @@ from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
 EACH = (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)
+NOTHING_TO_DO = nullcontext()
 
 
 class StorageSlot:
@@ -50,10 +51,11 @@ class StorageSlot:
                 self._sent, self.storage = self.link.send(storage), None
 
     @property
-    def sources(self) -> set["StorageSlot"]:
+    def sources(self) -> frozenset["StorageSlot"]:
         """Slots that its recomputation reads; empty if it is not recomputed."""
-        made = self.storage is None and self.action in RECOMPUTED and self._still_alive() is None
-        return {source for one in self.recipe for source in one.sources} if made else set()
+        if self.storage is not None or self.action not in RECOMPUTED or self._still_alive() is not None:
+            return frozenset()
+        return frozenset().union(*[one.sources for one in self.recipe])
 
     def materialise(self, resident: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
         """Return the storage, fetched or recomputed from `resident` ones; a `helper` may be freed at once."""
@@ -94,11 +96,7 @@ class StorageSlot:
 
     def _recomputed(self, resident: dict[str, UntypedStorage]) -> UntypedStorage:
         storage: UntypedStorage | None = None
-        with ExitStack() as stack:
-            stack.enter_context(torch._C._AutoDispatchBelowAutograd())
-            for device in ("cpu", "cuda"):  # inputs are cast already: the recorded operations ran below autocast
-                if torch.is_autocast_enabled(device):
-                    stack.enter_context(torch.autocast(device, enabled=False))
+        with torch._C._AutoDispatchBelowAutograd(), _without_autocast():
             for one in self.recipe:
                 storage = one.run(storage, lambda source: resident[source.name])
         assert storage is not None
@@ -113,6 +111,17 @@ def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
     return make()
+
+
+def _without_autocast() -> AbstractContextManager[object]:
+    """Return a context without autocast: inputs are cast already, as the recorded operations ran below it."""
+    cast = [device for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)]
+    if not cast:
+        return NOTHING_TO_DO
+    stack = ExitStack()
+    for device in cast:
+        stack.enter_context(torch.autocast(device, enabled=False))
+    return stack
 
 
 class Kept(NamedTuple):
@@ -146,25 +155,34 @@ def storage_of(wanted: StorageSlot) -> UntypedStorage:
 
     Nothing here holds a slot longer, so its storage is freed with its last reference.
     """
-    missing = _closure(wanted)[::-1]
-    uses = Counter(source.name for slot in missing for source in slot.sources)
+    if wanted.storage is not None:
+        return wanted.storage
+    inputs = wanted.sources
+    if all(source.storage is not None for source in inputs):
+        there = {source.name: source.storage for source in inputs if source.storage is not None}
+        return wanted.materialise(there, helper=False)
+    closure = _closure(wanted)
+    missing = sorted(closure, key=lambda slot: -slot.order)
+    uses = Counter(source.name for sources in closure.values() for source in sources)
     resident: dict[str, UntypedStorage] = {}
     while missing:
         slot = missing.pop()
-        sources = {source.name for source in slot.sources}
+        sources = [source.name for source in closure.pop(slot)]
         resident[slot.name] = slot.materialise(resident, helper=slot is not wanted)
-        uses.subtract(sources)
         for source in sources:
+            uses[source] -= 1
             if not uses[source]:
                 del resident[source]
+        del slot
     return resident[wanted.name]
 
 
-def _closure(wanted: StorageSlot) -> list[StorageSlot]:
-    """Return a slot and the inputs of its recomputation, in topological order."""
-    found, stack = {wanted}, [wanted]
+def _closure(wanted: StorageSlot) -> dict[StorageSlot, frozenset[StorageSlot]]:
+    """Return a slot and the inputs of its recomputation, each with the slots that it reads."""
+    found, stack = {}, [wanted]
     while stack:
-        new = stack.pop().sources - found
-        found |= new
-        stack += new
-    return sorted(found, key=lambda slot: slot.order)
+        slot = stack.pop()
+        if slot not in found:
+            found[slot] = slot.sources
+            stack += found[slot]
+    return found

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
+import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
@@ -17,10 +18,10 @@ from lamcts.neural.memory.execution.recipe import (
     Read,
     operation,
     shape_of,
-    shaped_operation,
     witness_of,
 )
 from lamcts.neural.memory.execution.schedule import PlanSchedule
+from lamcts.neural.memory.execution.script import Call, Script, passes
 from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
 from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
@@ -37,6 +38,8 @@ class ForwardPass:
         self.ran = self.packed = 0
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
+        self.calls: list[Call] = []
+        self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
         for tensor in outside:
@@ -46,15 +49,19 @@ class ForwardPass:
         """Run an operation and record its writes."""
         random = () if self.whole else state_before(func, args, kwargs)
         result = func(*args, **kwargs)
-        if not self.whole and (made := _tensors(result)):
-            changed = changed_by(func, args, kwargs)
-            self._note(func, args, kwargs, (result, made, changed, random))
+        if self.whole:
+            return result
+        made = _tensors(result)
+        changed = changed_by(func, args, kwargs)
+        writes = self._note(func, args, kwargs, (result, made, changed, random)) if made else ()
+        if not passes(func):
+            self.calls.append(Call(func, writes))
         return result
 
     def _note(
         self, func: Op, args: Args, kwargs: Kwargs, did: tuple[object, list[Tensor], list[Tensor], Random]
-    ) -> None:
-        """Match an operation with the trace, number its storages, and record writes of slots."""
+    ) -> tuple[tuple[int, int | None], ...]:
+        """Match an operation with the trace and record writes of slots; return these, each with its output."""
         result, made, changed, random = did
         op = func._overloadpacket.__name__
         reads = {self._number(one) for one in ([] if op in SHAPED else _tensors((args, kwargs)))}
@@ -62,8 +69,9 @@ class ForwardPass:
         changes = {self._number(one) for one in changed}
         written = {n: one for n, one in written.items() if n not in reads or n in changes}
         if not changes and not any(self.graph.storages[n].bytes for n in written):
-            return
+            return ()
         self._follow(KINDS.get(op, op), written)
+        writes = []
         for n in [n for n in written if n in self.schedule.actions]:
             output = None if n in changes else _index(result, written[n])
             how = partial(self._recipe, func, args, kwargs, output, n, random)
@@ -71,6 +79,12 @@ class ForwardPass:
             if slot.action in RECOMPUTED:
                 check_result(random, result, slot.name)
             slot.wrote(written[n].untyped_storage(), how, slot.writes + 1 == self.schedule.writes[n])
+            writes.append((n, output))
+        return tuple(writes)
+
+    def script(self, held_bytes: int) -> Script:
+        """Return the script of this pass, after it is finished."""
+        return Script(self.schedule, self.calls, self.reads, held_bytes)
 
     @property
     def whole(self) -> bool:
@@ -87,7 +101,8 @@ class ForwardPass:
         self.packed += 1
         self._check_bytes(number, tensor)
         if number in self.schedule.leaving or number in self.schedule.staying:
-            return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
+            with torch._C._DisableTorchDispatch():  # the witness is no operation of the step
+                return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.kept[number] = self.graph.storages[number].bytes
         return Kept(tensor, tensor._version)
 
@@ -97,13 +112,7 @@ class ForwardPass:
             expected = f"{self.graph.forward_count} operations and {len(self.schedule.traced.packed)} saved tensors"
             raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
         resident = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
-        prefetched = [n for n in self.schedule.fetched if n in self.slots]
-        for before, after in pairwise(prefetched):
-            self.slots[before].next = weakref.ref(self.slots[after])
-        for n in prefetched:
-            self.slots[n].came = n in self.schedule.staying
-        for first in prefetched[:1]:
-            self.slots[first].prefetch()
+        chain_prefetches(self.schedule, self.slots)
         self.slots = {}
         return sum((self.kept | resident).values())
 
@@ -114,14 +123,12 @@ class ForwardPass:
         return self.slots[number]
 
     def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
-        if func._overloadpacket.__name__ in SHAPED and output is not None:
-            return shaped_operation(func, args, kwargs, output)._replace(random=random)
-        read = partial(self._read, made)
-        return operation(func, args, kwargs, output, read)._replace(random=random)
+        return operation(func, args, kwargs, output, random, partial(self._read, made))
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
+        self.reads.append(number if number == made or number in self.slots else -1)
         if number == made:
             return Read(None, shape_of(tensor), changed)
         if number in self.slots:
@@ -152,6 +159,17 @@ class ForwardPass:
             self._numbers[memory.cdata] = len(self._numbers)
             self._refs.append(memory)
         return self._numbers[memory.cdata]
+
+
+def chain_prefetches(schedule: PlanSchedule, slots: dict[int, StorageSlot]) -> None:
+    """Link prefetched slots in order of need, and begin to fetch the first."""
+    prefetched = [n for n in schedule.fetched if n in slots]
+    for before, after in pairwise(prefetched):
+        slots[before].next = weakref.ref(slots[after])
+    for n in prefetched:
+        slots[n].came = n in schedule.staying
+    for first in prefetched[:1]:
+        slots[first].prefetch()
 
 
 def _tensors(values: object) -> list[Tensor]:

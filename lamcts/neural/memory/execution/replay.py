@@ -1,0 +1,137 @@
+"""Follow a training step along the script of a verified one. Needs torch.
+
+Each operation is compared with the script. Only storages that the plan moves, and those that a recomputation reads,
+are identified by address; everything else is kept as autograd saves it, so that no check is needed.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor, UntypedStorage
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from lamcts.neural.memory.execution.generators import Random, state_before
+from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.recipe import (
+    Operation,
+    Outside,
+    Read,
+    operation,
+    output_of,
+    shape_of,
+    witness_of,
+)
+from lamcts.neural.memory.execution.script import Call, Script, modifies, passes
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
+from lamcts.neural.memory.execution.step import AGAIN, chain_prefetches
+from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
+
+
+class Replay:
+    """A forward pass that repeats a script; raise RuntimeError if it deviates.
+
+    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check.
+    """
+
+    def __init__(self, script: Script, link: Link) -> None:
+        self.script, self.link = script, link
+        self.graph = script.schedule.traced.graph
+        self.whole = not script.packs
+        self.ran = self.packed = self._read_count = 0
+        self.slots: dict[int, StorageSlot] = {}
+        self._numbers: dict[int, int] = {}  # of the storages of slots, by address
+        self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
+
+    def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
+        """Run an operation and record its writes of slots."""
+        calls, ran = self.script.calls, self.ran
+        call = calls[ran] if ran < len(calls) and not self.whole else None
+        if call is None or call.function is not func:
+            if self.whole or passes(func):
+                return func(*args, **kwargs)
+            expected = call.function if call else "no further one"
+            raise RuntimeError(f"operation {ran} of the forward pass: expected {expected}, got {func}: {AGAIN}")
+        self.ran = ran + 1
+        if call.plain:
+            return func(*args, **kwargs)
+        random = state_before(func, args, kwargs) if call.random else ()
+        result = func(*args, **kwargs)
+        self._note(call, args, kwargs, result, random)
+        return result
+
+    def pack(self, tensor: Tensor) -> Kept | Moved:
+        """Return the object that autograd saves for a tensor, by the plan."""
+        if self.whole:
+            return Kept(tensor, tensor._version)
+        number = self.script.schedule.traced.packed[self.packed]
+        self.packed += 1
+        self.whole = self.packed == self.script.packs
+        if number not in self.script.moved:
+            return Kept(tensor, tensor._version)
+        if self._number(tensor) != number:
+            name = self.graph.storages[number].name
+            raise RuntimeError(f"tensor {self.packed - 1} that autograd saves: expected {name}, got another: {AGAIN}")
+        with torch._C._DisableTorchDispatch():  # the witness is no operation of the step
+            return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
+
+    def finish(self) -> int:
+        """End the pass; return the saved bytes on the device."""
+        if not self.whole:
+            expected = f"{len(self.script.calls)} operations and {self.script.packs} saved tensors"
+            raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
+        chain_prefetches(self.script.schedule, self.slots)
+        self.slots = {}
+        return self.script.held_bytes
+
+    def _note(self, call: Call, args: Args, kwargs: Kwargs, result: object, random: Random) -> None:
+        """Record the writes of slots; raise RuntimeError for an operation that modifies another slot."""
+        func = call.function
+        changed = self._changed(call, args, kwargs) if modifies(func) else {}
+        for number, output in call.writes:
+            tensor = changed[number] if output is None else output_of(result, output)
+            storage = tensor.untyped_storage()
+            slot = self.slots[number] if output is None else self._new_slot(number, storage)
+            how = partial(self._recipe, func, args, kwargs, output, number, random)
+            slot.wrote(storage, how, slot.writes + 1 == self.script.schedule.writes[number])
+
+    def _changed(self, call: Call, args: Args, kwargs: Kwargs) -> dict[int, Tensor]:
+        """Return the tensors of slots that an operation modifies; raise RuntimeError for unexpected ones."""
+        pairs = [(self._number(one), one) for one in changed_by(call.function, args, kwargs)]
+        changed = {number: one for number, one in pairs if number is not None}
+        if changed.keys() != {number for number, output in call.writes if output is None}:
+            names = [self.graph.storages[number].name for number in changed]
+            where = f"operation {self.ran - 1} of the forward pass, {call.function}"
+            raise RuntimeError(f"{where}: expected to modify other storages than {names}: {AGAIN}")
+        return changed
+
+    def _new_slot(self, number: int, storage: UntypedStorage) -> StorageSlot:
+        """Return the slot of a new storage; raise RuntimeError if it has another size or is not new."""
+        expected, got = self.graph.storages[number], storage.nbytes()
+        memory = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
+        if expected.bytes not in (0, got) or memory.cdata in self._numbers or number in self.slots:
+            raise RuntimeError(f"{expected.name}: expected {expected.bytes} new bytes, got {got}: {AGAIN}")
+        self._numbers[memory.cdata] = number
+        self._refs.append(memory)
+        order, action = self.graph.makers[number][-1], self.script.schedule.actions[number]
+        self.slots[number] = StorageSlot(expected.name, order, action, self.link)
+        return self.slots[number]
+
+    def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
+        return operation(func, args, kwargs, output, random, partial(self._read, made))
+
+    def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
+        """Return the source of a tensor that the recomputation of storage `made` reads."""
+        number = self._number(tensor)
+        expected = self.script.reads[self._read_count : self._read_count + 1]
+        self._read_count += 1
+        if expected != [-1 if number is None else number]:
+            name = self.graph.storages[made].name
+            raise RuntimeError(f"{name}: expected the inputs of the first step, got others: {AGAIN}")
+        if number is None:
+            tensor = tensor.detach()
+            return Outside(tensor, tensor._version, changed)
+        return Read(None if number == made else self.slots[number], shape_of(tensor), changed)
+
+    def _number(self, tensor: Tensor) -> int | None:
+        """Return the number of a tensor's storage; None if it has no slot."""
+        return self._numbers.get(tensor.untyped_storage()._cdata)

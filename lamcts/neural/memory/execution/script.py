@@ -1,0 +1,66 @@
+"""The operations of a verified step, so that later steps compare instead of analyse. Needs torch."""
+
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from lamcts.neural.memory.execution.schedule import PlanSchedule
+from lamcts.neural.memory.plan import RECOMPUTED
+from lamcts.neural.trace.recorder import Op
+
+
+class Call(NamedTuple):
+    """An operation and its writes: storage, and index of its result (None: modified in place).
+
+    plain: whether a replay records nothing. random: whether a recomputation repeats it with its random numbers.
+    """
+
+    function: Op
+    writes: tuple[tuple[int, int | None], ...]
+    plain: bool = False
+    random: bool = False
+
+
+class Script:
+    """Operations of a verified forward pass.
+
+    calls: its operations without views, each with the writes that a replay records. reads: storages that recomputations
+    read, in order; -1 for those without a slot. moved: storages that are not kept.
+    packs: number of saved tensors until the last one that is moved. held_bytes: saved bytes on the device. repeatable:
+    whether each slot begins as the result of an operation.
+    """
+
+    def __init__(self, schedule: PlanSchedule, calls: list[Call], reads: list[int], held_bytes: int) -> None:
+        self.schedule, self.reads, self.held_bytes = schedule, reads, held_bytes
+        self.moved = schedule.leaving | schedule.staying
+        slots = self.moved.union(reads)
+        self.calls = [self._reduced(one, slots) for one in calls]
+        first: dict[int, int | None] = {}
+        for call in self.calls:
+            for number, output in call.writes:
+                first.setdefault(number, output)
+        self.repeatable = None not in first.values()
+        packed = schedule.traced.packed
+        self.packs = max((i + 1 for i, number in enumerate(packed) if number in self.moved), default=0)
+
+    def _reduced(self, call: Call, slots: frozenset[int]) -> Call:
+        """Return a call with its writes of slots."""
+        func, writes = call.function, tuple(one for one in call.writes if one[0] in slots)
+        remade = any(self.schedule.actions[number] in RECOMPUTED for number, _ in writes)
+        random = remade and torch.Tag.nondeterministic_seeded in func.tags
+        return Call(func, writes, not (writes or modifies(func)), random)
+
+
+@cache
+def passes(func: Op) -> bool:
+    """Return whether an operation writes nothing: it returns views, or no tensors."""
+    if func._schema.is_mutable:
+        return False
+    return all(one.alias_info is not None or "Tensor" not in str(one.type) for one in func._schema.returns)
+
+
+@cache
+def modifies(func: Op) -> bool:
+    """Return whether an operation modifies an argument, by its schema."""
+    return bool(func._schema.is_mutable)
