@@ -23,6 +23,7 @@ LAYERS: list[list[str]] = [
         "errors",
         "rng",
         "text",
+        "sizes",
         "threads",
         "types",
         "argument_hints",

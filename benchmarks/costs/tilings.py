@@ -196,6 +196,8 @@ def measure(name: str, method: str, start: str, seed: int, budget: int) -> Row:
 def report(sheet: Sheet, nests: Sequence[str], methods: Sequence[str], start: str, budget: int) -> None:
     """Print for each nest and method how many seeds reached the optimum, and how far the others were from it."""
     for name in nests:
+        first = objective(name)(objective(name).x0) / enumerate_optimum(name)
+        print(f"{name:18}{'start':14}{first:.2f} times the least misses")
         for method in methods:
             wanted = (name, method, start, str(budget))
             mine = [row for row in sheet.rows() if tuple(row[name] for name in KEY if name != "seed") == wanted]

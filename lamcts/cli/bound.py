@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from lamcts import costs
-from lamcts.cli.console import number, say
-from lamcts.cli.nests import ELEMENT_BYTES, add_nest, nest_of, show
+from lamcts.cli.console import number, say, table
+from lamcts.cli.nests import ELEMENT_BYTES, add_nest, nest_of
 from lamcts.cli.parser import Parser
 
 
@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
     if main_statement.tile:
         tile = ", ".join(f"{name} = {number(extent)}" for name, extent in main_statement.tile.items())
         rows.append(("tile of the bound", tile))
-    show(rows)
+    table(rows)
     for clash in found.clashes:
         say(f"note: {clash}")
     return 0

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lamcts import costs
-from lamcts.cli.console import table
 from lamcts.cli.parser import Parser
 
 ELEMENT_BYTES = 8  # of a double
@@ -69,8 +68,3 @@ def _caches() -> Iterator[tuple[str, str]]:
             continue
         if kind != "Instruction":
             yield f"L{level}", size.replace("K", "KiB").replace("M", "MiB")
-
-
-def show(rows: list[tuple[str, str]]) -> None:
-    """Print names and values in two columns."""
-    table([list(row) for row in rows])

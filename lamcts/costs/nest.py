@@ -1,12 +1,12 @@
 """Loop nests with affine array accesses: the programs whose data movement is counted and bounded."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lamcts.costs.program import Program
 from lamcts.costs.statement import Access, Block, Loop, Statement
-from lamcts.costs.tiling import Tiling, checked_order, loop_extents
+from lamcts.costs.tiling import Tiling
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -49,36 +49,6 @@ class Nest(Program):
         """The statements as a tree of loops, in the order of execution."""
         return _blocks(self.statements, 0)
 
-    def ordered(self, *order: str) -> "Nest":
-        """Return the nest with its loops in another order, the outermost first.
-
-        Parameters
-        ----------
-        *order : str
-            Each loop once. The dependences of the statement are not checked.
-
-        Returns
-        -------
-        Nest
-            The same statement with reordered loops.
-
-        Raises
-        ------
-        ValueError
-            If the nest has several statements or ranges that depend on loops, or `order` is no permutation.
-
-        Examples
-        --------
-        >>> from lamcts import costs
-        >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=24)
-        >>> [product.ordered(*order).reuse_distances(line=64).misses(128) for order in ("ijk", "ikj", "kij")]
-        [15624, 1872, 2376]
-        """
-        names = checked_order(loop_extents(self, "ordered"), order)
-        loops = {loop.name: loop for loop in self.statements[0].loops}
-        found = replace(self.statements[0], loops=tuple(loops[name] for name in names))
-        return replace(self, statements=(found,), text=str(found))
-
     def tiled(self, order: Sequence[str] | None = None, **tiles: int) -> Tiling:
         """Return the nest with its iterations executed tile by tile.
 
@@ -86,7 +56,8 @@ class Nest(Program):
         ----------
         order : sequence of str or None, default None
             Each tiled loop once, the outermost first: of the loops over tiles, and of the loops over the points of a
-            tile. None: as in the nest. The dependences of the statements are not checked.
+            tile. None: as in the nest. Without tile sizes the loops are only reordered. The dependences of the
+            statements are not checked.
         **tiles : int
             Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
             are clipped.

@@ -52,7 +52,7 @@ class Tiling(Program):
             if whole_number(size, name) > extents[name]:
                 raise ValueError(f"{name}: expected a tile of 1 to {extents[name]} iterations, got {size:.6g}")
         full = {name: int(tiles.get(name, max(extent, 1))) for name, extent in extents.items()}
-        return cls(nest, checked_order(extents, order), full)
+        return cls(nest, _checked_order(extents, order), full)
 
     @property
     def body(self) -> Body:
@@ -142,22 +142,7 @@ def _band(item: Item) -> tuple[list[Loop], Statement | None]:
     return loops, item
 
 
-def loop_extents(nest: "Nest", what: str) -> dict[str, int]:
-    """Return the number of iterations of each loop; ValueError unless one statement is in constant loops."""
-    if len(nest.statements) != 1:
-        raise ValueError(f"{what}: expected a nest of one statement, got {len(nest.statements)}; use a nest of each")
-    extents, loops = {}, nest.statements[0].loops
-    for loop in loops:
-        if inner := sorted(loop.range_names & {other.name for other in loops}):
-            raise ValueError(
-                f"{what}: expected loops over constant ranges, got {loop}, which depends on {inner[0]}; "
-                "triangular loops cannot be reordered"
-            )
-        extents[loop.name] = loop.stop.value(nest.sizes) - loop.start.value(nest.sizes)
-    return extents
-
-
-def checked_order(extents: Mapping[str, int], order: Sequence[str] | None) -> tuple[str, ...]:
+def _checked_order(extents: Mapping[str, int], order: Sequence[str] | None) -> tuple[str, ...]:
     """Return the order of the loops, by default as they are; ValueError unless it has each loop once."""
     found = tuple(extents) if order is None else tuple(order)
     if sorted(map(str, found)) != sorted(extents):

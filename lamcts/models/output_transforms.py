@@ -10,8 +10,7 @@ import numpy as np
 from lamcts.types import Floats, Rows
 
 BELOW = 0.3  # of the median: 0.1 as good on turned Ackley, 1 and 0.03 worse by one and two digits (seeds 0 to 2)
-# Equal losses whose mean is rounded have a width of some ulps of 1: that is noise of the arithmetic, not of the losses.
-ROUNDING = 1e-15
+ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
 MOST_LOG = 1500.0  # of a ratio of doubles; an infinite excess counts as this
 
 

@@ -1,4 +1,4 @@
-"""The live local searches: which one continues in a region, and the routing of results."""
+"""The live local searches: the choice of the one that continues in a region, and the routing of results."""
 
 import warnings
 from collections.abc import Callable, Iterable

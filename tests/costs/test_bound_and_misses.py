@@ -83,7 +83,7 @@ def variants(nest: costs.Nest) -> Iterator[Program]:
     names = nest.statements[0].names
     for order, size in product(permutations(names), (1, 2, 4)):
         try:
-            yield nest.ordered(*order).tiled(**dict.fromkeys(names, size))
+            yield nest.tiled(order, **dict.fromkeys(names, size))
         except ValueError:
             continue  # the loops of several statements, and ranges that depend on each other, keep their order
 
@@ -94,7 +94,7 @@ def test_no_tiling_of_a_matrix_product_loads_less(order: str, memory: int) -> No
     nest = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=16)
     bound = nest.lower_bound(memory)
     for size in (1, 2, 4, 8):
-        misses = nest.ordered(*order).tiled(**dict.fromkeys("ijk", size)).reuse_distances().misses(memory)
+        misses = nest.tiled(order, **dict.fromkeys("ijk", size)).reuse_distances().misses(memory)
         assert bound.loads <= misses
 
 

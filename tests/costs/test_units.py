@@ -6,7 +6,7 @@ from lamcts import costs
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [(192, 192), ("192", 192), ("32KiB", 4096), ("32 kib", 4096), ("1MB", 125_000), ("0.5KiB", 64)]
+    ("text", "found"), [(192, 192), ("192", 192), ("32KiB", 4096), ("32 kib", 4096), ("1MB", 131_072), ("0.5KiB", 64)]
 )
 def test_capacities(text, found: int) -> None:
     assert costs.words(text) == found

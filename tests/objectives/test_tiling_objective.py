@@ -73,7 +73,7 @@ def test_lines_count_lines() -> None:
 def test_seconds_are_measured_on_the_compiled_nest() -> None:
     f = objectives.make("tiling", size=64, measure="seconds")
     point = {"order": ("i", "k", "j"), "tile_i": 64, "tile_j": 64, "tile_k": 8}
-    assert 0 < f(point) < 1
+    assert f(point) > 0
 
 
 def test_a_nest_of_your_own_is_a_text() -> None:

@@ -19,7 +19,7 @@ Distributions = Mapping[str, Distribution | Sequence[Any] | SearchSpace] | Searc
 
 
 class SklearnParameters:
-    """The space of `param_distributions`: a `lamcts.Space`, a dict by name, or several dicts, of which one applies.
+    """The space of `param_distributions`: a `lamcts.Space`, a dict by name, or several dicts as alternatives.
 
     Lists of numbers are ordered; a distribution of scipy.stats becomes a range.
     """

@@ -17,7 +17,7 @@ from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
 from lamcts.neural.memory.scratch import Work, with_scratch
 from lamcts.neural.memory.simulator import Cost, Simulator
-from lamcts.neural.memory.sizes import size_of, size_text
+from lamcts.sizes import size_of, size_text
 
 __all__ = [
     "ALL_OPTIONS",

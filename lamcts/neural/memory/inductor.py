@@ -17,7 +17,7 @@ from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.neural.memory.sizes import size_of
+from lamcts.sizes import size_of
 
 if TYPE_CHECKING:
     from torch._inductor.custom_graph_pass import CustomKnapsackSolver

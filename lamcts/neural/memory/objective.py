@@ -15,8 +15,8 @@ from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all, tensor_groups
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
-from lamcts.neural.memory.sizes import size_of
 from lamcts.objectives.base import register
+from lamcts.sizes import size_of
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 

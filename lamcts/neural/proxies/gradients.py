@@ -7,12 +7,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from lamcts.neural.proxies.scratch import scratch
+from lamcts.neural.proxies.copies import evaluation_copy
 
 
 def gradient_norm(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """Return the sum of the gradient norms of all parameter tensors (Abdelfattah et al. 2021, section 3.1)."""
-    made = scratch(net)
+    made = evaluation_copy(net)
     with torch.enable_grad():
         scores = made(x).float().flatten(0, -2)  # [b, k]; of texts, [b t, k]
         functional.cross_entropy(scores, y.flatten()).backward()  # type: ignore[no-untyped-call]
@@ -24,7 +24,7 @@ def synflow(net: nn.Module, x: Tensor, y: Tensor) -> float:
 
     S is the summed output for an image of ones, all parameters replaced by absolute values. Batch norms are reset.
     """
-    made = scratch(net, by_batch=False).double()
+    made = evaluation_copy(net, by_batch=False).double()
     for module in made.modules():
         if isinstance(module, _BatchNorm):
             module.reset_running_stats()  # mean 0 and variance 1: almost the identity

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from torch import Tensor, nn
 
 from lamcts.neural.build.sizes import size_of
+from lamcts.neural.proxies.copies import evaluation_copy
 from lamcts.neural.proxies.gradients import gradient_norm, synflow
-from lamcts.neural.proxies.scratch import scratch
 from lamcts.neural.proxies.separation import jacov, naswot
 
 OF_IMAGES = ("synflow", "jacov")  # they change the input, or differentiate by it
@@ -21,7 +21,7 @@ def parameters(net: nn.Module, x: Tensor, y: Tensor) -> float:
 
 def flops(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """Return the operations of one example in the forward pass, two a multiply-add."""
-    return float(size_of(scratch(net, by_batch=False), tuple(x.shape[1:]), not x.is_floating_point()).flops)
+    return float(size_of(evaluation_copy(net, by_batch=False), tuple(x.shape[1:]), not x.is_floating_point()).flops)
 
 
 PROXIES: dict[str, Callable[[nn.Module, Tensor, Tensor], float]] = {

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lamcts.neural.proxies.scratch import scratch
+from lamcts.neural.proxies.copies import evaluation_copy
 
 SMALL = 1e-5  # added to eigenvalues, as in the code of Mellor et al. 2020
 ATEN = torch.ops.aten
@@ -25,7 +25,7 @@ def naswot(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """
     codes = _Codes(len(x))
     with torch.no_grad(), codes:
-        scratch(net)(x)
+        evaluation_copy(net)(x)
     if codes.units == 0:
         raise ValueError("naswot: expected a network with ReLUs, got none; take another proxy, such as 'synflow'")
     values = torch.linalg.eigvalsh(codes.kernel)  # of a sum of products of codes, at least 0
@@ -69,7 +69,7 @@ def jacov(net: nn.Module, x: Tensor, y: Tensor) -> float:
     """
     inputs = x.detach().requires_grad_()
     with torch.enable_grad():
-        (jacobian,) = torch.autograd.grad(scratch(net)(inputs.clone()).sum(), inputs)
+        (jacobian,) = torch.autograd.grad(evaluation_copy(net)(inputs.clone()).sum(), inputs)
     rows = jacobian.flatten(1).double()
     rows = rows - rows.mean(1, keepdim=True)
     norms = rows.norm(dim=1, keepdim=True)

@@ -79,7 +79,7 @@ class LocalSession(Generic[Settings, P]):
         return session
 
     def replay(self) -> None:
-        """Rebuild from the log what is not in the progress."""
+        """Rebuild the state that the progress lacks from the log."""
 
     def ask(self, n: int) -> Proposal:
         raise NotImplementedError

@@ -24,7 +24,7 @@ def size_of(text: str | int | float) -> int:
 
     Examples
     --------
-    >>> from lamcts.neural.memory import size_of
+    >>> from lamcts.sizes import size_of
     >>> size_of("512 MB")
     536870912
     """
@@ -40,7 +40,7 @@ def size_text(size: int) -> str:
 
     Examples
     --------
-    >>> from lamcts.neural.memory import size_text
+    >>> from lamcts.sizes import size_text
     >>> size_text(1_342_177_280)
     '1.25 GiB'
     """

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 
-def scratch(net: nn.Module, by_batch: bool = True) -> nn.Module:
+def evaluation_copy(net: nn.Module, by_batch: bool = True) -> nn.Module:
     """Return a copy in evaluation mode without gradients; no random layer draws.
 
     by_batch: whether batch norms use the statistics of the batch, as an untrained network does in its first step.
