@@ -1,0 +1,162 @@
+"""Kinds of operations of a computation graph, and the shapes that they return.
+
+A shape has no batch axis: (channels, height, width) of an image, (tokens, channels) or (channels,) otherwise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+Shape = tuple[int, ...]
+Attribute = int | float | str | bool | tuple[int, ...]
+Attributes = Mapping[str, Attribute]
+IMAGE = 3  # axes of an image
+
+
+class OperationKind(NamedTuple):
+    """Properties of a kind of operation.
+
+    Attributes
+    ----------
+    inputs : int or None
+        Number of input values; None for two or more.
+    resizes : bool
+        Whether a stride may reduce height and width ("mutable" in AutoGO 3.2).
+    sets_channels : bool
+        Whether the operation may change the number of channels; its attribute "channels" is that of its output.
+    parameters : bool
+        Whether it has parameters.
+    commutes : bool
+        Whether the order of the inputs has no effect.
+    """
+
+    inputs: int | None = 1
+    resizes: bool = False
+    sets_channels: bool = False
+    parameters: bool = False
+    commutes: bool = False
+
+
+POINTWISE = [
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "silu",
+    "sigmoid",
+    "tanh",
+    "hardswish",
+    "hardsigmoid",
+    "softplus",
+    "mish",
+    "dropout",
+    "identity",
+]
+OPERATIONS: dict[str, OperationKind] = {
+    "input": OperationKind(inputs=0),
+    "conv": OperationKind(resizes=True, sets_channels=True, parameters=True),
+    "linear": OperationKind(sets_channels=True, parameters=True),
+    "max_pool": OperationKind(resizes=True),
+    "avg_pool": OperationKind(resizes=True),
+    "global_pool": OperationKind(),
+    "batch_norm": OperationKind(parameters=True),
+    "layer_norm": OperationKind(parameters=True),
+    "flatten": OperationKind(),
+    "add": OperationKind(inputs=None, commutes=True),
+    "mul": OperationKind(inputs=None, commutes=True),
+    "concat": OperationKind(inputs=None),
+    "opaque": OperationKind(inputs=None),
+    **{name: OperationKind() for name in POINTWISE},
+}
+
+
+def channels(shape: Shape) -> int:
+    """Return the number of channels of a shape: the first axis of an image, else the last."""
+    return shape[0] if len(shape) == IMAGE else shape[-1]
+
+
+def with_channels(shape: Shape, count: int) -> Shape:
+    """Return a shape with another number of channels."""
+    return (count, *shape[1:]) if len(shape) == IMAGE else (*shape[:-1], count)
+
+
+def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Shape:
+    """Return the shape of an operation's output.
+
+    Parameters
+    ----------
+    op : str
+        A name of `OPERATIONS`, but neither "input" nor "opaque": the caller gives the shapes of these.
+    attributes : mapping
+        "channels" of `conv` and `linear`; "kernel", "stride", "padding" and "dilation" (pairs) of `conv` and pools.
+    shapes : sequence of tuple of int
+        Shapes of the inputs.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ValueError
+        If the operation does not take inputs of these shapes.
+
+    Examples
+    --------
+    >>> output_shape("conv", {"channels": 8, "kernel": (3, 3), "stride": (2, 2), "padding": (1, 1)}, [(3, 32, 32)])
+    (8, 16, 16)
+    """
+    kind, first = OPERATIONS[op], shapes[0]
+    if kind.inputs is not None and len(shapes) != kind.inputs:
+        raise ValueError(f"{op}: expected {kind.inputs} input, got {len(shapes)}")
+    if kind.resizes:
+        if len(first) != IMAGE:
+            raise ValueError(f"{op}: expected an image (channels, height, width), got shape {first}")
+        count = int(attributes["channels"]) if kind.sets_channels else first[0]  # type: ignore[arg-type]
+        return (count, *_resized(op, attributes, first[1:]))
+    if op == "linear":
+        return (*first[:-1], int(attributes["channels"]))  # type: ignore[arg-type]
+    if op == "global_pool":
+        return (first[0], 1, 1)
+    if op == "flatten":
+        return (math.prod(first),)
+    if op == "concat":
+        return _concatenated(shapes)
+    return _broadcast(op, shapes)
+
+
+def _resized(op: str, attributes: Attributes, size: Shape) -> Shape:
+    """Return height and width after a window with kernel, stride, padding and dilation."""
+    sides = []
+    for axis, side in enumerate(size):
+        kernel, stride, padding, dilation = (
+            pair(attributes, name, default)[axis]
+            for name, default in (("kernel", 1), ("stride", 1), ("padding", 0), ("dilation", 1))
+        )
+        room = side + 2 * padding - dilation * (kernel - 1) - 1
+        if room < 0:
+            raise ValueError(f"{op}: a kernel of {kernel} does not fit into {side} pixels with a padding of {padding}")
+        sides.append((-(-room // stride) if attributes.get("ceil") else room // stride) + 1)
+    return tuple(sides)
+
+
+def pair(attributes: Attributes, name: str, default: int) -> tuple[int, int]:
+    """Return an attribute of height and width; one number counts for both."""
+    value = attributes.get(name, default)
+    return (value[0], value[-1]) if isinstance(value, tuple) else (int(value), int(value))
+
+
+def _concatenated(shapes: Sequence[Shape]) -> Shape:
+    if len({with_channels(shape, 0) for shape in shapes}) > 1:
+        raise ValueError(f"concat: expected shapes that differ in channels alone, got {', '.join(map(str, shapes))}")
+    return with_channels(shapes[0], sum(map(channels, shapes)))
+
+
+def _broadcast(op: str, shapes: Sequence[Shape]) -> Shape:
+    """Return the common shape; an image of one pixel counts for each pixel, as in squeeze and excitation."""
+    largest = max(shapes, key=math.prod)
+    for shape in shapes:
+        if shape != largest and shape != (*largest[:1], *(1 for _ in largest[1:])):
+            raise ValueError(f"{op}: expected inputs of one shape, got {', '.join(map(str, shapes))}")
+    return largest
