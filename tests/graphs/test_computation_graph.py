@@ -64,8 +64,8 @@ def test_costs_by_hand() -> None:
 
 def test_a_segment_put_back_gives_the_same_graph() -> None:
     graph = residual()
-    for start in range(1, len(graph.nodes)):
-        for stop in range(start + 1, len(graph.nodes) + 1):
+    for start in range(1, 8):
+        for stop in range(start + 1, 9):
             segment = cut(graph, start, stop)
             entries, exits = segment.degrees
             again = replace(graph, start, stop, segment, range(entries), range(exits))

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from lamcts.graphs.computation.graph import ComputationGraph, OperationNode, hashed
-from lamcts.graphs.computation.kinds import Shape, channels
+from lamcts.graphs.computation.kinds import OPERATIONS, Shape, channels, pair
 
-FIXED = ("input", "opaque")  # operations that are never part of a segment
+FIXED = ("input", "opaque", "flatten")  # operations that are never part of a segment
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,14 @@ class Segment:
     @cached_property
     def digest(self) -> str:
         """A hash of operations and connections, with channels as multiples of those of the first input."""
-        nodes = [[node.op, list(node.inputs), self._relative(node)] for node in self.nodes]
+        nodes = [[node.op, list(node.inputs), self.relative(node)] for node in self.nodes]
         return hashed([nodes, len(self.shapes), list(self.outputs)])
 
-    def _relative(self, node: OperationNode) -> dict[str, Any]:
-        """Return attributes that hold for any width."""
+    def relative(self, node: OperationNode) -> dict[str, Any]:
+        """Return the attributes that hold for any width and any stride."""
         found: dict[str, Any] = dict(node.attributes)
+        if OPERATIONS[node.op].resizes and pair(found, "kernel", 1)[0] % 2:  # of odd windows `resolve` sets the stride
+            found = {name: value for name, value in found.items() if name not in ("stride", "padding", "ceil")}
         for name in found.keys() & {"channels", "groups"}:
             if name == "channels" or found[name] > 1:
                 found[name] = str(Fraction(found[name], channels(self.shapes[0])))
