@@ -30,7 +30,8 @@ class OperationNode:
         Settings of the operation, such as "kernel", "stride", "channels" and "groups". The "target" of an opaque
         operation is its number in the network that was read.
     source : str or None, default None
-        Name of the module or parameter in the network that was read, whose weights the operation has; None if new.
+        Names of the parameters and buffers that the operation has in the network that was read, joined by "+"; None
+        if new.
     """
 
     op: str

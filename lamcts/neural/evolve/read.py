@@ -1,0 +1,289 @@
+"""A module as a computation graph, by `torch.export`.
+
+Operations that are not known are opaque: they are computed as they are and never replaced, so that every model that
+can be exported can be read.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from torch import Tensor, fx, nn
+from torch.export import Dim, ExportedProgram, export
+
+from lamcts.graphs.computation import ComputationGraph, OperationNode
+from lamcts.graphs.computation.kinds import Shape
+from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
+
+FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
+
+
+class Input(NamedTuple):
+    """In the arguments of an opaque call: the value of the node's input `place`."""
+
+    place: int
+
+
+class Parameter(NamedTuple):
+    """In the arguments of an opaque call: a parameter, buffer or constant by its name in the module that was read."""
+
+    name: str
+
+
+class OpaqueCall(NamedTuple):
+    """A call that is computed as it was read.
+
+    `training` is the place of the argument that says whether the network is trained, or None.
+    """
+
+    target: Any
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    training: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class ReadModel:
+    """A module that was read.
+
+    Attributes
+    ----------
+    graph : ComputationGraph
+        Its operations.
+    calls : dict
+        Calls of opaque operations by their attribute "target".
+    tensors : dict
+        Parameters, buffers and constants of the module by name.
+    """
+
+    graph: ComputationGraph
+    calls: dict[int, OpaqueCall] = field(repr=False)
+    tensors: dict[str, Tensor] = field(repr=False)
+
+    @property
+    def opaque(self) -> list[str]:
+        """Names of the opaque operations, each once."""
+        names = (str(call.target) for call in self.calls.values())
+        return list(dict.fromkeys(names))
+
+
+class UnreadableModel(ValueError):
+    """A module cannot be read as a graph; the message names the line."""
+
+
+def read(model: nn.Module, batch: Tensor) -> ReadModel:
+    """Return a module's computation graph.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Takes one tensor and returns one. Its mode (training or evaluation) is left as it is.
+    batch : Tensor of shape (n, ...)
+        Two examples or more.
+
+    Returns
+    -------
+    ReadModel
+        Its tensors are those of the module, not copies.
+
+    Raises
+    ------
+    UnreadableModel
+        If the control flow depends on data; the message names the line.
+    ValueError
+        If the batch has fewer than two examples.
+    """
+    if batch.ndim < 2 or len(batch) < 2:
+        raise ValueError(f"batch: expected two examples or more along the first axis, got shape {tuple(batch.shape)}")
+    return _Reader(_exported(model, batch)).read()
+
+
+def _exported(model: nn.Module, batch: Tensor) -> ExportedProgram:
+    """Return the program of a module in evaluation mode, for any size of the batch if the module allows it."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        return export(model, (batch,), dynamic_shapes=({0: Dim.AUTO},))
+    except Exception as error:  # torch.export raises many types
+        raise UnreadableModel(f"the model cannot be exported: {_cause(error)}") from error
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def _cause(error: Exception) -> str:
+    """Return the first line of an error of torch.export, and the line of the model that it names."""
+    text = str(error)
+    frames = [found.groupdict() for found in FRAME.finditer(text)]
+    first = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    if "data-dependent" in first:
+        first = "its control flow depends on data; compute with torch.where, or move the branch out of forward"
+    return f"{frames[-1]['file']}, line {frames[-1]['line']}: {first}" if frames else first
+
+
+class _Reader:
+    """The state of one reading: nodes so far, and which value is computed by which node."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        self.program = program
+        signature = program.graph_signature
+        self.names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+        self.names |= signature.inputs_to_lifted_tensor_constants
+        self.tensors: dict[str, Tensor] = {**program.state_dict, **program.constants}
+        self.nodes: list[OperationNode] = []
+        self.calls: dict[int, OpaqueCall] = {}
+        self.place: dict[fx.Node, int] = {}  # values of the program by node
+        self.stands: dict[fx.Node, fx.Node] = {}  # a value that was changed in place, by what it is since
+        self.batch: Any = None
+
+    def read(self) -> ReadModel:
+        for node in self.program.graph.nodes:
+            if node.op == "placeholder":
+                self._input(node)
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                values = [self.place[self._now(one)] for one in node.args[0]]
+        return ReadModel(ComputationGraph(tuple(self.nodes), tuple(values)), self.calls, self.tensors)
+
+    def _input(self, node: fx.Node) -> None:
+        if node.name in self.names:
+            return
+        if self.batch is not None:
+            raise UnreadableModel("expected a model that takes one tensor, got one that takes several")
+        shape = node.meta["val"].shape
+        self.batch = shape[0]
+        self._add(node, OperationNode("input", (), _whole(shape[1:])))
+
+    def _add(self, node: fx.Node, *added: OperationNode) -> None:
+        self.nodes += added
+        self.place[node] = len(self.nodes) - 1
+
+    def _now(self, node: fx.Node) -> fx.Node:
+        while node in self.stands:
+            node = self.stands[node]
+        return node
+
+    def _call(self, node: fx.Node) -> None:
+        target: Any = node.target
+        schema = getattr(target, "_schema", None)
+        inputs = [self._now(one) for one in node.all_input_nodes if one.name not in self.names]
+        found, shape = OPAQUE, self._shape(node)
+        written = schema is not None and any(one.alias_info and one.alias_info.is_write for one in schema.arguments)
+        if schema is not None and shape is not None and not (written and self._is_seen_elsewhere(node)):
+            shapes = [self._shape(one) for one in self._tensors_read(node)]
+            if all(one is not None for one in shapes):
+                name = schema.name.split("::")[1].rstrip("_")
+                found = known(name, _arguments(node, schema), shapes, shape)  # type: ignore[arg-type]
+        if found.op == "opaque":
+            self._opaque(node, inputs)
+        else:
+            self._known(node, found, schema, shape or ())
+        if written and isinstance(node.args[0], fx.Node):
+            self.stands[self._now(node.args[0])] = node
+
+    def _tensors_read(self, node: fx.Node) -> list[fx.Node]:
+        """Return the values that a call reads, in the order of its arguments, one that is read twice twice."""
+        found: list[fx.Node] = []
+        fx.node.map_arg((node.args, node.kwargs), lambda one: found.append(self._now(one)))
+        return [one for one in found if one.name not in self.names]
+
+    def _is_seen_elsewhere(self, node: fx.Node) -> bool:
+        """Whether what a call changes in place is a view of another value, or has views."""
+        changed = node.args[0]
+        if not isinstance(changed, fx.Node):
+            return True
+        return _is_view(changed) or any(_is_view(user) for user in changed.users)
+
+    def _shape(self, node: fx.Node) -> Shape | None:
+        """Return a value's shape without the batch axis, or None if it has none."""
+        value = node.meta.get("val")
+        if not isinstance(value, Tensor) or not value.ndim or not _equal(value.shape[0], self.batch):
+            return None
+        try:
+            return _whole(value.shape[1:])
+        except ValueError:
+            return None
+
+    def _known(self, node: fx.Node, found: Known, schema: Any, shape: Shape) -> None:
+        name = schema.name.split("::")[1].rstrip("_")
+        places = tuple(self.place[one] for one in self._tensors_read(node))
+        attributes, source = dict(found.attributes), None
+        if name in TENSORS:
+            given = {part: _named(node, at, self.names) for part, at in TENSORS[name].items()}
+            if given["weight"] is None:
+                self._opaque(node, [self._now(one) for one in node.all_input_nodes if one.name not in self.names])
+                return
+            attributes |= self._sizes(found.op, given["weight"], given["bias"] is not None)
+            source = "+".join(one for one in given.values() if one is not None)
+        first, *rest = found.op.split("+")
+        if rest:
+            here = OperationNode(first, places, (shape[0], 1, 1))
+            self.nodes.append(here)
+            self._add(node, OperationNode(rest[0], (len(self.nodes) - 1,), shape))
+        else:
+            self._add(node, OperationNode(first, places, shape, attributes, source))
+
+    def _sizes(self, op: str, source: str, bias: bool) -> dict[str, Any]:
+        if op == "conv":
+            height, width = self.tensors[source].shape[2:]
+            return {"kernel": (height, width), "bias": bias}
+        return {"bias": bias} if op == "linear" else {"affine": True}
+
+    def _opaque(self, node: fx.Node, inputs: Sequence[fx.Node]) -> None:
+        unique = list(dict.fromkeys(inputs))
+        slot = {one: Input(i) for i, one in enumerate(unique)}
+
+        def template(one: fx.Node) -> Any:
+            return Parameter(self.names[one.name]) if one.name in self.names else slot[self._now(one)]
+
+        arguments = fx.node.map_arg(node.args, template)
+        keywords = fx.node.map_arg(node.kwargs, template)
+        number = len(self.calls)
+        self.calls[number] = OpaqueCall(node.target, arguments, keywords, _training(node))
+        value = node.meta.get("val")
+        shape = self._shape(node) or (tuple(map(_size, value.shape)) if isinstance(value, Tensor) else ())
+        places = tuple(self.place[one] for one in unique)
+        self._add(node, OperationNode("opaque", places, shape, {"target": number}))
+
+
+def _named(node: fx.Node, at: int, names: Mapping[str, str]) -> str | None:
+    """Return the name of the parameter or buffer that an argument is, or None."""
+    value = node.args[at] if at < len(node.args) else None
+    return names.get(value.name) if isinstance(value, fx.Node) else None
+
+
+def _arguments(node: fx.Node, schema: Any) -> list[Any]:
+    """Return all arguments of a call in the order of the schema, with defaults; tensors are None."""
+    given = dict(zip((one.name for one in schema.arguments), node.args, strict=False)) | dict(node.kwargs)
+    values = [given.get(one.name, one.default_value) for one in schema.arguments]
+    return [None if isinstance(value, fx.Node) else value for value in values]
+
+
+def _is_view(node: fx.Node) -> bool:
+    """Whether an operation returns a view of its input."""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(one.alias_info and not one.alias_info.is_write for one in schema.returns)
+
+
+def _training(node: fx.Node) -> int | None:
+    """Return the place of the argument that says whether the network is trained."""
+    schema = getattr(node.target, "_schema", None)
+    names = [] if schema is None else [one.name for one in schema.arguments]
+    places = [names.index(one) for one in ("training", "train") if one in names]
+    return places[0] if places and places[0] < len(node.args) else None
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return str(one) == str(other)
+
+
+def _whole(shape: Sequence[Any]) -> Shape:
+    if any(not isinstance(side, int) for side in shape):
+        raise ValueError(f"expected a fixed shape, got {tuple(shape)}")
+    return tuple(shape)
+
+
+def _size(side: Any) -> int:
+    return side if isinstance(side, int) else -1

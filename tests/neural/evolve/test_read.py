@@ -1,0 +1,90 @@
+"""Modules of users that are read and built again: equal outputs, equal gradients."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+from user_models import MODELS
+
+from lamcts.graphs.computation import flops, parameters
+from lamcts.neural.evolve import GraphNetwork, read
+from lamcts.neural.evolve.read import UnreadableModel
+
+BATCH = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(autouse=True)
+def _own_generator() -> Iterator[None]:
+    torch.backends.mha.set_fastpath_enabled(False)  # another kernel of torch's encoder layer, with other last bits
+    with torch.random.fork_rng(devices=[]):
+        yield
+    torch.backends.mha.set_fastpath_enabled(True)
+
+
+def seeded(net: nn.Module, batch: Tensor) -> Tensor:
+    """Return the output with dropout drawn from one seed."""
+    torch.manual_seed(1)
+    return net(batch)
+
+
+def made(name: str) -> nn.Module:
+    torch.manual_seed(0)
+    return MODELS[name]()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_round_trip_is_exact(name: str) -> None:
+    model = made(name)
+    found = read(model, BATCH)
+    net = GraphNetwork(found.graph, found)
+    assert model.training
+    with torch.no_grad():
+        assert torch.equal(net.eval()(BATCH), model.eval()(BATCH))
+    for more in (BATCH[:2], torch.cat([BATCH, BATCH])):  # other sizes of the batch
+        assert torch.equal(seeded(net.train(), more), seeded(model.train(), more))
+    losses = [(seeded(one, BATCH) ** 2).sum() for one in (net, model)]
+    for loss in losses:
+        loss.backward()
+    assert torch.equal(*losses)
+    mine, theirs = (sorted(str(p.grad.flatten().tolist()) for p in one.parameters()) for one in (net, model))
+    assert mine == theirs
+    buffers = [sorted(str(value.tolist()) for value in one.buffers()) for one in (net, model)]
+    assert buffers[0] == buffers[1]
+
+
+@pytest.mark.parametrize("name", ["resnet", "vgg", "mobilenet", "shared"])
+def test_costs_are_those_of_torch(name: str) -> None:
+    model = made(name)
+    graph = read(model, BATCH).graph
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model.eval()(BATCH)
+    assert flops(graph) * len(BATCH) == counter.get_total_flops()
+    if name != "shared":
+        assert parameters(graph) == sum(p.numel() for p in model.parameters())
+
+
+def test_what_is_opaque_is_listed() -> None:
+    assert read(made("resnet"), BATCH).opaque == []
+    assert any("scaled_dot_product_attention" in one for one in read(made("transformer"), BATCH).opaque)
+
+
+def test_modules_used_twice_stay_shared() -> None:
+    found = read(made("shared"), BATCH)
+    net = GraphNetwork(found.graph, found)
+    assert sum(p.numel() for p in net.parameters()) == sum(p.numel() for p in made("shared").parameters())
+
+
+class Branch(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            return x
+        return -x
+
+
+def test_branches_on_data_are_named_by_line() -> None:
+    with pytest.raises(UnreadableModel, match=r"test_read\.py, line \d+: its control flow depends on data"):
+        read(Branch(), BATCH)
+    with pytest.raises(ValueError, match="two examples or more"):
+        read(made("resnet"), BATCH[:1])
