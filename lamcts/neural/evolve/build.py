@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.graphs.computation import ComputationGraph, OperationNode
+from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named
 from lamcts.neural.evolve.operations import compute, module_of
-from lamcts.neural.evolve.read import Input, OpaqueCall, Parameter, ReadModel
+from lamcts.neural.evolve.read import ReadModel
 
 PARTS = ("weight", "bias", "running_mean", "running_var")  # tensors of a module, in the order of `source`
 
@@ -39,6 +40,7 @@ class GraphNetwork(nn.Module):
         super().__init__()
         self.graph = graph
         self.calls: dict[int, OpaqueCall] = model.calls
+        self.functions = {number: function_named(call.target) for number, call in model.calls.items()}
         self.own = nn.ModuleDict()
         self.shared: dict[str, str] = {}  # keys of modules by the names of their tensors in the module that was read
         with torch.random.fork_rng(devices=[], enabled=seed is not None):
@@ -106,7 +108,7 @@ class GraphNetwork(nn.Module):
             if node.op == "input":
                 values.append(x)
             elif node.op == "opaque":
-                values.append(self._call(self.calls[cast(int, node.attributes["target"])], given))
+                values.append(self._call(cast(int, node.attributes["target"]), given))
             elif key is not None:
                 values.append(self.own[key](given[0]))
             else:
@@ -114,8 +116,9 @@ class GraphNetwork(nn.Module):
         found = tuple(values[one] for one in self.graph.outputs)
         return found[0] if len(found) == 1 else cast(Tensor, found)
 
-    def _call(self, call: OpaqueCall, given: list[Any]) -> Any:
+    def _call(self, number: int, given: list[Any]) -> Any:
         """Return the result of an opaque operation."""
+        call = self.calls[number]
 
         def value(one: Any) -> Any:
             if isinstance(one, Input):
@@ -123,13 +126,13 @@ class GraphNetwork(nn.Module):
             if isinstance(one, Parameter):
                 return getattr(self, "opaque_" + one.name.replace(".", "_"))
             if isinstance(one, (list, tuple)):
-                return type(one)(map(value, one)) if type(one) in (list, tuple) else [*map(value, one)]
+                return type(one)(map(value, one))
             return {name: value(item) for name, item in one.items()} if isinstance(one, dict) else one
 
         arguments = [value(one) for one in call.arguments]
         if call.training is not None:
             arguments[call.training] = self.training
-        return call.target(*arguments, **{name: value(one) for name, one in call.keywords.items()})
+        return self.functions[number](*arguments, **{name: value(one) for name, one in call.keywords.items()})
 
 
 def _parts(source: str, module: nn.Module) -> dict[str, str]:

@@ -7,40 +7,17 @@ can be exported can be read.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor, fx, nn
 from torch.export import Dim, ExportedProgram, export
 
 from lamcts.graphs.computation import ComputationGraph, OperationNode
 from lamcts.graphs.computation.kinds import Shape
+from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, name_of, plain
 from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
 
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
-
-
-class Input(NamedTuple):
-    """In the arguments of an opaque call: the value of the node's input `place`."""
-
-    place: int
-
-
-class Parameter(NamedTuple):
-    """In the arguments of an opaque call: a parameter, buffer or constant by its name in the module that was read."""
-
-    name: str
-
-
-class OpaqueCall(NamedTuple):
-    """A call that is computed as it was read.
-
-    `training` is the place of the argument that says whether the network is trained, or None.
-    """
-
-    target: Any
-    arguments: tuple[Any, ...]
-    keywords: Mapping[str, Any]
-    training: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +41,7 @@ class ReadModel:
     @property
     def opaque(self) -> list[str]:
         """Names of the opaque operations, each once."""
-        names = (str(call.target) for call in self.calls.values())
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys(call.target.removeprefix("torch.ops.") for call in self.calls.values()))
 
 
 class UnreadableModel(ValueError):
@@ -238,10 +214,10 @@ class _Reader:
         def template(one: fx.Node) -> Any:
             return Parameter(self.names[one.name]) if one.name in self.names else slot[self._now(one)]
 
-        arguments = fx.node.map_arg(node.args, template)
-        keywords = fx.node.map_arg(node.kwargs, template)
+        arguments = plain(fx.node.map_arg(node.args, template))
+        keywords = plain(fx.node.map_arg(node.kwargs, template))
         number = len(self.calls)
-        self.calls[number] = OpaqueCall(node.target, arguments, keywords, _training(node))
+        self.calls[number] = OpaqueCall(name_of(node.target), arguments, keywords, _training(node))
         value = node.meta.get("val")
         shape = self._shape(node) or (tuple(map(_size, value.shape)) if isinstance(value, Tensor) else ())
         places = tuple(self.place[one] for one in unique)
