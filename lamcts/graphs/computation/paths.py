@@ -1,0 +1,119 @@
+"""Networks as paths of edits from a parent: each edit is drawn from one whole number, so that a path is a point."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from lamcts.graphs.computation.costs import flops, parameters
+from lamcts.graphs.computation.database import SegmentDatabase
+from lamcts.graphs.computation.edits import LONGEST, Edit, children
+from lamcts.graphs.computation.graph import ComputationGraph
+
+COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
+SEEDS = 2**20  # different draws of an edit
+STEPS = 12  # longest path; a longer one is cut from AutoGO's 10 iterations
+TRIES = 30  # replacements tried for one edit
+RUNS = 10  # runs of operations that one edit may replace
+WALKS = 300  # edits drawn for one child before the parent is given up
+KEPT = 4096  # graphs of paths that are remembered
+Step = tuple[Edit | None, ComputationGraph | None]
+
+
+@dataclass(frozen=True, eq=False)
+class EditPaths:
+    """The networks that edits lead to from a parent.
+
+    Parameters
+    ----------
+    graph : ComputationGraph
+        The parent.
+    database : SegmentDatabase
+        Replacements.
+    caps : mapping, default {}
+        Largest "flops" and "params" of a child.
+    floors : mapping, default {}
+        Smallest ones: AutoGO 4.2 lets FLOPs fall by 20 % at most in one of two settings.
+    steps : int, default 12
+        Largest number of edits.
+    longest : int, default 3
+        Largest number of contiguous segments that one edit replaces.
+
+    Notes
+    -----
+    A path is a tuple of seeds from 1 to 2**20 - 1. Equal paths give equal networks.
+    """
+
+    graph: ComputationGraph
+    database: SegmentDatabase
+    caps: Mapping[str, float] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
+    steps: int = STEPS
+    longest: int = LONGEST
+
+    def __post_init__(self) -> None:
+        for name in (*self.caps, *self.floors):
+            if name not in COSTS:
+                raise ValueError(f"caps and floors: expected names of {', '.join(COSTS)}, got {name!r}")
+        object.__setattr__(self, "_reach", lru_cache(KEPT)(self._reached))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return EditPaths, (self.graph, self.database, dict(self.caps), dict(self.floors), self.steps, self.longest)
+
+    def __repr__(self) -> str:
+        limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
+        return f"EditPaths({self.graph.digest}, {len(self.database.segments)} segments, {limits})"
+
+    def child(self, path: Sequence[int]) -> ComputationGraph | None:
+        """Return the network of a path, or None if an edit has no feasible replacement."""
+        return self._last(tuple(path))[1]
+
+    def edits(self, path: Sequence[int]) -> list[Edit | None]:
+        """Return the edits of a path, None for one without a feasible replacement."""
+        return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
+
+    def _last(self, path: tuple[int, ...]) -> Step:
+        """Return the last edit of a path and the network after it, remembered for recent paths."""
+        found: Step = self._reach(path)  # type: ignore[attr-defined]
+        return found
+
+    def _reached(self, path: tuple[int, ...]) -> Step:
+        if not path:
+            return None, self.graph
+        if (before := self.child(path[:-1])) is None:
+            return None, None
+        rng = np.random.default_rng(path[-1])
+        return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
+
+    def distance(self, graph: ComputationGraph) -> float:
+        """Return how far a network is from keeping caps and floors, as a sum of shares of them; 0 if it keeps all."""
+        over = sum(max(COSTS[name](graph) / cap - 1, 0.0) for name, cap in self.caps.items())
+        return over + sum(max(1 - COSTS[name](graph) / floor, 0.0) for name, floor in self.floors.items())
+
+    def walk(self, path: Sequence[int], rng: np.random.Generator) -> tuple[int, ...] | None:
+        """Return a longer path to a network that keeps caps and floors.
+
+        Where the path's own network does not, edits are added that bring it nearer until it does; else one edit is
+        added after which it still does.
+
+        Returns
+        -------
+        tuple of int or None
+            None if no edit was found, or the path would be longer than `steps`.
+        """
+        here, graph = tuple(path), self.child(path)
+        if graph is None:
+            return None
+        distance = self.distance(graph)
+        for seed in map(int, rng.integers(1, SEEDS, WALKS)):
+            if len(here) == self.steps:
+                return None
+            child = self.child((*here, seed))
+            after = np.inf if child is None else self.distance(child)
+            if after > 0 and after >= distance:
+                continue
+            here, distance = (*here, seed), after
+            if distance == 0:
+                return here
+        return None

@@ -1,0 +1,9 @@
+"""Evolution of a user's network: segments of its graph are replaced, and children are trained (AutoGO 2023).
+
+found = fit(model, batch, data, recipe, at_most={"flops": 0.8}, budget=200)
+"""
+
+from lamcts.searches.evolve.parents import select
+from lamcts.searches.evolve.sampler import Evolve
+
+__all__ = ["Evolve", "select"]
