@@ -64,6 +64,7 @@ class GraphNetwork(nn.Module):
             return self.shared[node.source]
         name = node.source.split("+")[-1 if node.op in ("conv", "linear") else 0].rpartition(".")[0]
         key = name.replace(".", "_") or f"own{number}"
+        key = f"layer{key}" if key[0].isdigit() else key
         while key in self.own:
             key += "_"
         self.own[key] = made
