@@ -54,6 +54,13 @@ class SegmentDatabase:
         """The segments of one operation, without merges: the units of the paper's ablation (AutoGO 4.2)."""
         return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
 
+    def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
+        """Return the segments and merges of both, each once, with those of this database first."""
+        segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
+        ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
+        merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
+        return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
+
     def save(self, path: Path | str) -> None:
         """Write the database to a file of compressed JSON, the same bytes for equal databases."""
         values = {

@@ -113,7 +113,7 @@ def sources(
 ) -> list[tuple[int, int]]:
     """Return runs to replace: the half of `count` with the fewest operations, and others at random (A.5.5).
 
-    A run is one segment or up to `longest` contiguous ones.
+    A run is one segment or up to `longest` contiguous ones. The order is random.
     """
     candidates = [
         (line[i][0], line[i + length - 1][1])
@@ -125,7 +125,8 @@ def sources(
     order = sorted(range(len(candidates)), key=lambda i: (_flops(graph, *candidates[i]), candidates[i]))
     few = order[: count // 2]
     rest = [int(i) for i in rng.permutation(order[count // 2 :])[: count - len(few)]]
-    return [candidates[i] for i in [*few, *rest]]
+    chosen = [candidates[i] for i in [*few, *rest]]
+    return [chosen[i] for i in rng.permutation(len(chosen))]
 
 
 def _flops(graph: ComputationGraph, start: int, stop: int) -> int:

@@ -1,0 +1,78 @@
+"""Costs of networks that are measured: latency next to the parent, and the peak memory of a training step."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.graphs.computation import ComputationGraph, flops, parameters
+from lamcts.neural.train.data import Data
+from lamcts.neural.train.loop import step_bytes
+from lamcts.neural.train.recipe import Recipe
+
+MEGA = 1e6  # bytes
+ROUNDS = 15  # interleaved runs of parent and child; the median counts (untuned)
+WARM = 3  # runs of each that are not timed
+MEASURED = ("peak_mb", "latency_ms")
+CLOSED: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
+COSTS = (*CLOSED, *MEASURED)
+
+
+@torch.no_grad()
+def latency_ratio(child: nn.Module, parent: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
+    """Return the time of a child's forward pass as a multiple of its parent's.
+
+    Parameters
+    ----------
+    child, parent : torch.nn.Module
+        Networks on the device of `x`; they are timed in evaluation mode.
+    x : Tensor of shape (n, ...)
+        The batch.
+    rounds : int, default 15
+        Number of pairs of runs.
+
+    Returns
+    -------
+    float
+        The median of the ratios of runs that follow each other, so that other load on the machine falls on both.
+    """
+    modes = [(net, net.training) for net in (child, parent)]
+    for net, _ in modes:
+        net.eval()
+    for _ in range(WARM):
+        seconds(child, x)
+        seconds(parent, x)
+    found = statistics.median(seconds(child, x) / seconds(parent, x) for _ in range(rounds))
+    for net, mode in modes:
+        net.train(mode)
+    return found
+
+
+def seconds(net: nn.Module, x: Tensor) -> float:
+    """Return the time of one forward pass."""
+    if x.device.type == "cuda":
+        torch.cuda.synchronize(x.device)
+    begin = time.perf_counter()
+    net(x)
+    if x.device.type == "cuda":
+        torch.cuda.synchronize(x.device)
+    return time.perf_counter() - begin
+
+
+@torch.no_grad()
+def latency(net: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
+    """Return the median time of a forward pass in milliseconds, after warm-up, in evaluation mode."""
+    mode = net.training
+    net.eval()
+    for _ in range(WARM):
+        seconds(net, x)
+    found = statistics.median(seconds(net, x) for _ in range(rounds))
+    net.train(mode)
+    return 1e3 * found
+
+
+def peak_mb(net: nn.Module, data: Data, recipe: Recipe) -> float:
+    """Return the peak of a training step in megabytes, with weights and optimizer state, by a trace."""
+    return step_bytes(net, data, recipe) / MEGA

@@ -1,0 +1,31 @@
+"""Databases of segments from a user's own models."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from lamcts.graphs.computation.database import VOCABULARY, SegmentDatabase
+from lamcts.graphs.computation.database import mine as mine_graphs
+from lamcts.neural.evolve import read
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = VOCABULARY) -> SegmentDatabase:
+    """Return the frequent segments of models.
+
+    Parameters
+    ----------
+    models : iterable of torch.nn.Module
+        Each takes the batch.
+    batch : Tensor of shape (n, ...)
+        Two examples or more.
+    size : int, default 2000
+        Largest vocabulary of the byte-pair encoding (AutoGO 4).
+
+    Returns
+    -------
+    SegmentDatabase
+        For `fit(..., database=...)`; `save` writes it to a file.
+    """
+    return mine_graphs((read(model, batch).graph for model in models), size)
