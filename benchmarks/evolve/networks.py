@@ -29,9 +29,9 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet(nn.Module):
-    def __init__(self, width: int = 8, classes: int = 10) -> None:
+    def __init__(self, width: int = 8, classes: int = 10, channels: int = 3) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU())
+        self.stem = nn.Sequential(nn.Conv2d(channels, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU())
         self.blocks = nn.Sequential(
             ResidualBlock(width, width), ResidualBlock(width, 2 * width, 2), ResidualBlock(2 * width, 4 * width, 2)
         )

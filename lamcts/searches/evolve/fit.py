@@ -10,6 +10,7 @@ import numpy as np
 import lamcts
 from lamcts.graphs.computation import ComputationGraph
 from lamcts.graphs.computation.database import SegmentDatabase, mine, runs, shipped
+from lamcts.graphs.computation.edits import LONGEST
 from lamcts.graphs.computation.paths import COSTS as CLOSED
 from lamcts.graphs.computation.paths import EditPaths
 from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, read
@@ -20,6 +21,7 @@ from lamcts.searches.evolve.sampler import Evolve
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+PARENTS = 10
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5
@@ -41,6 +43,8 @@ def fit(
     finalists: int = FINALISTS,
     seed: int = 0,
     database: SegmentDatabase | None = None,
+    longest: int = LONGEST,
+    parents: int = PARENTS,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -74,6 +78,10 @@ def fit(
         Seed of the search.
     database : SegmentDatabase, optional
         Replacements; by default those that come with the package and those of the model itself.
+    longest : int, default 3
+        Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
+    parents : int, default 10
+        Number of networks that children come from (AutoGO 4.2).
     inherit : bool, default False
         Whether operations that are left of the parent start with its weights.
     device : str, default "cpu"
@@ -105,7 +113,7 @@ def fit(
     examples = torch.tensor(held.train.x[:EXAMPLES]) if batch is None else batch
     parent = read(model, examples)
     _warn_of_noise(model, examples)
-    paths = _paths(parent, held, database, dict(at_most or {}), tuple(against), seed)
+    paths = _paths(parent, held, database, dict(at_most or {}), tuple(against), longest, seed)
     networks = EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
     training = TrainObjective(networks, held, recipe or Recipe(), device=device, folder=folder)
     caps = {cost: float(cap) for cost, cap in (at_most or {}).items() if cost not in CLOSED}
@@ -113,7 +121,7 @@ def fit(
     last = seeds * (1 + finalists) - finalists
     if budget <= last:
         raise ValueError(f"budget: expected more than the {last} trainings of parent and finalists, got {budget}")
-    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths), "seed": seed} | options
+    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths, parents), "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = [_trained(evolution, point, range(seeds)) for point in _best(evolution, result, finalists)]
     chosen.sort(key=lambda child: -child.accuracy)
@@ -132,6 +140,7 @@ def _paths(
     database: SegmentDatabase | None,
     at_most: dict[str, float | str],
     against: tuple[str, ...],
+    longest: int,
     seed: int,
 ) -> EditPaths:
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
@@ -143,7 +152,7 @@ def _paths(
     caps = {cost: absolute(cap, CLOSED[cost](parent.graph), cost) for cost, cap in at_most.items() if cost in CLOSED}
     floors = {cost: SHRINKING * cap for cost, cap in caps.items() if cost not in against}
     caps = caps or {"flops": GROWTH * CLOSED["flops"](parent.graph)}
-    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors)
+    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors, longest=longest)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
         raise ValueError(_unreachable(paths, rng))
