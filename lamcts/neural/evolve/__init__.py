@@ -9,8 +9,9 @@ from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.costs import COSTS, MEASURED
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.evolve.objective import Evolution
+from lamcts.neural.evolve.predictor import FittedGnn, GnnPredictor, PscPredictor
 from lamcts.neural.evolve.read import ReadModel, UnreadableModel, read
 from lamcts.neural.evolve.source import save_source
 
 __all__ = ["COSTS", "MEASURED", "Evolution", "EvolvedNetworks", "GraphNetwork", "ReadModel", "UnreadableModel", "read"]
-__all__ += ["save_source"]
+__all__ += ["FittedGnn", "GnnPredictor", "PscPredictor", "save_source"]
