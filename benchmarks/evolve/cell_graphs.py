@@ -1,7 +1,7 @@
 """Computation graphs of cells with an operation on each edge, built without a module.
 
-They equal the graphs that `lamcts.neural.evolve.read` returns for `lamcts.neural.build.edge_cells`, but for the names of
-parameters; reading a module takes a second.
+They equal the graphs that `lamcts.neural.evolve.read` returns for networks of `lamcts.neural.build.edge_cells`, but for
+the names of parameters. Reading a module takes a second.
 """
 
 from collections.abc import Sequence

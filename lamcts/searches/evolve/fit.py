@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lamcts
-from lamcts.graphs.computation import ComputationGraph
+from lamcts.graphs.computation import ComputationGraph, GraphPredictor
 from lamcts.graphs.computation.database import SegmentDatabase, mine, runs, shipped
 from lamcts.graphs.computation.edits import LONGEST
 from lamcts.graphs.computation.paths import COSTS as CLOSED
@@ -16,6 +16,7 @@ from lamcts.graphs.computation.paths import EditPaths
 from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, read
 from lamcts.neural.train import Data, Recipe, TrainObjective, from_datasets
 from lamcts.searches.evolve.found import Child, Found
+from lamcts.searches.evolve.predictors import predictor_of
 from lamcts.searches.evolve.sampler import Evolve
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def fit(
     database: SegmentDatabase | None = None,
     longest: int = LONGEST,
     parents: int = PARENTS,
+    predictor: str | GraphPredictor | None = None,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -82,6 +84,9 @@ def fit(
         Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
     parents : int, default 10
         Number of networks that children come from (AutoGO 4.2).
+    predictor : {"forest", "gnn", "psc"}, GraphPredictor or None, default None
+        Once 50 children are trained, the best predicted of five children is trained next; see `Evolve`. The names are
+        `CountsForest`, and `GnnPredictor` and `PscPredictor` of `lamcts.neural.evolve`; None trains children as drawn.
     inherit : bool, default False
         Whether operations that are left of the parent start with its weights.
     device : str, default "cpu"
@@ -121,7 +126,12 @@ def fit(
     last = seeds * (1 + finalists) - finalists
     if budget <= last:
         raise ValueError(f"budget: expected more than the {last} trainings of parent and finalists, got {budget}")
-    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths, parents), "seed": seed} | options
+    options = {
+        "tree": None,
+        "n_init": 0,
+        "sampler": Evolve(paths, parents, predictor_of(predictor)),
+        "seed": seed,
+    } | options
     result = _searched(evolution, budget - last, options)
     chosen = [_trained(evolution, point, range(seeds)) for point in _best(evolution, result, finalists)]
     chosen.sort(key=lambda child: -child.accuracy)
