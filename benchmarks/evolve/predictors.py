@@ -6,7 +6,7 @@ Networks: the 4,096 of NAS-Bench-201 without `none` (CIFAR-10 test accuracy, mea
 the graph; the 2,127 of `digits4096` with a path (validation accuracy after 12 epochs, mean of three). A seed draws 80 %
 for training and 10 % for the test. `train`: networks of the fit, the first of the 80 %. `steps`: gradient steps, equal
 for all neural predictors. Methods: `gnn`; `psc_one` and `psc_all`, trained on one or all cuts of a network; `forest` on
-counts of operations and labels, `forest_ops` on operations alone; `flops`, `params`, and zero-cost proxies on 200
+counts of operations and labels, `forest_ops` on operations alone; `flops`, `params`, and zero-cost proxies on 100
 networks of the test part. `srcc` is of the mean prediction over the cuts of a network, `srcc_folds` the mean over
 folds, each with one cut of a network, as in the paper. Rows go to results/evolve_predictors.csv; CPU seconds.
 """
@@ -36,7 +36,7 @@ from lamcts.neural.train.digits4096 import CELLS, WIDTHS
 
 FOLDS = 10  # AutoGO A.2.2 has the larger of this and the least number of segments, as its table 7 shows
 TEST = 0.1  # share of the networks
-SCORED = 200  # networks that a proxy scores
+SCORED = 100  # networks that a proxy scores
 NEURAL = ("gnn", "psc_one", "psc_all")
 FORESTS = ("forest_ops", "forest")
 COSTS = {"flops": flops, "params": parameters}
@@ -128,7 +128,8 @@ def over_folds(values: Sequence[NDArray[np.float64]], truth: NDArray[np.float64]
 
 
 def correlation(values: Any, truth: NDArray[np.float64]) -> float:
-    return float(spearmanr(values, truth)[0])
+    """Return Spearman's correlation, nan for values that are all equal."""
+    return float(spearmanr(values, truth)[0]) if len(set(values)) > 1 else math.nan
 
 
 def fitted(task: Task, found: Networks) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def show(rows: list[dict[str, str]]) -> None:
 
 def main() -> None:
     given = script.parser(
-        __doc__, "evolve_predictors.csv", "two networks a fit and two steps on digits4096, no proxies"
+        __doc__, "evolve_predictors.csv", "ten networks a fit and two steps on digits4096, no proxies"
     )
     script.many(given, "100-102")
     given.add_argument("--data", nargs="+", default=list(SHAPES), choices=SHAPES)
@@ -191,9 +192,9 @@ def main() -> None:
     torch.set_num_threads(1)
     sheet = Sheet(arguments.out, Task._fields, COLUMNS)
     wanted = [task for name in arguments.data for task in tasks(name, arguments.seeds)]
-    wanted.sort(key=lambda task: (task.steps, task.method in PROXIES))  # dear ones last
+    wanted.sort(key=lambda task: 500 if task.method in PROXIES else task.steps)  # the dear ones last
     if arguments.smoke:
-        tiny = [Task("digits4096", method, 2, 2, 0) for method in (*NEURAL, "forest")]
+        tiny = [Task("digits4096", method, 10, 2, 0) for method in (*NEURAL, "forest")]
         wanted = [*tiny, Task("digits4096", "flops", 0, 0, 0)]
     for task in wanted:
         with sheet.claim(task) as mine:
