@@ -41,8 +41,7 @@ NEURAL = ("gnn", "psc_one", "psc_all")
 FORESTS = ("forest_ops", "forest")
 COSTS = {"flops": flops, "params": parameters}
 PROXIES = ("naswot", "synflow")
-STEPS = {50: (400,), 200: (400,), 0: (400, 1200)}  # by networks of the fit; 0: all
-LONG = {("nasbench201", 0): (4000,)}  # 40 epochs of whole graphs, as in AutoGO A.2
+FITS = ((50, 400), (0, 400), (0, 1200), (200, 400))  # networks (0: all) and gradient steps of a fit, by worth
 SIZES: dict[str, dict[str, Any]] = {
     "nasbench201": {"widths": (16, 32, 64), "cells": 1},
     "digits4096": {"widths": WIDTHS, "cells": CELLS},
@@ -88,14 +87,13 @@ def networks(name: str) -> Networks:
     return Networks(space, cells, graphs, np.array(accuracy))
 
 
-def tasks(name: str, seeds: Sequence[int]) -> list[Task]:
-    """Return all runs on a table."""
-    found = [Task(name, method, 0, 0, seed) for method in (*COSTS, *PROXIES) for seed in seeds]
-    found += [Task(name, method, train, 0, seed) for train in STEPS for method in FORESTS for seed in seeds]
-    for train, steps in STEPS.items():
-        for many in (*steps, *LONG.get((name, train), ())):
-            found += [Task(name, method, train, many, seed) for method in NEURAL for seed in seeds]
-    return found
+def tasks(names: Sequence[str], seeds: Sequence[int]) -> list[Task]:
+    """Return all runs, in the order of their worth."""
+    runs = [(method, 0, 0) for method in COSTS]
+    runs += [(method, train, 0) for train in dict.fromkeys(train for train, _ in FITS) for method in FORESTS]
+    runs += [(method, train, steps) for train, steps in FITS for method in NEURAL]
+    runs += [(method, 0, 0) for method in PROXIES]
+    return [Task(name, *run, seed) for run in runs for name in names for seed in seeds]
 
 
 def split(count: int, train: int, seed: int) -> tuple[list[int], list[int]]:
@@ -191,8 +189,7 @@ def main() -> None:
     arguments = script.parsed(given, seeds=[0], data=["digits4096"])
     torch.set_num_threads(1)
     sheet = Sheet(arguments.out, Task._fields, COLUMNS)
-    wanted = [task for name in arguments.data for task in tasks(name, arguments.seeds)]
-    wanted.sort(key=lambda task: 500 if task.method in PROXIES else task.steps)  # the dear ones last
+    wanted = tasks(arguments.data, arguments.seeds)
     if arguments.smoke:
         tiny = [Task("digits4096", method, 10, 2, 0) for method in (*NEURAL, "forest")]
         wanted = [*tiny, Task("digits4096", "flops", 0, 0, 0)]

@@ -68,8 +68,9 @@ def batch_of(graphs: Sequence[GraphArrays], cuts: Sequence[Cut] | None, device: 
         whole = whole[:, part[whole[0]] == part[whole[1]]]
     both = np.concatenate([whole, whole[::-1]], axis=1)
     kinds, numbers = (np.concatenate([graph[i] for graph in graphs]) for i in (0, 1))
-    tensors = [torch.as_tensor(one, device=device) for one in (kinds, numbers.astype(np.float32), *both, part)]
-    return GraphBatch(*tensors, parts=len(graphs) * (1 if cuts is None else 3))
+    values = (kinds, numbers.astype(np.float32), *both, part)
+    k, x, source, target, own = (torch.as_tensor(value, device=device) for value in values)
+    return GraphBatch(k, x, source, target, own, len(graphs) * (1 if cuts is None else 3))
 
 
 class GraphConvolution(nn.Module):

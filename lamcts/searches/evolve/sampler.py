@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lamcts.graphs.computation import GraphPredictor
+from lamcts.graphs.computation import ComputationGraph, GraphPredictor
 from lamcts.graphs.computation.paths import EditPaths
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.evolve.parents import select
@@ -74,7 +74,7 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
         predictors = self._predictors()
         x = self._children(n * self.settings.candidates if predictors else n)
         if predictors and len(x) > n:
-            graphs = [self.settings.paths.child(self._path(row)) for row in x]
+            graphs = self._graphs(x)
             losses = np.column_stack([one.predict(graphs) for one in predictors])
             x = x[select(losses, np.array([], dtype=int), n, self.progress.rng)]
         return Proposal(x, [None] * len(x))
@@ -97,10 +97,14 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
             return []
         count = len(good) - (len(good) - settings.least) % REFIT
         if count != self._fits[0]:
-            graphs = [settings.paths.child(self._path(self.seen.x[row])) for row in good[:count]]
-            losses = self._losses(good[:count])
+            graphs, losses = self._graphs(self.seen.x[good[:count]]), self._losses(good[:count])
             self._fits = count, [settings.predictor.fit(graphs, column, count) for column in losses.T]
         return self._fits[1]
+
+    def _graphs(self, x: Floats) -> list[ComputationGraph]:
+        """Return the networks of points; the parent for a point without one, which a user may have told."""
+        paths = self.settings.paths
+        return [paths.child(self._path(row)) or paths.graph for row in x]
 
     def _losses(self, rows: Rows) -> Floats:
         """Return the losses of rows, [k, m]; their ranks under constraints, where there are none."""
