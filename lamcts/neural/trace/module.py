@@ -30,6 +30,8 @@ class Trace:
         Storage of each tensor that autograd saved, in order.
     parameter_bytes, input_bytes, buffer_bytes : int
         Memory before the step. With gradients and optimizer state it is `graph.outside_bytes`.
+    without_grad : frozenset of int
+        Steps of the forward pass that ran under `torch.no_grad`.
     """
 
     graph: StepGraph
@@ -37,6 +39,7 @@ class Trace:
     parameter_bytes: int
     buffer_bytes: int
     input_bytes: int
+    without_grad: frozenset[int] = frozenset()
 
     @property
     def saved_bytes(self) -> int:
@@ -94,7 +97,8 @@ def _traced(
     gradients = [one.grad for one in (*held.values(), *inputs) if one.grad is not None]
     given = on_device(iter(inputs))
     outside = (1 + states) * parameters + buffers + given + on_device(iter(gradients))
-    return Trace(recorder.graph(gradients, outside), tuple(recorder.packed), parameters, buffers, given)
+    graph, without_grad = recorder.graph(gradients, outside), frozenset(recorder.without_grad)
+    return Trace(graph, tuple(recorder.packed), parameters, buffers, given, without_grad)
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:

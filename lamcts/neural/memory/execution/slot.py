@@ -14,7 +14,16 @@ from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from lamcts.neural.memory.execution.link import Link, Sent, Transfer
-from lamcts.neural.memory.execution.recipe import Operation, Shape, check_version
+from lamcts.neural.memory.execution.recipe import (
+    Operation,
+    Outside,
+    Read,
+    Shape,
+    alias_of,
+    check_version,
+    shape_of,
+    witness_of,
+)
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
@@ -148,6 +157,17 @@ class Moved(NamedTuple):
         """Return an equal tensor; raise RuntimeError if the saved one was modified in place."""
         check_version(self.witness, self.version, self.slot.name)
         return self.shape.on(storage_of(self.slot))
+
+
+def read_of(slot: StorageSlot | None, own: bool, tensor: Tensor, changed: bool) -> Read | Outside:
+    """Return the source of a tensor that a recomputation reads, from its slot; `own` is the recomputed storage."""
+    if own:
+        return Read(None, shape_of(tensor), changed)
+    if slot is None:
+        return Outside(alias_of(tensor), tensor._version, changed)
+    if slot.action in RECOMPUTED:
+        return Read(slot, shape_of(tensor), changed)
+    return Read(slot, shape_of(tensor), changed, witness_of(tensor), tensor._version)
 
 
 def storage_of(wanted: StorageSlot) -> UntypedStorage:

@@ -1,0 +1,289 @@
+"""Training steps as people write them: under a plan they work with the same bits, or an error names cause and cure."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from lamcts.neural import memory  # noqa: E402
+from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
+from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
+from lamcts.neural.trace import trace  # noqa: E402
+
+STEPS = 4  # the first follows the trace, later ones the script
+BATCH, LABELS = torch.linspace(-1, 1, 24).view(4, 6), torch.tensor([0, 2, 1, 2])
+ACTIONS = [(Action.KEEP,), (Action.RECOMPUTE,), (Action.OFFLOAD,), (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)]
+
+
+class Network(nn.Module):
+    """A network that leaves its features to auxiliary heads."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(6, 8), nn.Linear(8, 8), nn.Linear(8, 3)
+        self.drop, self.head = nn.Dropout(), nn.Linear(8, 3)
+
+    def forward(self, x):
+        self.features = self.second(self.drop(self.first(x).tanh())).exp()
+        return self.last(self.features.sigmoid())
+
+
+def cross_entropy(output):
+    return F.cross_entropy(output, LABELS)
+
+
+def plain(net, optimizer, step):
+    cross_entropy(net(BATCH)).backward()
+
+
+class Scaled:
+    """float16 training as in torch's own recipe."""
+
+    def __init__(self):
+        self.scaler = torch.amp.GradScaler(device="cpu", init_scale=16.0, growth_interval=2)
+
+    def __call__(self, net, optimizer, step):
+        loss = cross_entropy(net(BATCH))
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        self.scaler.step(optimizer)
+        self.scaler.update()
+
+
+def regularised(net, optimizer, step):
+    loss = cross_entropy(net(BATCH))
+    loss = loss + 0.01 * sum(one.square().sum() for one in net.parameters())
+    loss.backward()
+
+
+def regularised_before_the_loss(net, optimizer, step):
+    output = net(BATCH)
+    penalty = output.square().mean() + net.features.abs().mean() + net.last.weight.square().sum()
+    (cross_entropy(output) + 0.1 * penalty).backward()
+
+
+def with_auxiliary_head(net, optimizer, step):
+    loss = cross_entropy(net(BATCH))
+    (loss + 0.3 * cross_entropy(net.head(net.features))).backward()
+
+
+def with_auxiliary_head_first(net, optimizer, step):
+    output = net(BATCH)
+    other = cross_entropy(net.head(net.features.relu()))
+    (cross_entropy(output) + 0.3 * other).backward()
+
+
+def accuracy(output):
+    return float((output.argmax(1) == LABELS).float().mean())
+
+
+def with_accuracy(net, optimizer, step):
+    output = net(BATCH)
+    assert 0 <= accuracy(output) <= 1
+    cross_entropy(output).backward()
+
+
+def with_accuracy_now_and_then(net, optimizer, step):
+    output = net(BATCH)
+    if step % 2:
+        accuracy(output)
+    cross_entropy(output).backward()
+
+
+def with_the_loss_logged_without_gradients(net, optimizer, step):
+    output = net(BATCH)
+    if step != 1:
+        with torch.no_grad():
+            cross_entropy(output)
+    loss = cross_entropy(output)
+    output.detach().softmax(1).sum().item()
+    loss.backward()
+
+
+def with_probabilities(net, optimizer, step):
+    output = net(BATCH)
+    output.softmax(1).max(1)
+    cross_entropy(output).backward()
+
+
+def accumulated(net, optimizer, step):
+    for _ in range(2):
+        (cross_entropy(net(BATCH)) / 2).backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+
+
+def two_losses(net, optimizer, step):
+    output = net(BATCH)
+    cross_entropy(output).backward(retain_graph=True)
+    output.square().mean().backward()
+
+
+def two_calls(net, optimizer, step):
+    """The losses come after both calls, as in a siamese network."""
+    first, second = net(BATCH), net(BATCH)
+    (cross_entropy(first) + cross_entropy(second)).backward()
+
+
+def weighted(net, optimizer, step):
+    """The loss is weighted by a tensor, as with learned uncertainties."""
+    weight = net.head.bias.exp()
+    (weight * cross_entropy(net(BATCH))).sum().backward()
+
+
+LOOPS = [
+    plain, regularised, regularised_before_the_loss, with_auxiliary_head, with_auxiliary_head_first, with_accuracy,
+    with_accuracy_now_and_then, with_the_loss_logged_without_gradients, with_probabilities, accumulated, two_losses,
+    two_calls, weighted,
+]  # fmt: skip
+
+
+def planned(traced, actions):
+    """Return a plan of actions in turn; what cannot be recomputed is kept."""
+    pairs = enumerate(Simulator(traced.graph).tables.recomputable)
+    turn = [(actions[i % len(actions)], free) for i, free in pairs]
+    return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in turn))
+
+
+@pytest.fixture(autouse=True)
+def _own_numbers():
+    with torch.random.fork_rng():
+        yield
+
+
+def network():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Network()
+
+
+def trained(net, loop):
+    """Return parameters and gradients after some steps, and their random numbers."""
+    optimizer, found = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), []
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        for step in range(STEPS):
+            optimizer.zero_grad()
+            loop(net, optimizer, step)
+            found += [one.grad.clone() for one in net.parameters() if one.grad is not None]
+            optimizer.step()
+        return [*found, *net.parameters(), torch.get_rng_state()]
+
+
+def compared(loop_of, actions, loss=cross_entropy):
+    net = network()
+    eager = trained(copy.deepcopy(net), loop_of())
+    traced = trace(net, BATCH, loss=loss)
+    with memory.apply(net, planned(traced, actions), traced) as executor:
+        under_the_plan = trained(net, loop_of())
+    assert len(eager) == len(under_the_plan)
+    assert all(map(torch.equal, eager, under_the_plan))
+    return executor, traced
+
+
+@pytest.mark.parametrize("actions", ACTIONS, ids=lambda one: one[0].word)
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda one: one.__name__)
+def test_steps_have_the_bits_of_eager_ones(loop, actions):
+    executor, traced = compared(lambda: loop, actions)
+    if actions != (Action.KEEP,):
+        assert executor.held_bytes < traced.saved_bytes
+
+
+@pytest.mark.parametrize("actions", ACTIONS, ids=lambda one: one[0].word)
+def test_losses_that_are_scaled_have_the_bits_of_eager_ones(actions):
+    compared(Scaled, actions)
+
+
+def first_step(loop, actions, loss=cross_entropy, steps=1):
+    """Run steps under a plan."""
+    net = network()
+    traced = trace(net, BATCH, loss=loss)
+    with memory.apply(net, planned(traced, actions), traced):
+        for _ in range(steps):
+            loop(net)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_traced_loss_that_is_computed_in_parts_or_not_at_all_is_named(steps):
+    def both(output):
+        return cross_entropy(output) + output.square().mean()
+
+    def in_parts(net):
+        output = net(BATCH)
+        cross_entropy(output).backward(retain_graph=True)
+
+    with pytest.raises(RuntimeError, match=r"expected pow of the traced loss, got no further one before the backward"):
+        first_step(in_parts, (Action.OFFLOAD,), both)
+    done = []
+
+    def another(net):
+        output = net(BATCH)
+        loss = output.exp().sum() if done else cross_entropy(output)
+        done.extend([1] * (steps - 1))
+        loss.backward()
+
+    done.extend([1] * (2 - steps))
+    with pytest.raises(
+        RuntimeError, match=r"expected _log_softmax of the traced loss, got exp, sum, .*trace the model"
+    ):
+        first_step(another, (Action.OFFLOAD,), steps=steps)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_storages_of_the_plan_are_not_modified_between_model_and_loss(steps):
+    calls = []
+
+    def modifying(net):
+        output = net(BATCH)
+        calls.append(1)
+        if len(calls) == steps:
+            output.detach().mul_(2)
+        output.square().sum().backward()
+
+    with pytest.raises(RuntimeError, match=r"aten\.mul_.*modifies last\.addmm, which the plan moves: change a copy"):
+        first_step(modifying, (Action.RECOMPUTE,), lambda output: output.square().sum(), steps)
+
+
+def recomputing(net, names, loss):
+    """Return a trace, and a plan that recomputes some storages and keeps the others."""
+    traced = trace(net, BATCH, loss=loss)
+    found = [traced.graph.storages[one].name for one in traced.graph.movable]
+    assert set(names) <= set(found)
+    return traced, Plan(tuple(Action.RECOMPUTE if one in names else Action.KEEP for one in found))
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_inputs_of_a_recomputation_that_are_modified_after_the_loss_are_found(step):
+    """An eager step would not read them again: its gradients need results alone."""
+
+    def loss(output):
+        return output.exp().sum()
+
+    net = network()
+    traced, plan = recomputing(net, ["exp:2"], loss)
+    with memory.apply(net, plan, traced):
+        for _ in range(step):
+            loss(net(BATCH)).backward()
+        output = net(BATCH)
+        number = loss(output)
+        output.detach().mul_(2)
+        with pytest.raises(RuntimeError, match=r"expected version 0 of .*, got 1; change a copy"):
+            number.backward()
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_parameters_of_a_recomputation_that_are_modified_early_are_found(step):
+    net = network()
+    traced, plan = recomputing(net, ["exp", "second.addmm"], cross_entropy)
+    with memory.apply(net, plan, traced):
+        for _ in range(step):
+            cross_entropy(net(BATCH)).backward()
+        number = cross_entropy(net(BATCH))
+        with torch.no_grad():
+            net.second.bias.add_(1)  # not saved by autograd
+        with pytest.raises(RuntimeError, match="modified by an inplace operation: expected version"):
+            number.backward()
