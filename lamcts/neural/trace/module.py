@@ -11,6 +11,7 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.graphs import StepGraph
+from lamcts.neural.trace.data_dependence import data_dependence
 from lamcts.neural.trace.recorder import Args, Kwargs, ModuleNames, Recorder, on_device
 
 Loss = Callable[[Any], Tensor]  # from the output of a module
@@ -75,7 +76,7 @@ def trace(
     Raises
     ------
     ValueError
-        If the output has no gradient.
+        If the output has no gradient, or if operations depend on values of tensors; the message has the line.
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
@@ -84,7 +85,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
+    with data_dependence(), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer])
 

@@ -85,7 +85,8 @@ def fit(
     Raises
     ------
     ValueError
-        If no plan within the budget is known; the message has the smallest budget that works.
+        If no plan within the budget is known; the message has the smallest budget that works. Also if two traces of the
+        model differ, or if its operations depend on values of tensors.
 
     Warns
     -----
@@ -115,13 +116,13 @@ def fit(
 
 
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
-    """Check model and batch, and trace the training step; see `fit`."""
+    """Check model and batch, and trace the training step, more than once to compare; see `fit`."""
     word = optimizer_word(optimizer)
     checked_model(model)
     checked_batch(batch)
     from lamcts.neural import trace
 
-    return trace.trace(model, batch, loss=loss, optimizer=word)
+    return trace.repeatable_trace(model, batch, loss=loss, optimizer=word)
 
 
 def within(
