@@ -137,8 +137,9 @@ def _epoch(
     """Train for one epoch over both halves; return the number of steps."""
     recipe, seeds = state.recipe, state.seeds
     augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, epoch))
-    rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch))
-    others = list(batches(len(shares.y), recipe.batch, seeds.order, epoch))
+    device = weights.x.device
+    rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch, device))
+    others = list(batches(len(shares.y), recipe.batch, seeds.order, epoch, device))
     state.begin(epoch)
     relaxed.train()
     with torch.enable_grad():

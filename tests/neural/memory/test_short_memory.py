@@ -26,7 +26,7 @@ class Short:
 
     def __init__(self, monkeypatch, fails):
         self.calls, self.fetch, self.fails = 0, Link.fetch, fails
-        monkeypatch.setattr(Link, "fetch", lambda link, sent: self(link, sent))
+        monkeypatch.setattr(Link, "fetch", lambda link, sent, stream=None: self(link, sent))
 
     def __call__(self, link, sent):
         self.calls += 1

@@ -46,7 +46,8 @@ class StorageSlot:
         self.next: Callable[[], StorageSlot | None] = lambda: None
         self._sent: Sent | None = None
         self._coming: Transfer | None = None
-        self.came = False
+        self.came = False  # whether its end begins the next fetch
+        self._stream: torch.Stream | None = None  # of its last use
         self._materialised: StorageWeakRef | None = None
 
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
@@ -85,22 +86,30 @@ class StorageSlot:
         found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._materialised.cdata)
         return found
 
-    def prefetch(self) -> None:
-        """Begin to fetch this storage ahead of its use; do nothing if memory is short now."""
+    def used(self) -> None:
+        """Remember the stream that uses this storage, for the next fetch."""
+        if self.came and self.storage is not None:
+            self._stream = self.link.stream(self.storage.device)
+
+    def prefetch(self, stream: torch.Stream | None = None) -> None:
+        """Begin to fetch this storage ahead of its use, behind the work of a stream."""
         if self._sent is not None and self._coming is None and self.storage is None:
-            with suppress(torch.OutOfMemoryError):  # it is fetched when it is needed
-                self._coming = self.link.fetch(self._sent)
+            self._coming = self.link.fetch_ahead(self._sent, stream)
 
     def __del__(self) -> None:
-        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph."""
+        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph.
+
+        That may happen on any thread, such as by the cyclic collector, so the stream is that of the last use.
+        """
         self.storage = None
         following = self.next() if self.came else None
         if following is not None:
-            following.prefetch()
+            following.prefetch(self._stream)
 
     def _fetched(self) -> UntypedStorage:
         assert self._sent is not None
         coming, self._coming, self.came = self._coming or self.link.fetch(self._sent), None, True
+        self._stream = self.link.stream(self._sent.device)
         return self.link.arrived(coming)
 
     def _recomputed(self, resident: dict[str, UntypedStorage]) -> UntypedStorage:
@@ -175,7 +184,9 @@ def storage_of(wanted: StorageSlot) -> UntypedStorage:
 
     Nothing here holds a slot longer, so its storage is freed with its last reference.
     """
+    wanted.link.raise_failure()
     if wanted.storage is not None:
+        wanted.used()
         return wanted.storage
     inputs = wanted.sources
     if all(source.storage is not None for source in inputs):
