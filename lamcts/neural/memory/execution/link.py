@@ -5,6 +5,7 @@ is queued on it then: until the operation that wrote a storage to send, or until
 allocates. Later work is not waited for. The computing stream waits for the copy before source or target are used again.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -88,6 +89,7 @@ class Link:
         self._leaving: list[Transfer] = []
         self._coming: dict[int, Transfer] = {}  # by id of their tensors
         self._failed: Exception | None = None  # of a fetch ahead
+        self.drop_ahead: Callable[[], None] = lambda: None  # the last fetch ahead, if it is not used yet
 
     def send(self, storage: UntypedStorage) -> Sent:
         """Begin to copy a storage to the host; its memory is freed at the next send, or by `settle`."""

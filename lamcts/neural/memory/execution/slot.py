@@ -4,9 +4,11 @@ Python references count the uses: tensors saved by autograd and recipes of other
 the last of them, as in the plan.
 """
 
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -95,6 +97,7 @@ class StorageSlot:
         """Begin to fetch this storage ahead of its use, behind the work of a stream."""
         if self._sent is not None and self._coming is None and self.storage is None:
             self._coming = self.link.fetch_ahead(self._sent, stream)
+            self.link.drop_ahead = partial(_drop, weakref.ref(self))
 
     def __del__(self) -> None:
         """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph.
@@ -121,11 +124,19 @@ class StorageSlot:
         return storage
 
 
+def _drop(ahead: Callable[[], StorageSlot | None]) -> None:
+    """Free what was fetched ahead; it is fetched again when it is needed."""
+    slot = ahead()
+    if slot is not None:
+        slot._coming = None
+
+
 def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
-    """Return a storage; if memory is short, release all that waits for transfers or is cached, and try once more."""
+    """Return a storage; if memory is short, release what is in transfer, fetched ahead or cached, and try once more."""
     with suppress(torch.OutOfMemoryError):
         return make()
     link.settle()
+    link.drop_ahead()
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
     return make()
