@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+from lamcts.memory import fit  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
@@ -196,3 +197,51 @@ def test_steps_have_the_bits_of_eager_ones(loop, actions):
 @pytest.mark.parametrize("actions", ACTIONS, ids=lambda one: one[0].word)
 def test_losses_that_are_scaled_have_the_bits_of_eager_ones(actions):
     compared(Scaled, actions)
+
+
+def critic():
+    """Return a second network, whose layers modify buffers, draw random numbers and work in place."""
+    made = nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(inplace=True), nn.Dropout(), nn.Linear(8, 8), nn.Tanh()
+    return nn.Sequential(*made, nn.Linear(8, 3))
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["traced alone", "with more"])
+@pytest.mark.parametrize("actions", [*ACTIONS, tuple(Action)], ids=["keep", "recompute", "offload", "each", "all"])
+def test_a_second_network_in_the_loss_has_the_bits_of_eager_steps(actions, more):
+    def loss_of(net):
+        def loss(output):
+            with torch.no_grad():
+                scale = 1 / (1 + output.abs().mean())
+            return cross_entropy(net.critic(output.clamp(-2, 2))) * scale + output.square().mean()
+
+        def loop(net, optimizer, step):
+            output = net(BATCH)
+            if more and step != 2:
+                output.sigmoid().sum()
+            number = loss(output)
+            (number + torch.rand(()) * output.exp().mean() if more else number).backward()
+
+        return loss, loop
+
+    net = network()
+    torch.manual_seed(0)
+    net.critic = critic()
+    eager = copy.deepcopy(net)
+    expected = [*trained(eager, loss_of(eager)[1]), *eager.buffers()]
+    loss, loop = loss_of(net)
+    traced = trace(net, BATCH, loss=loss)
+    with memory.apply(net, planned(traced, actions), traced):
+        found = [*trained(net, loop), *net.buffers()]
+    assert all(map(torch.equal, expected, found))
+
+
+def test_steps_under_a_fitted_budget_have_the_bits_of_eager_ones():
+    net = network()
+    expected = trained(copy.deepcopy(net), Scaled())
+    settings = {"loss": cross_entropy, "optimizer": "momentum", "evaluations": 0, "verify": False}
+    everything = fit(net, BATCH, "1MiB", **settings).report.total_bytes
+    fitted = fit(net, BATCH, everything - 32, **settings)
+    assert not fitted.keeps_all
+    with fitted:
+        found = trained(net, Scaled())
+    assert all(map(torch.equal, expected, found))
