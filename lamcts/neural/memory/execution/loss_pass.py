@@ -73,6 +73,7 @@ class LossPass:
         self.graph, self.first = self.schedule.traced.graph, model.run.first
         self.ran, self.packed = model.end.ran, model.end.packed
         self.unplanned: list[str] = []  # operations since the last one of the trace
+        self._known = set(model.numbers.values())
 
     @property
     def whole(self) -> bool:
@@ -127,8 +128,7 @@ class LossPass:
         if step.kind != KINDS.get(op, op) or torch.is_grad_enabled() == without_grad:
             return False
         given = [] if op in SHAPED else [self._number(one) for one in tensors_of((args, kwargs))]
-        known = set(self.model.numbers.values())
-        return self._sized(given) == self._sized([one for one in step.reads if one in known])
+        return self._sized(given) == self._sized([one for one in step.reads if one in self._known])
 
     def _sized(self, numbers: Sequence[int | None]) -> set[int]:
         """Return the storages with bytes; parameters, labels and others outside the step have none."""
@@ -147,6 +147,7 @@ class LossPass:
         self.unplanned.clear()
         for number, tensor in zip(numbers, written, strict=True):
             self.model.numbers[address_of(tensor)] = number
+            self._known.add(number)
             self.model.refs.append(StorageWeakRef(tensor.untyped_storage()))  # type: ignore[no-untyped-call]
         for number, tensor in zip(numbers, written, strict=True):
             if number in self.schedule.actions:
@@ -182,7 +183,7 @@ class LossPass:
         if self.packed >= len(self.schedule.traced.packed):
             return False
         expected, number = self.schedule.traced.packed[self.packed], self._number(tensor)
-        if expected in self.model.numbers.values():
+        if expected in self._known:
             return number == expected
         later = any(step >= self.model.end.ran for step in self.graph.makers.get(expected, ()))
         return number is None and not later  # such as labels, or what only the model knows
