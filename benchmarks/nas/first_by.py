@@ -20,7 +20,7 @@ import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import objectives
+from lamcts import nas, objectives
 from lamcts.nas.objective import TableObjective
 
 DIGITS, PUBLISHED = "digits4096", "nasbench201"
@@ -30,6 +30,7 @@ FIRST = ("default", "random", *PROXIES)
 STARTS, BUDGET, AMONG = 10, 60, 1000
 TOP = 0.99  # quantile of the table that counts as found
 MARKS = (10, 30, 60)  # evaluations
+SIZES = {DIGITS: {"widths": (8,), "cells": 1}, PUBLISHED: {"widths": (8, 16), "cells": 1}}  # as `lamcts nas`
 
 
 class Case(NamedTuple):
@@ -74,7 +75,7 @@ def measure(case: Case) -> dict[str, Any]:
     result = lamcts.maximize(f, f.space, budget=case.budget, seed=case.seed, progress=False, **settings)
     values = np.fmax.accumulate(np.asarray(result.history.values, float))
     found = np.flatnonzero(values >= np.nanquantile(f.searched, TOP))
-    row: dict[str, Any] = {"to_top": found[0] + 1 if len(found) else case.budget + 1}
+    row: dict[str, Any] = {"to_top": int(found[0]) + 1 if len(found) else case.budget + 1}
     row |= {name: f"{values[min(mark, len(values)) - 1]:.4f}" for name, mark in zip(BESTS, MARKS, strict=True)}
     return case._asdict() | row | {"versions": versions(["lamcts", "numpy", "torch"])}
 
@@ -90,34 +91,37 @@ def started(case: Case) -> list[Any]:
     """Return the networks that a search starts with."""
     from lamcts.neural.proxies import first_networks
 
-    return first_networks(
-        remembered(table_of(case.problem).architectures.name, case.first), STARTS, case.among, case.seed
-    )
+    scores: Any = remembered(table_of(case.problem).architectures.name, case.first)
+    return first_networks(scores, STARTS, case.among, case.seed)
+
+
+class Remembered:
+    """A proxy that scores each network once; a network without a score has -inf."""
+
+    def __init__(self, proxy: Any) -> None:
+        self.proxy, self.architectures = proxy, proxy.architectures
+        self.known: dict[str | None, float] = {}
+
+    def __call__(self, point: Any) -> float:
+        key = self.architectures.key(point)
+        if key not in self.known:
+            self.known[key] = self._score(point)
+        return self.known[key]
+
+    def _score(self, point: Any) -> float:
+        try:
+            return float(self.proxy(point))
+        except RuntimeError:  # a network without a path from input to output
+            return -math.inf
 
 
 @cache
-def remembered(space: str, proxy: str) -> Any:
-    """Return a proxy that scores each network once."""
+def remembered(space: str, proxy: str) -> Remembered:
     from lamcts.neural.proxies import ProxyObjective
     from lamcts.neural.train import digits
 
-    class Remembered(ProxyObjective):
-        def __call__(self, point: Any, *, seed: int | None = None) -> float:
-            key = str(self.architectures.key(point))
-            if key not in known:
-                known[key] = self._value(point)
-            return known[key]
-
-        def _value(self, point: Any) -> float:
-            try:
-                return super().__call__(point)
-            except RuntimeError:  # a network without a path from input to output
-                return -math.inf
-
-    known: dict[str, float] = {}
-    sizes = {"widths": (8,) if space == DIGITS else (8, 16), "cells": 1}
-    architectures: Any = table_of(DIGITS if space == DIGITS else PROBLEMS[1]).architectures
-    return Remembered(architectures, digits(), proxy, sizes)
+    made = nas.Digits4096() if space == DIGITS else nas.NasBench201()
+    return Remembered(ProxyObjective(made, digits(), proxy, SIZES[made.name]))
 
 
 def show(rows: list[dict[str, str]]) -> None:

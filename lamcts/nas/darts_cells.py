@@ -13,7 +13,7 @@ from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 
 CELLS = ("normal", "reduce")
-NODES = 4
+NODES = 4  # of a cell
 OPERATIONS = (
     "max_pool_3x3",
     "avg_pool_3x3",

@@ -37,7 +37,7 @@ METRICS = (
     "size_MB",
 )  # of JAHS-Bench-201; the first is searched
 EPOCHS = 200  # of the longest training
-EDGES = [f"Op{i}" for i in range(1, 7)]
+EDGES = [f"Op{i}" for i in range(1, 7)]  # of the cell of JAHS-Bench-201
 LARGEST = {"N": 5, "W": 16, "Resolution": 1.0}  # of the fidelities of JAHS-Bench-201
 INSTALL = {  # what the packages need, as their files of requirements say
     "nasbench301": "'pip install nasbench301' and its requirements, on Python 3.6 to 3.8 (it needs torch 1.5)",
