@@ -98,7 +98,7 @@ class PickledNumber(Replacement):
 
     __slots__ = ()
 
-    def __new__(cls, kind: PickledType, content: bytes) -> Any:  # type: ignore[misc]
+    def __new__(cls, kind: PickledType, content: bytes) -> Any:
         if not isinstance(kind, PickledType) or not isinstance(content, bytes):
             raise pickle.UnpicklingError("a number of an unknown type")
         return kind.values(content)[0].item()
@@ -109,7 +109,7 @@ class PickledBytes(Replacement):
 
     __slots__ = ()
 
-    def __new__(cls, text: str, encoding: str) -> Any:  # type: ignore[misc]
+    def __new__(cls, text: str, encoding: str) -> Any:
         if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
             raise pickle.UnpicklingError(f"a text in the encoding {encoding!r:.40}")
         return text.encode("latin-1")
