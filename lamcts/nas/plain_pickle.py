@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 2**28  # bytes of a decompressed file: the files of NATS-Bench have below 2 MB
-COMPRESSED = ".pbz2"
+COMPRESSED = ".pbz2"  # the end of a compressed file's name
+DAMAGED = (ValueError, OSError, EOFError, TypeError, LookupError, AttributeError)  # what damaged files raise
+DAMAGED += (pickle.UnpicklingError, OverflowError, MemoryError)
 
 
 def load(path: Path, origin: str) -> Any:
@@ -26,7 +28,7 @@ def load(path: Path, origin: str) -> Any:
             if len(content) > LARGEST:
                 raise ValueError(f"more than {LARGEST} bytes")
         return loads(content)
-    except (ValueError, OSError, EOFError, TypeError, LookupError, AttributeError, pickle.UnpicklingError) as error:
+    except DAMAGED as error:
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"expected the file {path} of {origin}, got none: download it again") from None
         raise ValueError(

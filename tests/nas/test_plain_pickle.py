@@ -81,6 +81,13 @@ def test_a_file_that_grows_too_large_is_refused(tmp_path, monkeypatch):
         plain_pickle.load(tmp_path / "large.pickle.pbz2", "X")
 
 
+@pytest.mark.parametrize("size", [2**40, 2**63])
+def test_a_size_beyond_all_memory_is_refused(size, tmp_path):
+    (tmp_path / "huge.pickle").write_bytes(b"\x80\x04\x8e" + size.to_bytes(8, "little") + b"x.")
+    with pytest.raises(ValueError, match="expected a pickle of numbers and texts"):
+        plain_pickle.load(tmp_path / "huge.pickle", "X")
+
+
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_in_words(data, tmp_path_factory):
