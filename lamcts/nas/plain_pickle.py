@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 LARGEST = 2**28  # bytes of a decompressed file: the files of NATS-Bench have below 2 MB
 COMPRESSED = ".pbz2"  # the end of a compressed file's name
-DAMAGED = (ValueError, OSError, EOFError, TypeError, LookupError, AttributeError)  # what damaged files raise
-DAMAGED += (pickle.UnpicklingError, OverflowError, MemoryError)
+PARSING = (ValueError, TypeError, LookupError, AttributeError, pickle.UnpicklingError)  # what damaged files raise
+DAMAGED = (*PARSING, OSError, EOFError, OverflowError, MemoryError)  # ... or reading them
 
 
 def load(path: Path, origin: str) -> Any:
