@@ -231,6 +231,7 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     "build": ("train", "proxy"),
     **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
+    "memory": ("train", "proxy"),
     "steps": ("supernet",),
     "proxy": ("proxy",),
 }

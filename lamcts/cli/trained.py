@@ -25,6 +25,7 @@ from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from lamcts.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
@@ -75,6 +76,8 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
     of.add_argument("--inherit", action="store_true", default=None, help=line)
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
+    line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
+    of.add_argument("--memory", metavar="SIZE", help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "gradient steps of the supernet's training, at most (default: 2000)"
@@ -98,9 +101,20 @@ class Training(NamedTuple):
 
         score = "loss" if self.data.of_texts else "accuracy"
         kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
-        made = kind(self.space, self.data, self.recipe, self.sizes, score, device, folder / FOLDER)  # type: ignore[arg-type]
+        how = {"device": device, "folder": folder / FOLDER, "memory": _budget(args.memory)}
+        made = kind(self.space, self.data, self.recipe, self.sizes, score, **how)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
         return made
+
+
+def _budget(size: str | None) -> "Budget | None":
+    """Return the memory budget of `--memory`."""
+    from lamcts.memory import Budget
+
+    try:
+        return None if size is None else Budget(size)
+    except ValueError as error:
+        raise ValueError(f"--memory: {str(error).removeprefix('budget: ')}") from None
 
 
 def training_of(args: argparse.Namespace) -> Training:

@@ -62,6 +62,12 @@ def test_the_same_space_from_a_file_of_python_resumes_and_goes_on_with_proxies(c
     assert code == 0 and "own_nets.py:build by synflow" in out and "params" in out
 
 
+def test_networks_of_the_user_are_trained_within_a_budget_of_memory(capsys, tmp_path):
+    assert search(capsys, "--budget", "2", "--memory", "1MiB", "--out", "run")[0] == 0
+    card = json.loads((tmp_path / "run" / "result.json").read_text())["card"]
+    assert card["memory"]["budget_bytes"] == 2**20 > card["memory"]["peak_bytes"] > 0
+
+
 def test_networks_of_the_user_are_trained_in_other_processes(capsys):
     code, out, err = search(capsys, "--budget", "2", "--workers", "2")
     assert (code, err) == (0, "") and "2 evaluations" in out

@@ -43,7 +43,10 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
     if file is None:
         raise RuntimeError("save_network: expected a network that was trained into a folder, got none; train it first")
     held = checkpoints.read(file)
-    card = card_of(objective, point) | {"result": held.values["result"]}
+    result = held.values["result"]
+    card = card_of(objective, point) | {"result": result}
+    if objective.memory is not None:
+        card["memory"] = {"budget_bytes": objective.memory.budget_bytes, "peak_bytes": result.get("planned_peak_bytes")}
     weights = held.tensors("average") or held.tensors("net")
     checkpoints.save(path, card, weights)
     return card
