@@ -229,7 +229,7 @@ EVALUATIONS: dict[str, Evaluate] = {
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     "build": ("train", "proxy"),
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device", "export"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),
     "steps": ("supernet",),

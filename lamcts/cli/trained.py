@@ -15,6 +15,7 @@ from lamcts import nas, pruners
 from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.exports import check_exports, write_exports
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
@@ -78,6 +79,8 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
     line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
     of.add_argument("--memory", metavar="SIZE", help=line)
+    line = "export the best network: a .pt2 file of torch.export, or .onnx; repeatable"
+    of.add_argument("--export", action="append", metavar="FILE", help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "gradient steps of the supernet's training, at most (default: 2000)"
@@ -119,6 +122,7 @@ def _budget(size: str | None) -> "Budget | None":
 
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
+    check_exports(args)
     if args.build is not None:
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
@@ -224,4 +228,5 @@ def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: 
     rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")
+    known |= {"exports": write_exports(args, objective, point)} if args.export else {}
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

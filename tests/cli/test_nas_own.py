@@ -68,6 +68,20 @@ def test_networks_of_the_user_are_trained_within_a_budget_of_memory(capsys, tmp_
     assert card["memory"]["budget_bytes"] == 2**20 > card["memory"]["peak_bytes"] > 0
 
 
+def test_a_network_of_the_user_is_exported_or_its_reason_printed(capsys, tmp_path):
+    assert search(capsys, "--budget", "2", "--export", "best.pt2")[0] == 0
+    assert torch.export.load("best.pt2").module()(torch.zeros(5, 1, 4, 4)).shape == (5, 2)
+    branches = CODE.replace(
+        "def data",
+        "class Branches(nn.Sequential):\n    def forward(self, x):\n"
+        "        return super().forward(x) * (1 if float(x.sum()) > 0 else 2)\n\ndef data",
+    )
+    (tmp_path / "own_nets_2.py").write_text(branches.replace("return nn.Sequential", "return Branches"))
+    given = "--build own_nets_2.py:build --data own_nets_2.py:data --export other.pt2 --out run"
+    code, out, _ = search(capsys, "--budget", "2", *given.split())
+    assert code == 0 and "not exported: other.pt2: expected a network that torch can export" in out
+
+
 def test_networks_of_the_user_are_trained_in_other_processes(capsys):
     code, out, err = search(capsys, "--budget", "2", "--workers", "2")
     assert (code, err) == (0, "") and "2 evaluations" in out

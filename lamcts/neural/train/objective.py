@@ -152,24 +152,29 @@ class TrainObjective:
         """Return costs of a network, units in the names.
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
-        of memory, measured on CUDA, else planned within a budget, else traced, which takes seconds. operations,
-        io_maps: operations of the cells, and maps that a memory of few maps spills there.
+        of memory, measured on CUDA, else planned within a budget, else traced, which takes seconds, or nan where the
+        operations depend on the data. operations, io_maps: operations of the cells, and maps that a memory of few maps
+        spills there.
         """
         from lamcts.neural.build.sizes import cell_costs, size
-        from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
         cost = size(
             self.architectures, point, self.data.shape, self.data.classes, self.sizes, integers=self.data.of_integers
         )
-        peak = (
-            found.get("peak_bytes")
-            or found.get("planned_peak_bytes")
-            or step_bytes(self.build(point), self.data, self.recipe)
-        )
+        peak = found.get("peak_bytes") or found.get("planned_peak_bytes") or self._traced_peak(point)
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
         known |= cell_costs(self.architectures, point)
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
+
+    def _traced_peak(self, point: Point) -> float:
+        """Return the peak of a training step, in bytes; nan if the step cannot be traced."""
+        from lamcts.neural.train.loop import step_bytes
+
+        try:
+            return step_bytes(self.build(point), self.data, self.recipe)
+        except RuntimeError:  # of operations that depend on the data
+            return math.nan
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
