@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import proxies, supernets, trained
+from lamcts.cli import own_networks, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -31,11 +31,11 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the table that `argv` names."""
     what = one.add_argument_group("networks")
     line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}; "
-    line += "with --build a .toml or .json file, or FILE.py:NAME"
+    line += "or FILE.py:NAME, a NetworkFactory; with --build a space, also of a .toml or .json file"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
     line += "proxy: score untrained networks"
-    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; with --build train)")
+    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; for networks of your own train)")
     line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
     what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
@@ -50,7 +50,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     space = one.value_in(argv, "--space")
     row = tables().get(space or "")
     add_against(how, row)
-    own = one.value_in(argv, "--build") is not None
+    own = own_networks.given(space, one.value_in(argv, "--build"))
     if row is not None and not own:
         one.add_settings(row)
         return
@@ -68,8 +68,9 @@ def tables() -> dict[str, objectives.Entry]:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
+    own = own_networks.given(args.space, args.build)
     args.sampler = args.search  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate or (TABLE if args.build is None else "train"), list(EVALUATIONS))
+    evaluate = one_of("--evaluate", args.evaluate or ("train" if own else TABLE), list(EVALUATIONS))
     _refuse(args, evaluate)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
@@ -83,6 +84,10 @@ def main(args: argparse.Namespace) -> int:
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     """Raise ValueError for an option that has no effect with this way to evaluate networks."""
     row = tables().get(args.space)
+    if own_networks.given(args.space, args.build) and evaluate not in OWN:
+        raise ValueError(
+            f"--evaluate: expected {' or '.join(OWN)} for networks of your own, got {evaluate}: {WHY[evaluate]}"
+        )
     given: dict[str, tuple[str, ...]] = dict.fromkeys(
         settings_in(args, row) if row and args.build is None else (), (TABLE,)
     )
@@ -108,7 +113,7 @@ def _check_table(space: str) -> None:
     if space in trained.KINDS and space not in tables():
         cure = "add --evaluate train or --evaluate proxy"
         raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
-    if space.endswith((".toml", ".json")) or ":" in space:
+    if space.endswith(own_networks.FILES):
         raise ValueError(
             f"--space: expected a name, got {space!r}: add --build FILE.py:FUNCTION, which builds a network"
         )
@@ -227,8 +232,10 @@ EVALUATIONS: dict[str, Evaluate] = {
     "supernet": supernets.supernet_target,
     "proxy": proxies.proxy_target,
 }
+OWN = ("train", "proxy")  # of networks of the user's own
+WHY = {TABLE: "there is no table of them", "supernet": "weights are shared in spaces of the package alone"}
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
-    "build": ("train", "proxy"),
+    "build": OWN,
     **dict.fromkeys(("data", "side", "size", "recipe", "device", "export"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),

@@ -123,7 +123,7 @@ def _budget(size: str | None) -> "Budget | None":
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
     check_exports(args)
-    if args.build is not None:
+    if own_networks.given(args.space, args.build):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
     data = _data(args, "wikitext2" if of_texts else "digits")
@@ -140,11 +140,11 @@ def _own_training(args: argparse.Namespace) -> Training:
     """Return the training of networks that a function of the user builds."""
     if args.size is not None:
         raise ValueError(
-            "--size: expected none with --build, whose networks have the sizes of their points; leave it out"
+            "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
     data = _data(args, "digits")
     space = own_networks.factory_of(args, data)
-    short = f"{own_networks.short_name(args.build)}-{Path(data.name).name}"
+    short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
     return Training(space, data, _recipe(values_of("--recipe", args.recipe)), {}, short)
 
 
