@@ -25,12 +25,10 @@ def check_exports(args: argparse.Namespace) -> None:
 
 def write_exports(args: argparse.Namespace, objective: "TrainObjective", point: Point) -> list[str]:
     """Export a trained network to the files of the options, and return those that were written."""
-    import torch
-
     from lamcts.neural.train import export_network, trained_network
 
     net, written = trained_network(objective, point), []
-    example = torch.tensor(objective.data.train.x[:EXAMPLES])
+    example = objective.data.train.x[:EXAMPLES].copy()  # the data are read-only
     for path in args.export or ():
         try:
             free = export_network(net, example, path)

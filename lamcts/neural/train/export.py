@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
 from lamcts.text import safe_text
@@ -16,14 +18,14 @@ ONNX_PACKAGES = ("onnx", "onnxscript")  # of torch's exporter; no extra brings t
 LEAST = 2  # examples: torch treats a batch of one as a constant
 
 
-def export_network(net: "nn.Module", example: "Tensor", path: Path | str) -> bool:
+def export_network(net: "nn.Module", example: "Tensor | NDArray[Any]", path: Path | str) -> bool:
     """Export a network to a file that runs without its code. Needs torch; ONNX needs onnx and onnxscript.
 
     Parameters
     ----------
     net : torch.nn.Module
         The network, exported in evaluation mode; its mode is kept.
-    example : torch.Tensor
+    example : torch.Tensor or array
         A batch of at least two examples, on the device of the network.
     path : path
         File to write: .pt2 for `torch.export.load`, or .onnx.
@@ -45,11 +47,11 @@ def export_network(net: "nn.Module", example: "Tensor", path: Path | str) -> boo
     >>> import tempfile, torch
     >>> from lamcts.neural.train import export_network
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export_network(torch.nn.Linear(3, 2), torch.rand(4, 3), f"{folder}/linear.pt2")
-    ...     program = torch.export.load(f"{folder}/linear.pt2")
+    ...     export_network(torch.nn.Flatten(), torch.ones(4, 3, 2), f"{folder}/flat.pt2")
+    ...     program = torch.export.load(f"{folder}/flat.pt2")
     True
-    >>> program.module()(torch.rand(5, 3)).shape
-    torch.Size([5, 2])
+    >>> program.module()(torch.ones(5, 3, 2)).shape
+    torch.Size([5, 6])
     """
     write = checked_format(path)
     if len(example) < LEAST:
@@ -80,12 +82,12 @@ def checked_format(path: Path | str) -> "Callable[[ExportedProgram, str], None]"
     return FORMATS[suffix]
 
 
-def _program(net: "nn.Module", example: "Tensor") -> "ExportedProgram":
+def _program(net: "nn.Module", example: "Tensor | NDArray[Any]") -> "ExportedProgram":
     import torch
 
     free = torch.export.Dim.AUTO  # any size, unless the network's code fixes it
     with torch.no_grad():
-        return torch.export.export(net, (example,), dynamic_shapes=({0: free},))
+        return torch.export.export(net, (torch.as_tensor(example),), dynamic_shapes=({0: free},))
 
 
 def _takes_any_batch(program: "ExportedProgram") -> bool:
