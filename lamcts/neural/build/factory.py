@@ -24,7 +24,7 @@ class NetworkFactory(ArchitectureSpace):
     Parameters
     ----------
     space : SearchSpace or ArchitectureSpace
-        The space of the points, such as `lamcts.Space`; points are dicts. An `ArchitectureSpace` also tells invalid
+        The space of the points, such as `lamcts.Space`; points are dicts. An `ArchitectureSpace` also defines invalid
         points and equal networks.
     function : callable
         `function(point)` returns a `torch.nn.Module` that maps examples (n, ...) to class scores (n, k).
