@@ -15,6 +15,7 @@ from lamcts import nas, pruners
 from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.exports import check_exports, write_exports
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
@@ -25,6 +26,7 @@ from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from lamcts.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
@@ -75,6 +77,10 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
     of.add_argument("--inherit", action="store_true", default=None, help=line)
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
+    line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
+    of.add_argument("--memory", metavar="SIZE", help=line)
+    line = "export the best network: a .pt2 file of torch.export, or .onnx; repeatable"
+    of.add_argument("--export", action="append", metavar="FILE", help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "gradient steps of the supernet's training, at most (default: 2000)"
@@ -98,14 +104,26 @@ class Training(NamedTuple):
 
         score = "loss" if self.data.of_texts else "accuracy"
         kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
-        made = kind(self.space, self.data, self.recipe, self.sizes, score, device, folder / FOLDER)  # type: ignore[arg-type]
+        how = {"device": device, "folder": folder / FOLDER, "memory": _budget(args.memory)}
+        made = kind(self.space, self.data, self.recipe, self.sizes, score, **how)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
         return made
 
 
+def _budget(size: str | None) -> "Budget | None":
+    """Return the memory budget of `--memory`."""
+    from lamcts.memory import Budget
+
+    try:
+        return None if size is None else Budget(size)
+    except ValueError as error:
+        raise ValueError(f"--memory: {str(error).removeprefix('budget: ')}") from None
+
+
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
-    if args.build is not None:
+    check_exports(args)
+    if own_networks.given(args.space, args.build):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
     data = _data(args, "wikitext2" if of_texts else "digits")
@@ -122,11 +140,11 @@ def _own_training(args: argparse.Namespace) -> Training:
     """Return the training of networks that a function of the user builds."""
     if args.size is not None:
         raise ValueError(
-            "--size: expected none with --build, whose networks have the sizes of their points; leave it out"
+            "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
     data = _data(args, "digits")
     space = own_networks.factory_of(args, data)
-    short = f"{own_networks.short_name(args.build)}-{Path(data.name).name}"
+    short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
     return Training(space, data, _recipe(values_of("--recipe", args.recipe)), {}, short)
 
 
@@ -210,4 +228,5 @@ def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: 
     rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")
+    known |= {"exports": write_exports(args, objective, point)} if args.export else {}
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

@@ -9,8 +9,9 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load
+from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
-from lamcts.neural.train.model_card import load_network, save_network
+from lamcts.neural.train.model_card import load_network, save_network, trained_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
@@ -28,9 +29,11 @@ __all__ = [
     "TrainingFailed",
     "TransferObjective",
     "digits",
+    "export_network",
     "from_datasets",
     "load",
     "load_network",
     "save_network",
     "train",
+    "trained_network",
 ]

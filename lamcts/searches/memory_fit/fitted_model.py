@@ -116,6 +116,11 @@ class Fitted:
         return total_bytes(self.traced, self.optimizer, self.measured)
 
     @property
+    def peak_bytes(self) -> int:
+        """The measured peak of a step, or the simulated one without a measurement."""
+        return self.measured_bytes or self.report.total_bytes
+
+    @property
     def verified(self) -> bool | None:
         """Whether the measured step stayed within the budget; None without a measured peak.
 
