@@ -6,7 +6,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.exchange import Score, exchange, score
-from lamcts.neural.memory.execute import apply, measure
+from lamcts.neural.memory.execute import apply, measure, measured_machine
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.machine import Machine
@@ -49,6 +49,7 @@ __all__ = [
     "keep_all",
     "layer_peak",
     "measure",
+    "measured_machine",
     "optimum",
     "preset",
     "score",
