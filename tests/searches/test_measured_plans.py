@@ -127,8 +127,8 @@ def test_unknown_extra_memory_is_left_free_as_a_margin(network):
     def measured(plan):
         return MeasuredStep(0, 0, Simulator(graph).report(plan).total_bytes - fixed + extra)
 
-    def planned(graph, room):
-        return within(graph, room, evaluations=0)
+    def planned(graph, room, starts=()):
+        return within(graph, room, evaluations=0, starts=starts)
 
     found = tightened(planned, measured, smallest, traced, "none", budget)
     assert found.margin_bytes >= extra and found.chosen.report.total_bytes <= budget - extra

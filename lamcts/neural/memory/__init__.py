@@ -6,7 +6,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.exchange import Score, exchange, score
-from lamcts.neural.memory.execute import apply, measure, measured_machine
+from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.machine import Machine
@@ -56,6 +56,7 @@ __all__ = [
     "segments",
     "size_of",
     "size_text",
+    "step_time",
     "traffic",
     "with_scratch",
     "workspaces",

@@ -1,4 +1,4 @@
-"""Public `apply`, `measure` and `measured_machine`, which load torch when called."""
+"""Public `apply`, `measure`, `step_time` and `measured_machine`, which load torch when called."""
 
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from lamcts.neural.memory.execution.apply import Executor
     from lamcts.neural.memory.execution.measure import MeasuredStep
+    from lamcts.neural.memory.timing import StepTime
     from lamcts.neural.trace import Trace
     from lamcts.neural.trace.module import Loss
 
@@ -92,6 +93,46 @@ def measure(
     from lamcts.neural.memory.execution import measure
 
     return measure(model, batch, plan, loss=loss, traced=traced)
+
+
+def step_time(
+    model: "nn.Module",
+    batch: object,
+    plan: Plan | None = None,
+    *,
+    loss: "Loss | None" = None,
+    traced: "Trace | None" = None,
+) -> "StepTime":
+    """Measure the time of training steps under a plan. Needs torch.
+
+    The model, its gradients and the global generators are restored afterwards. Unlike `measure`, no profiler runs.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    batch : tensor, tuple or dict
+        Arguments of the model, see `trace`.
+    plan : Plan, default None
+        The plan; None runs ordinary steps.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+    traced : Trace, default None
+        Trace of this model, batch and loss; needed for a plan.
+
+    Returns
+    -------
+    StepTime
+        `seconds`, the least of at most five steps, and `first_seconds` of the step before them.
+
+    Raises
+    ------
+    ValueError
+        For a plan without a trace.
+    """
+    from lamcts.neural.memory.timing import step_time
+
+    return step_time(model, batch, plan, loss=loss, traced=traced)
 
 
 def measured_machine(device: "torch.device | str" = "cpu") -> Machine:
