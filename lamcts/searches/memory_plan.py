@@ -34,8 +34,9 @@ def least_time(
 ) -> memory.Plan:
     """Find the fastest memory plan within a budget.
 
-    Starts are the presets, checkpointing by block, and greedy plans, so none of those is faster. The optimizer decides storage by storage, or for large graphs by tensor
-    group. Local search follows, half of it from the best few plans, half from the best result.
+    Starts are the presets, checkpointing by block, and greedy plans, so none of those is faster. The optimizer decides
+    storage by storage, or for large graphs by tensor group. Local search follows, half of it from the best few plans,
+    half from the best result.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
+from lamcts.neural.memory.layer_shares import LayerShare, layer_shares
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
 from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
@@ -31,6 +32,7 @@ __all__ = [
     "Event",
     "Extent",
     "FirstFit",
+    "LayerShare",
     "Machine",
     "OptimalSchedule",
     "Plan",
@@ -48,6 +50,7 @@ __all__ = [
     "greedy",
     "keep_all",
     "layer_peak",
+    "layer_shares",
     "measure",
     "measured_machine",
     "optimum",

@@ -126,9 +126,7 @@ def starting_plans(graph: StepGraph) -> list[Plan]:
     return [plan for i, plan in enumerate(made) if any(plan.actions) and plan not in made[:i]]
 
 
-def _checkpointed(
-    graph: StepGraph, parts: Sequence[CheckpointBlock], name: str, by_products: bool = False
-) -> Plan:
+def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str, by_products: bool = False) -> Plan:
     """Return the plan that recomputes storages written and used in the forward pass inside one of `parts` only."""
     sources = graph_tables(graph, Machine()).recomputable
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}

@@ -67,7 +67,9 @@ def greedy(
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)
-    within = [found for one in _starts(graph, allowed, starts) if (found := _lowered(simulator, one, budget_bytes, allowed))]
+    within = [
+        found for one in _starts(graph, allowed, starts) if (found := _lowered(simulator, one, budget_bytes, allowed))
+    ]
     if not within:
         return None
     kept = [_better(simulator, one, budget_bytes, [(Action.KEEP,)] * len(allowed)) for one in within]

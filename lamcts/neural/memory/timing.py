@@ -30,7 +30,9 @@ def step_time(
     """Return the time of training steps under a plan; see `lamcts.neural.memory.step_time`."""
     device = next((one.device for one in model.parameters()), torch.device("cpu"))
     if plan is not None and traced is None:
-        raise ValueError("traced: expected the trace of the plan, got None: pass `traced=trace(model, batch, loss=loss)`")
+        raise ValueError(
+            "traced: expected the trace of the plan, got None: pass `traced=trace(model, batch, loss=loss)`"
+        )
     under = nullcontext() if plan is None or traced is None else apply(model, plan, traced)
     with restored(model), torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad(), under:
         first = _seconds(model, batch, loss, device)

@@ -78,8 +78,8 @@ def fit(
     verify : bool, default True
         Whether training steps of each plan are run and measured. A model on the "meta" device cannot run.
     **settings
-        Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed actions,
-        by default all; without offloading if steps are measured on the CPU, where copies on the host free no memory.
+        Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed
+        actions: all by default, and no offloading if steps are measured on the CPU, where it frees no memory.
 
     Returns
     -------
