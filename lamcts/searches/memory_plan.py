@@ -11,7 +11,6 @@ from typing import Any
 import lamcts
 from lamcts.graphs import MB, StepGraph
 from lamcts.neural import memory
-from lamcts.neural.memory.checkpoint_plans import starting_plans
 
 EVALUATIONS = 50  # of the optimizer, for the least time: more took minutes without gain after the exchange
 POINTS = 12  # of a front: a few seconds for AlexNet
@@ -144,7 +143,7 @@ def _room(objective: memory.ScheduleObjective) -> int:
 def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
     """Return the initial plans of a search, with greedy ones with and without offloading."""
     plans = [objective.plan(point) for point in objective.starts()]
-    plans += [objective.nearest(plan) for plan in starting_plans(objective.graph)]
+    plans += [objective.nearest(plan) for plan in memory.starting_plans(objective.graph)]
     choices = [memory.WORDS[word] for word in objective.options]
     staying = [action for action in choices if not action.word.startswith("offload")]
     for some in (choices, *([staying] if staying != choices else [])):

@@ -5,6 +5,7 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 """
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
+from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
 from lamcts.neural.memory.greedy import greedy
@@ -59,6 +60,7 @@ __all__ = [
     "segments",
     "size_of",
     "size_text",
+    "starting_plans",
     "step_time",
     "traffic",
     "with_scratch",

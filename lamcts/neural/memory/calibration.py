@@ -45,11 +45,20 @@ def measured_machine(device: torch.device | str = "cpu") -> Machine:
 @cache
 def _measured(kind: str, index: int | None, threads: int) -> Machine:
     """Measure a device once in a process for each number of threads."""
-    device, cuda = torch.device(kind, index), kind == "cuda"
+    device, cuda = torch.device(kind if index is None else f"{kind}:{index}"), kind == "cuda"
     with torch.random.fork_rng([device] if cuda else []), torch.enable_grad(), torch.autocast(kind, enabled=False):
         found = flops_rate(device), memory_rate(device), link_rate(device), *host_times(device)
-    flops, memory, link, *host = (float(f"{one:.{DIGITS}g}") for one in found)
-    return Machine(flops, memory, link, True, 1.0, 0, *host, runs_ahead=cuda)
+    flops, memory, link, operation, recompute, follow, move = (float(f"{one:.{DIGITS}g}") for one in found)
+    return Machine(
+        flops,
+        memory,
+        link,
+        operation_seconds=operation,
+        recompute_seconds=recompute,
+        follow_seconds=follow,
+        move_seconds=move,
+        runs_ahead=cuda,
+    )
 
 
 def host_times(device: torch.device) -> HostTimes:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
-from lamcts.neural.memory.checkpoint_plans import starting_plans
 
 ROUNDS = 6  # greedy plans tried for the smallest, a second each for a ResNet-50 (untuned)
 NEAR = 0.02  # relative gap of the peak at which the bisection ends (untuned)
@@ -27,7 +26,7 @@ def presets(
     simulator = memory.Simulator(graph, machine)
     plans = [memory.preset(name, graph) for name in OTHERS]
     plans.insert(1, memory.keep_all(graph, KEEPING))
-    plans += starting_plans(graph)
+    plans += memory.starting_plans(graph)
     plans.append(memory.Plan((memory.Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
     allowed = {*choices, memory.Action.KEEP}
     return [simulator.report(_allowed(simulator, plan)) for plan in plans if allowed.issuperset(plan.actions)]

@@ -179,8 +179,8 @@ def within(
         If no plan fits; the message has the smallest budget that works.
     """
     room = budget_of(budget) - graph.outside_bytes
-    settings = {"seconds": SECONDS, "options": memory.ALL_OPTIONS} | settings
-    choices = [memory.WORDS[word] for word in settings["options"]]
+    search: dict[str, Any] = {"seconds": SECONDS, "options": memory.ALL_OPTIONS} | settings
+    choices = [memory.WORDS[word] for word in search["options"]]
     plans = presets(graph, machine, choices)
     kept = next(one for one in plans if one.plan.name == KEEPING)
     if kept.peak_bytes <= room:
@@ -192,7 +192,7 @@ def within(
     if not any(one.peak_bytes <= room for one in plans):
         plans.append(_smallest(graph, room, machine, choices))
     elif evaluations != 0:
-        search = settings | ({} if evaluations is None else {"evaluations": evaluations})
+        search |= {} if evaluations is None else {"evaluations": evaluations}
         plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, starts=starts, **search)
         found = simulator.report(plan)
         known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
