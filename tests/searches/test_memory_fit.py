@@ -35,7 +35,8 @@ def batch():
 
 
 def fitted(budget=WITHIN, **given):
-    given = {"loss": loss, "optimizer": "adam", "evaluations": 0} | given
+    rates = memory.Machine()  # a measured machine may give another plan
+    given = {"loss": loss, "optimizer": "adam", "evaluations": 0, "machine": rates} | given
     return memory.fit(given.pop("model", None) or network(), given.pop("batch", batch()), budget, **given)
 
 
@@ -106,8 +107,8 @@ def test_the_time_of_a_step_is_measured_next_to_the_modelled_one(found):
     assert fitted(verify=False).step_time is None
 
 
-def test_the_machine_of_measured_steps_is_measured_and_on_the_cpu_nothing_is_offloaded(found):
-    machine = memory.measured_machine()
+def test_the_machine_of_measured_steps_is_measured_and_on_the_cpu_nothing_is_offloaded():
+    found, machine = fitted(machine=None), memory.measured_machine()
     assert (
         found.chosen.kept.seconds == Simulator(found.traced.graph, machine).cost(found.chosen.kept.plan.actions).seconds
     )
