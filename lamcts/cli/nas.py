@@ -39,6 +39,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
     what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
+    supernets.add_supernet_options(one)
     how = one.add_argument_group("search")
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
     line = "number of evaluations (default: chosen by the table; 1000 for lanas)"
@@ -231,6 +232,6 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     "build": ("train", "proxy"),
     **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
-    "steps": ("supernet",),
+    **dict.fromkeys(("steps", "metric", "splits", "split_by"), ("supernet",)),
     "proxy": ("proxy",),
 }

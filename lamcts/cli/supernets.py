@@ -1,4 +1,4 @@
-"""`lamcts nas --evaluate supernet`: train one supernet, evaluate networks by its weights, and train the best."""
+"""`lamcts nas --evaluate supernet`: train supernets, evaluate networks by their weights, and train the best."""
 
 import argparse
 import math
@@ -11,13 +11,15 @@ from lamcts.cli import trained
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import say, table
 from lamcts.cli.search import Report, folder_of
-from lamcts.cli.target import Target
+from lamcts.cli.target import Target, one_of
 from lamcts.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
-from lamcts.types import Json
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from lamcts.neural.fewshot import FewShot, SubSupernets
     from lamcts.neural.supernet import Supernet
+    from lamcts.neural.supernet.objective import SharedWeights
     from lamcts.neural.train import Recipe, TrainObjective
     from lamcts.neural.train.loop import Epoch
 
@@ -25,6 +27,47 @@ STEPS = 2000  # gradient steps of a supernet: a minute on digits; untuned
 BUDGET = 200  # networks that are evaluated, about 20 ms each; as benchmarks/nas/fewshot_search.py
 SUPERNET = "supernet.npz"  # in the folder of a run
 LINES = 10  # lines of progress (by eye)
+METRICS = {"loss": "negative_loss", "accuracy": ACCURACY}  # names of values; the first is the default
+SPLIT_BY = ("random", "first", "halves", "gradient")  # the first is the default
+
+
+def add_supernet_options(one: argparse.ArgumentParser) -> None:
+    """Add the options of `--evaluate supernet`."""
+    of = one.add_argument_group("supernets")
+    line = "gradient steps of the (first) supernet's training, at most (default: 2000)"
+    of.add_argument("--steps", type=int, metavar="N", help=line)
+    line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
+    of.add_argument("--metric", metavar="NAME", help=line)
+    line = "split the supernet N times into sub-supernets, each trained on: few-shot search (default: 0)"
+    of.add_argument("--splits", type=int, metavar="N", help=line)
+    line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
+    of.add_argument("--split-by", metavar="HOW", help=line)
+
+
+@dataclass(frozen=True)
+class SupernetSettings:
+    """How networks are ranked, and how the supernet is split."""
+
+    metric: str
+    splits: int
+    split_by: str
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> "SupernetSettings":
+        """Return the settings that the options name; ValueError where they contradict each other."""
+        metric = one_of("--metric", args.metric or "loss", list(METRICS))
+        splits, split_by = args.splits or 0, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
+        if splits < 0:
+            raise ValueError(f"--splits: expected a number of at least 0, got {splits}")
+        if args.split_by is not None and not splits:
+            raise ValueError("--split-by: expected --splits N with it, got none: add --splits 1")
+        return cls(metric, splits, split_by)
+
+    @property
+    def changed(self) -> Json:
+        """The settings without those that have their default, for a folder's name and the journal."""
+        known: Json = {} if self.metric == "loss" else {"metric": self.metric}
+        return known | ({"splits": self.splits, "split_by": self.split_by} if self.splits else {})
 
 
 def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
@@ -34,14 +77,17 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
 
     _check_space(args.space)
     wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
-    name = f"{args.space} by a supernet of {wanted.data.name}"
-    named = Target(None, name, f"{wanted.short}-supernet", {"steps": steps} | against_in(args), BUDGET)
+    how = SupernetSettings.of(args)
+    name = f"{args.space} by {'sub-supernets' if how.splits else 'a supernet'} of {wanted.data.name}"
+    settings = {"steps": steps} | how.changed | against_in(args)
+    named = Target(None, name, f"{wanted.short}-supernet", settings, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    training = SupernetTraining(alone, _recipe(wanted, steps), args.seed, folder / SUPERNET, args.quiet)
+    training = SupernetTraining(alone, _recipe(wanted, steps), how, args.seed, folder / SUPERNET, args.quiet)
 
-    def target(net: "Supernet") -> Target:
-        return with_cost(named._replace(objective=SupernetObjective(net, wanted.data)), args, ACCURACY)
+    def target(net: "SharedWeights") -> Target:
+        made = SupernetObjective(net, wanted.data, metric=how.metric)  # type: ignore[arg-type]
+        return with_cost(named._replace(objective=made), args, METRICS[how.metric])
 
     target(training.untrained())  # a wrong cost is an error before the training
     return target(training.trained()), partial(_report, training)
@@ -66,23 +112,41 @@ def _recipe(wanted: trained.Training, steps: int) -> "Recipe":
 
 @dataclass(frozen=True, eq=False)
 class SupernetTraining:
-    """The training of a supernet with a checkpoint each epoch; `alone` trains the best nettraining."""
+    """The training of supernets with a checkpoint each epoch; `alone` trains the best network."""
 
     alone: "TrainObjective"
     recipe: "Recipe"
+    how: SupernetSettings
     seed: int
     file: Path
     quiet: bool
 
     @property
     def steps(self) -> int:
+        """Gradient steps of the first supernet."""
         return self.recipe.epochs * math.ceil(len(self.alone.data.train.y) / self.recipe.batch)
 
-    def trained(self) -> "Supernet":
-        """Return the trained supernet, from the checkpoint in the folder of a resumed run."""
-        from lamcts.neural.supernet import Supernet
-        from lamcts.neural.train import train
+    def trained(self) -> "SharedWeights":
+        """Return the trained supernet or its leaves, from the checkpoints in the folder of a resumed run."""
+        return self._split() if self.how.splits else self._one()
 
+    def _split(self) -> "SubSupernets":
+        """Train a tree of supernets, each with a checkpoint of its own next to the first."""
+        times = f"{self.how.splits} {'split' if self.how.splits == 1 else 'splits'} by {self.how.split_by}"
+        self._say(f"supernet: {self.recipe.epochs} epochs, {self.steps} steps; {times}, into {self.file.parent}")
+        f = self.alone
+        found = self.few.fit(f.data, self.recipe, seed=self.seed, device=f.device, folder=self.file.parent)
+        self._say(f"  {len(found.leaves)} sub-supernets, {found.steps} steps in all")
+        return found
+
+    @property
+    def few(self) -> "FewShot":
+        """The splits that the options name."""
+        from lamcts.neural.fewshot import FewShot
+
+        return FewShot(self.alone.architectures, self.how.splits, self.how.split_by, sizes=self.alone.sizes)
+
+    def _one(self) -> "Supernet":
         data, net = self.alone.data, self.untrained()
         done = self._done()
         if done < self.recipe.epochs:
@@ -90,9 +154,7 @@ class SupernetTraining:
             self._say(f"supernet: {self.recipe.epochs} epochs{resumed}, {self.steps} steps, into {self.file}")
         report = partial(self._epoch, done)
         device = self.alone.device
-        made = train(net, data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report).net
-        assert isinstance(made, Supernet)
-        return made
+        return net.fit(data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report)
 
     def untrained(self) -> "Supernet":
         """Return the supernet before its training."""
@@ -122,10 +184,22 @@ class SupernetTraining:
 
 def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Train the best network alone, print it, save it with its card, and return what was found."""
-    objective, searched = without_cost(objective), trained.searched_rows("by shared weights", result, found)
-    found = found | {"supernet": objective.report(result.x) | {"steps": training.steps}}
+    objective = without_cost(objective)
+    searched = trained.searched_rows(f"{METRICS[objective.metric]} by shared weights", result, found)
+    about = _about(training, objective, result.x)
+    found = found | {"supernet": objective.report(result.x) | about}
     if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
         table([["network", objective.architectures.text(result.x)], *searched])
         return found | {"search": args.search}
     training.alone.train(result.x, seed=training.seed)
-    return trained.save_best(args, training.alone, result.x, searched, found)
+    return trained.save_best(args, training.alone, result.x, searched, found, {"supernet": about})
+
+
+def _about(training: SupernetTraining, objective: Any, point: Point) -> Json:
+    """Return how the networks were ranked, and of split supernets the region of a point's leaf."""
+    about: Json = {"metric": objective.metric, "steps": getattr(objective.supernet, "steps", training.steps)}
+    if not training.how.splits:
+        return about
+    leaf = objective.supernet.root.leaf(objective.architectures.canonical(point))
+    split = {"splits": training.how.splits, "split_by": training.how.split_by}
+    return about | split | {"leaves": len(objective.supernet.leaves), "leaf": str(leaf.region)}

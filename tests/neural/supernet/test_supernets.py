@@ -49,6 +49,16 @@ def data():
     return Data("little", *parts, classes=10)
 
 
+def test_a_supernet_fits_as_any_network_trains_and_reports_its_epochs(data):
+    recipe, epochs = Recipe(epochs=2, batch=20), []
+    net = supernet(DIGITS, channels=1, **SIZES["digits4096"])
+    fitted = net.fit(data, recipe, seed=3, report=epochs.append)
+    other = train(supernet(DIGITS, channels=1, **SIZES["digits4096"]), data, recipe, seed=3)
+    weights, expected = fitted.state_dict(), other.net.state_dict()
+    assert fitted is net and all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert [epoch.valid_loss for epoch in epochs] == [epoch.valid_loss for epoch in other.epochs]
+
+
 @EVERY
 def test_a_masked_supernet_is_the_network_alone_bit_for_bit(space):
     net, x = of(space), images()
@@ -124,8 +134,8 @@ def test_training_draws_another_network_each_batch_from_seeded_noise(space):
 def test_where_it_is_judged_examples_are_dealt_to_the_same_networks_each_time():
     net, x = of(DIGITS).eval(), images(24)
     scores = net(x)
-    assert torch.equal(scores, net(x)) and torch.equal(scores[:3], net(x[:3], net.judged[0]))
-    assert torch.equal(scores[21:], net(x[21:], net.judged[7])) and len(net(x[:3])) == 3
+    assert torch.equal(scores, net(x)) and torch.equal(scores[:3], net(x[:3], net.probes[0]))
+    assert torch.equal(scores[21:], net(x[21:], net.probes[7])) and len(net(x[:3])) == 3
 
 
 def test_cells_without_a_path_teach_nothing_and_are_not_drawn():
