@@ -1,4 +1,4 @@
-"""`lamcts nas`: search network architectures by a table, by training, by a supernet or by a proxy."""
+"""`lamcts nas`: search network architectures by a table, training, a supernet, a proxy, or gradients."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import proxies, supernets, trained
+from lamcts.cli import darts, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -34,12 +34,13 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line += "with --build a .toml or .json file, or FILE.py:NAME"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
-    line += "proxy: score untrained networks"
+    line += "proxy: score untrained networks; darts: learn shares of operations by gradients"
     what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; with --build train)")
     line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
     what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
     supernets.add_supernet_options(one)
+    darts.add_darts_options(one)
     how = one.add_argument_group("search")
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
     line = "number of evaluations (default: chosen by the table; 1000 for lanas)"
@@ -70,8 +71,12 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
     args.sampler = args.search  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate or (TABLE if args.build is None else "train"), list(EVALUATIONS))
+    evaluate = one_of(
+        "--evaluate", args.evaluate or (TABLE if args.build is None else "train"), [*EVALUATIONS, darts.EVALUATE]
+    )
     _refuse(args, evaluate)
+    if evaluate == darts.EVALUATE:
+        return darts.main(args)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
     own = how.get("n_init", 0)
@@ -230,8 +235,10 @@ EVALUATIONS: dict[str, Evaluate] = {
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     "build": ("train", "proxy"),
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy", darts.EVALUATE)),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
-    **dict.fromkeys(("steps", "metric", "splits", "split_by"), ("supernet",)),
+    **dict.fromkeys(("steps", "splits", "split_by"), ("supernet", darts.EVALUATE)),
+    "metric": ("supernet",),
+    "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
 from lamcts.cli.against import against_in, with_cost, without_cost
-from lamcts.cli.console import say, table
+from lamcts.cli.console import counted, say, table
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.nas.tradeoff import ACCURACY
@@ -27,14 +27,15 @@ STEPS = 2000  # gradient steps of a supernet: a minute on digits; untuned
 BUDGET = 200  # networks that are evaluated, about 20 ms each; as benchmarks/nas/fewshot_search.py
 SUPERNET = "supernet.npz"  # in the folder of a run
 LINES = 10  # lines of progress (by eye)
-METRICS = {"loss": "negative_loss", "accuracy": ACCURACY}  # names of values; the first is the default
+METRIC = "loss"
+METRICS = {METRIC: "negative_loss", "accuracy": ACCURACY}  # names of values
 SPLIT_BY = ("random", "first", "halves", "gradient")  # the first is the default
 
 
 def add_supernet_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `--evaluate supernet`."""
+    """Add the options of `--evaluate supernet`, some of which `--evaluate darts` takes too."""
     of = one.add_argument_group("supernets")
-    line = "gradient steps of the (first) supernet's training, at most (default: 2000)"
+    line = "gradient steps of the (first) supernet's training, at most (default: 2000; for darts 400)"
     of.add_argument("--steps", type=int, metavar="N", help=line)
     line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
     of.add_argument("--metric", metavar="NAME", help=line)
@@ -44,30 +45,14 @@ def add_supernet_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--split-by", metavar="HOW", help=line)
 
 
-@dataclass(frozen=True)
-class SupernetSettings:
-    """How networks are ranked, and how the supernet is split."""
-
-    metric: str
-    splits: int
-    split_by: str
-
-    @classmethod
-    def of(cls, args: argparse.Namespace) -> "SupernetSettings":
-        """Return the settings that the options name; ValueError where they contradict each other."""
-        metric = one_of("--metric", args.metric or "loss", list(METRICS))
-        splits, split_by = args.splits or 0, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
-        if splits < 0:
-            raise ValueError(f"--splits: expected a number of at least 0, got {splits}")
-        if args.split_by is not None and not splits:
-            raise ValueError("--split-by: expected --splits N with it, got none: add --splits 1")
-        return cls(metric, splits, split_by)
-
-    @property
-    def changed(self) -> Json:
-        """The settings without those that have their default, for a folder's name and the journal."""
-        known: Json = {} if self.metric == "loss" else {"metric": self.metric}
-        return known | ({"splits": self.splits, "split_by": self.split_by} if self.splits else {})
+def splits_of(args: argparse.Namespace) -> Json:
+    """Return the number of splits and their kind, or nothing without a split, for the journal and a folder's name."""
+    splits, split_by = args.splits or 0, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
+    if splits < 0:
+        raise ValueError(f"--splits: expected a number of at least 0, got {splits}")
+    if args.split_by is not None and not splits:
+        raise ValueError("--split-by: expected --splits N with it, got none: add --splits 1")
+    return {"splits": splits, "split_by": split_by} if splits else {}
 
 
 def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
@@ -77,17 +62,17 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
 
     _check_space(args.space)
     wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
-    how = SupernetSettings.of(args)
-    name = f"{args.space} by {'sub-supernets' if how.splits else 'a supernet'} of {wanted.data.name}"
-    settings = {"steps": steps} | how.changed | against_in(args)
+    metric, splits = one_of("--metric", args.metric or METRIC, list(METRICS)), splits_of(args)
+    name = f"{args.space} by {'sub-supernets' if splits else 'a supernet'} of {wanted.data.name}"
+    settings = {"steps": steps} | ({} if metric == METRIC else {"metric": metric}) | splits | against_in(args)
     named = Target(None, name, f"{wanted.short}-supernet", settings, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    training = SupernetTraining(alone, _recipe(wanted, steps), how, args.seed, folder / SUPERNET, args.quiet)
+    training = SupernetTraining(alone, _recipe(wanted, steps), splits, args.seed, folder / SUPERNET, args.quiet)
 
     def target(net: "SharedWeights") -> Target:
-        made = SupernetObjective(net, wanted.data, metric=how.metric)  # type: ignore[arg-type]
-        return with_cost(named._replace(objective=made), args, METRICS[how.metric])
+        made = SupernetObjective(net, wanted.data, metric=metric)  # type: ignore[arg-type]
+        return with_cost(named._replace(objective=made), args, METRICS[metric])
 
     target(training.untrained())  # a wrong cost is an error before the training
     return target(training.trained()), partial(_report, training)
@@ -116,7 +101,7 @@ class SupernetTraining:
 
     alone: "TrainObjective"
     recipe: "Recipe"
-    how: SupernetSettings
+    splits: Json
     seed: int
     file: Path
     quiet: bool
@@ -128,11 +113,11 @@ class SupernetTraining:
 
     def trained(self) -> "SharedWeights":
         """Return the trained supernet or its leaves, from the checkpoints in the folder of a resumed run."""
-        return self._split() if self.how.splits else self._one()
+        return self._split() if self.splits else self._one()
 
     def _split(self) -> "SubSupernets":
         """Train a tree of supernets, each with a checkpoint of its own next to the first."""
-        times = f"{self.how.splits} {'split' if self.how.splits == 1 else 'splits'} by {self.how.split_by}"
+        times = f"{counted(self.splits['splits'], 'split')} by {self.splits['split_by']}"
         self._say(f"supernet: {self.recipe.epochs} epochs, {self.steps} steps; {times}, into {self.file.parent}")
         f = self.alone
         found = self.few.fit(f.data, self.recipe, seed=self.seed, device=f.device, folder=self.file.parent)
@@ -144,7 +129,8 @@ class SupernetTraining:
         """The splits that the options name."""
         from lamcts.neural.fewshot import FewShot
 
-        return FewShot(self.alone.architectures, self.how.splits, self.how.split_by, sizes=self.alone.sizes)
+        f = self.alone
+        return FewShot(f.architectures, self.splits["splits"], self.splits["split_by"], sizes=f.sizes)
 
     def _one(self) -> "Supernet":
         data, net = self.alone.data, self.untrained()
@@ -198,8 +184,7 @@ def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any
 def _about(training: SupernetTraining, objective: Any, point: Point) -> Json:
     """Return how the networks were ranked, and of split supernets the region of a point's leaf."""
     about: Json = {"metric": objective.metric, "steps": getattr(objective.supernet, "steps", training.steps)}
-    if not training.how.splits:
+    if not training.splits:
         return about
     leaf = objective.supernet.root.leaf(objective.architectures.canonical(point))
-    split = {"splits": training.how.splits, "split_by": training.how.split_by}
-    return about | split | {"leaves": len(objective.supernet.leaves), "leaf": str(leaf.region)}
+    return about | training.splits | {"leaves": len(objective.supernet.leaves), "leaf": str(leaf.region)}

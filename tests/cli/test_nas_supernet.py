@@ -146,7 +146,7 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
         (["--pruner", "median"], "--pruner: expected only with --evaluate train"),
         (["--epochs", "3"], "--epochs: expected only with --evaluate table"),
         (["--evaluate", "train", "--steps", "9"], "--steps: expected only with --evaluate supernet"),
-        (["--evaluate", "train", "--splits", "1"], "--splits: expected only with --evaluate supernet"),
+        (["--evaluate", "train", "--splits", "1"], "--splits: expected only with --evaluate supernet or darts"),
         (["--metric", "rank"], "--metric: expected one of loss, accuracy, got 'rank'"),
         (["--splits", "-1"], "--splits: expected a number of at least 0, got -1"),
         (["--split-by", "halves"], "--split-by: expected --splits N with it"),
