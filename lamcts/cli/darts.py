@@ -3,6 +3,7 @@
 import argparse
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from lamcts.cli.evaluate import RESULT
 from lamcts.cli.parser import option
 from lamcts.cli.results import write_json
 from lamcts.cli.search import folder_of
-from lamcts.cli.supernets import SPLIT_BY, splits_of
+from lamcts.cli.supernets import LINES, SPLIT_BY, splits_of
 from lamcts.cli.target import Target
 from lamcts.errors import MissingExtra
 from lamcts.types import Json
@@ -111,10 +112,19 @@ def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, f
 
     sizes = wanted.sizes | ({"partial": about["partial"]} if "partial" in about else {})
     few = FewShot(wanted.space, about.get("splits", 0), about.get("split_by", SPLIT_BY[0]), sizes=sizes)
-    how = {"seed": args.seed, "device": args.device or "cpu", "folder": folder}
     recipe = replace(wanted.recipe, epochs=about["steps"] // _epoch(wanted))
-    found = few_shot_darts(few, wanted.data, recipe, **how)
+    report = None if args.quiet else partial(_epoch_done, recipe.epochs)
+    device = args.device or "cpu"
+    found = few_shot_darts(few, wanted.data, recipe, seed=args.seed, device=device, folder=folder, report=report)
     return Found(found.best, len(found.leaves), found.steps)
+
+
+def _epoch_done(epochs: int, path: tuple[int, ...], epoch: int) -> None:
+    """Print the progress of the first mixture ten times, and the begin of each leaf."""
+    if not path and (epoch % max(1, epochs // LINES) == 0 or epoch == epochs):
+        say(f"  epoch {epoch} of {epochs}")
+    if path and epoch == 1:
+        say(f"  sub-supernet {'-'.join(map(str, path))}")
 
 
 def _draw(space: object, point: Json, folder: Path) -> list[str]:

@@ -26,7 +26,7 @@ def _beside_a_data_set(tmp_path, monkeypatch):
 def test_a_cell_is_found_by_shares_trained_alone_and_kept_with_its_card(capsys, tmp_path):
     code, out, err = said(capsys, *QUICK, *NASNET, "--steps", "5", "--partial", "2")
     folder = tmp_path / "nasnet-mine-darts-steps4-partial2-seed0"
-    assert (code, err) == (0, "") and "mixture" in out and "weights and model card" in out
+    assert (code, err) == (0, "") and "mixture" in out and "epoch 2 of 2" in out and "weights and model card" in out
     result = json.loads((folder / "result.json").read_text())
     net, card = load_network(folder / "network.npz")
     assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 1
@@ -41,7 +41,7 @@ def test_a_cell_is_found_by_shares_trained_alone_and_kept_with_its_card(capsys, 
 def test_few_shot_search_by_gradients_reports_the_best_leaf(capsys, tmp_path):
     options = ["--space", "digits4096", "--size", "widths=(2,)", "--steps", "2", "--splits", "1", "--out", "few"]
     code, out, err = said(capsys, *QUICK[:-1], *options)
-    assert (code, err) == (0, "") and "network.png" in out
+    assert (code, err) == (0, "") and "network.png" in out and "sub-supernet 3" in out
     result = json.loads((tmp_path / "few" / "result.json").read_text())
     assert result["card"]["search"]["darts"] == {"steps": 10, "splits": 1, "split_by": "random", "leaves": 4}
     assert len(list((tmp_path / "few").glob("darts*.npz"))) == 5 and (tmp_path / "few" / "network.png").exists()

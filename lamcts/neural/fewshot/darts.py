@@ -1,6 +1,8 @@
 """Few-shot DARTS (thesis 6.2.3): differentiable search in several sub-supernets, of which the best counts."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +52,7 @@ def few_shot_darts(
     seed: int = 0,
     device: str = "cpu",
     folder: Path | str | None = None,
+    report: Callable[[tuple[int, ...], int], None] | None = None,
 ) -> FewShotSearched:
     """Search by gradients in a tree of supernets.
 
@@ -71,6 +74,8 @@ def few_shot_darts(
         Device of torch.
     folder : path, default None
         Folder for checkpoints, from which a killed search resumes.
+    report : callable, default None
+        Called after each epoch with the child numbers from the root, () for the first supernet, and the epoch, from 1.
 
     Returns
     -------
@@ -79,7 +84,7 @@ def few_shot_darts(
     """
     epochs = max(1, round(SHORTER * recipe.epochs)) if finetune_epochs is None else finetune_epochs
     darts, below = darts or Darts(), replace(recipe, epochs=epochs)
-    fit = _Fit(darts, data, seed, device, None if folder is None else Path(folder))
+    fit = _Fit(darts, data, seed, device, None if folder is None else Path(folder), report)
     chosen = SPLITTERS[given.split] if isinstance(given.split, str) else given.split
     found = fit(_root(given, data, seed), recipe, ())
     level: list[tuple[tuple[int, ...], Searched]] = [((), found)]
@@ -107,11 +112,13 @@ class _Fit(NamedTuple):
     seed: int
     device: str
     folder: Path | None
+    report: Callable[[tuple[int, ...], int], None] | None
 
     def __call__(self, relaxed: Relaxed, recipe: Recipe, path: tuple[int, ...]) -> Searched:
         file = None if self.folder is None else self.folder / f"{'-'.join(map(str, ('darts', *path)))}.npz"
         seed = derive(self.seed, TRAINED, *path)
-        return self.darts.fit(relaxed, self.data, recipe, seed=seed, device=self.device, checkpoint=file)
+        report = None if self.report is None else partial(self.report, path)
+        return self.darts.fit(relaxed, self.data, recipe, seed=seed, device=self.device, checkpoint=file, report=report)
 
 
 def _root(given: FewShot, data: Data, seed: int) -> Relaxed:

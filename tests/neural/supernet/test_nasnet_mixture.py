@@ -113,6 +113,24 @@ def test_a_search_that_is_stopped_resumes_bit_for_bit(data, tmp_path):
         Darts(rate=0.2).fit(relaxed(2), data, RECIPE, seed=1, checkpoint=file)
 
 
+@torch.no_grad()
+def test_parts_of_a_mixture_begin_with_its_weights_and_the_shares_of_its_edges():
+    parent, x = relaxed(2).eval(), images()
+    for i, logits in enumerate(parent.architecture):
+        logits.copy_(torch.linspace(-1, i % 3, len(logits)))
+    place, kept = "normal_edge_2_1", ("skip_connect", "sep_conv_3x3")
+    rest = tuple(name for name in OPERATIONS if name not in kept)
+    child = parent.restricted(parent.net.region.split(place, [kept, rest])[0]).eval()
+    assert set(child.shares[place]) == set(kept)
+    assert sum(child.shares[place].values()) == pytest.approx(sum(parent.shares[place].values()))
+    assert {name: each for name, each in child.shares.items() if name != place} == {
+        name: each for name, each in parent.shares.items() if name != place
+    }
+    for name in rest:
+        parent.logits[place][OPERATIONS.index(name)] = -SURE
+    assert torch.allclose(child(x), parent(x), atol=1e-5)
+
+
 def test_few_shot_search_splits_an_edge_of_a_cell(data, tmp_path):
     few, recipe = FewShot(SPACE, 1, "first", sizes={"width": 2, "cells": 1}), Recipe(epochs=2, batch=20)
     found = few_shot_darts(few, data, recipe, seed=1, finetune_epochs=1, folder=tmp_path)
