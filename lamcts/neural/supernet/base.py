@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lamcts.neural.train.loop import Epoch
 
 TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
-PROBES = 8  # networks that represent all in the evaluation after an epoch
+JUDGED = 8  # networks that represent all in the evaluation after an epoch
 
 
 class Supernet(nn.Module):
@@ -73,7 +73,7 @@ class Supernet(nn.Module):
             return self.masked(x, self.checked(point))
         if self.training:
             return self.masked(x, self.draw(self.draws.below))
-        parts = zip(x.chunk(len(self.probes)), self.probes, strict=False)  # small batches have fewer parts
+        parts = zip(x.chunk(len(self.judged)), self.judged, strict=False)  # small batches have fewer parts
         return torch.cat([self.masked(part, each) for part, each in parts])
 
     def masked(self, x: Tensor, point: Point) -> Tensor:
@@ -135,10 +135,10 @@ class Supernet(nn.Module):
         return point
 
     @cached_property
-    def probes(self) -> list[Point]:
+    def judged(self) -> list[Point]:
         """The fixed networks that represent all in evaluation without a point."""
         generator = torch.Generator().manual_seed(0)
-        return [self.draw(lambda n: int(torch.randint(n, (), generator=generator))) for _ in range(PROBES)]
+        return [self.draw(lambda n: int(torch.randint(n, (), generator=generator))) for _ in range(JUDGED)]
 
 
 class Draws(Noise):

@@ -134,8 +134,8 @@ def test_training_draws_another_network_each_batch_from_seeded_noise(space):
 def test_where_it_is_judged_examples_are_dealt_to_the_same_networks_each_time():
     net, x = of(DIGITS).eval(), images(24)
     scores = net(x)
-    assert torch.equal(scores, net(x)) and torch.equal(scores[:3], net(x[:3], net.probes[0]))
-    assert torch.equal(scores[21:], net(x[21:], net.probes[7])) and len(net(x[:3])) == 3
+    assert torch.equal(scores, net(x)) and torch.equal(scores[:3], net(x[:3], net.judged[0]))
+    assert torch.equal(scores[21:], net(x[21:], net.judged[7])) and len(net(x[:3])) == 3
 
 
 def test_cells_without_a_path_teach_nothing_and_are_not_drawn():
