@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lamcts import objectives, samplers
-from lamcts.cli import darts, proxies, supernets, trained
+from lamcts.cli import darts, first_by, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -47,6 +47,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--budget", type=int, metavar="N", help=line)
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
+    first_by.add_first_by(how)
     add_search_options(one, how)
     one.set_defaults(check=0, no_tree=False, timeout=None, against=None)
     space = one.value_in(argv, "--space")
@@ -70,7 +71,7 @@ def tables() -> dict[str, objectives.Entry]:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
-    args.sampler = args.search  # the folder is named after it
+    args.sampler = first_by.named(args.search, args.first_by)  # the folder is named after it
     evaluate = one_of(
         "--evaluate", args.evaluate or (TABLE if args.build is None else "train"), [*EVALUATIONS, darts.EVALUATE]
     )
@@ -83,6 +84,8 @@ def main(args: argparse.Namespace) -> int:
     target = target._replace(budget=max(target.budget, FIRST_SHARE * own))
     if (first := _first(args, target, own)) is not None:
         how = search.settings(target.objective.space, first)
+    if args.first_by is not None:
+        how |= {"x0": first_by.first_points(args, target, count := first or own or first_by.FIRST), "n_init": count}
     return carry_out(args, target, how, report)
 
 
@@ -94,6 +97,8 @@ def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     )
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
+        if evaluate == TABLE and args.first_by is not None and name in first_by.NEEDED:
+            continue
         if evaluate not in taking:
             raise ValueError(f"{option(name)}: expected only with --evaluate {' or '.join(taking)}: leave it out")
 
@@ -241,4 +246,6 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     "metric": ("supernet",),
     "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
+    "first_by": (TABLE, "train", "supernet"),
+    "first_among": (TABLE, "train", "supernet"),
 }

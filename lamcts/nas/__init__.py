@@ -6,7 +6,9 @@ print(f.architectures.text(result.x), f.report(result.x), f.cost(result.x))
 """
 
 from lamcts.nas.base import ArchitectureSpace, Graph
+from lamcts.nas.conversion import convert_hw_nas_bench, convert_nats_bench
 from lamcts.nas.convnet import ConvNet
+from lamcts.nas.darts_cells import DartsCells
 from lamcts.nas.digits import Digits4096
 from lamcts.nas.enas import EnasCell
 from lamcts.nas.macro import NasBenchMacro
@@ -15,7 +17,9 @@ from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasbench201 import NasBench201
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
+from lamcts.nas.nats_size import NatsSize
 from lamcts.nas.objective import TableObjective
+from lamcts.nas.surrogates import SurrogateObjective
 from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.nas.transnas import TransNas
 
@@ -23,6 +27,7 @@ __all__ = [
     "AccelNasBench",
     "ArchitectureSpace",
     "ConvNet",
+    "DartsCells",
     "Digits4096",
     "EfficientNet",
     "EnasCell",
@@ -32,7 +37,11 @@ __all__ = [
     "NasBenchGraph",
     "NasBenchMacro",
     "NasNet",
+    "NatsSize",
+    "SurrogateObjective",
     "TableObjective",
     "TableTradeOff",
     "TransNas",
+    "convert_hw_nas_bench",
+    "convert_nats_bench",
 ]

@@ -27,8 +27,7 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
     plan : Plan
         Action of each movable storage.
     traced : Trace
-        Trace of this model with the same batch shape, loss and mode. From the model's call to the backward pass only
-        traced operations may run.
+        Trace of this model with the same batch shape, loss and mode.
 
     Returns
     -------
@@ -46,6 +45,10 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
 
     Notes
     -----
+    The model has to run the traced operations, and the traced loss has to follow before the backward pass. Other
+    operations, such as a penalty, an auxiliary head, a loss scale or an accuracy, run without a plan: tensors that
+    autograd saves for them are kept.
+
     The first step is compared with the trace, later ones with the first. In later steps, a deviation after the last
     tensor that the plan moves affects no gradient and is not reported. A plan that keeps everything compares only the
     shapes, modes and autocast of later steps.

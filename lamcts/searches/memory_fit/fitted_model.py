@@ -65,8 +65,8 @@ class Fitted:
     """A model with a plan that fits a memory budget.
 
     Inside a `with` block, training steps follow the plan. The block can be entered repeatedly. If everything is kept,
-    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. `print` describes the
-    plan.
+    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. Penalties, auxiliary
+    losses, loss scaling and metrics may be added; see `lamcts.neural.memory.apply`. `print` describes the plan.
 
     Attributes
     ----------
@@ -150,13 +150,15 @@ class Fitted:
         traced, outside = self.traced, self.traced.graph.outside_bytes
         fixed = fixed_bytes(traced, self.optimizer)
         state = fixed - traced.parameter_bytes - traced.buffer_bytes - traced.input_bytes
+        kept = self.chosen.kept
         return {
             "parameters": traced.parameter_bytes,
             "gradients": outside - fixed,
             f"optimiser ({self.optimizer})": state,
             "buffers": traced.buffer_bytes,
             "inputs": traced.input_bytes,
-            "activations": self.chosen.kept.peak_bytes,
+            "activations": kept.peak_bytes,
+            "rounding": kept.total_bytes - kept.peak_bytes - outside,
         }
 
     @property

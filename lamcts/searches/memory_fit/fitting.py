@@ -9,10 +9,12 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
+from lamcts.searches.memory_fit.allocated_sizes import as_allocated, outside_sizes, unit_of
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.fitted_model import Chosen, Fitted
 from lamcts.searches.memory_fit.measured_plans import MeasuredPlan, tightened
@@ -85,7 +87,8 @@ def fit(
     Raises
     ------
     ValueError
-        If no plan within the budget is known; the message has the smallest budget that works.
+        If no plan within the budget is known; the message has the smallest budget that works. Also if two traces of the
+        model differ, or if its operations depend on values of tensors.
 
     Warns
     -----
@@ -96,14 +99,16 @@ def fit(
     step = traced(model, batch, loss, word)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
 
+    allocated = _allocated_sizes(model, batch, word)
+
     def planned(graph: StepGraph, room: int) -> Chosen:
-        return within(graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
+        return within(allocated(graph), room, evaluations=evaluations, seed=seed, machine=machine, **settings)
 
     def measured(plan: memory.Plan) -> Any:
         return memory.measure(model, batch, plan, loss=loss, traced=step)
 
     if verify and not without_memory(model):
-        found = tightened(planned, measured, lambda graph: smallest(graph, machine), step, word, size)
+        found = tightened(planned, measured, lambda graph: smallest(allocated(graph), machine), step, word, size)
     else:
         found = MeasuredPlan(planned(step.graph, size))
     took = time.perf_counter() - began
@@ -114,14 +119,23 @@ def fit(
     return fitted
 
 
+def _allocated_sizes(model: Any, batch: Any, optimizer: str) -> Callable[[StepGraph], StepGraph]:
+    """Return a function from a graph to one with the sizes that the allocator of the model's device gives."""
+    from lamcts.neural import trace
+
+    inputs = [one for one in _leaves(batch) if hasattr(one, "untyped_storage")]
+    outside = outside_sizes(model, inputs, trace.STATES[optimizer])
+    return partial(as_allocated, unit=unit_of(model), outside=outside)
+
+
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
-    """Check model and batch, and trace the training step; see `fit`."""
+    """Check model and batch, and trace the training step, more than once to compare; see `fit`."""
     word = optimizer_word(optimizer)
     checked_model(model)
     checked_batch(batch)
     from lamcts.neural import trace
 
-    return trace.trace(model, batch, loss=loss, optimizer=word)
+    return trace.repeatable_trace(model, batch, loss=loss, optimizer=word)
 
 
 def within(
