@@ -60,7 +60,7 @@ def objective(data: Data, steps: int, folder: Path) -> Any:
     net: Any = supernet(SPACE, channels=data.shape[0], classes=data.classes, **SIZES)
     trained = train(net, data, recipe, checkpoint=folder / f"supernet-{epochs}.npz")
     print(f"{epochs} epochs, {trained.seconds:.0f} s; of eight cells: {trained.valid_accuracy:.4f}", flush=True)
-    return SupernetObjective(trained.net, data)  # type: ignore[arg-type]
+    return SupernetObjective(trained.net, data, metric="accuracy")  # type: ignore[arg-type]
 
 
 def look_all_up(f: Any, networks: list[Numbers], out: Path, steps: int) -> None:

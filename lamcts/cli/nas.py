@@ -1,4 +1,4 @@
-"""`lamcts nas`: search network architectures by a table, by training, by a supernet or by a proxy."""
+"""`lamcts nas`: search network architectures by a table, training, a supernet, a proxy, or gradients."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamcts import objectives
-from lamcts.cli import first_by, own_networks, proxies, supernets, trained
+from lamcts.cli import darts, first_by, own_networks, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -31,11 +31,13 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line += "or FILE.py:NAME, a NetworkFactory; with --build a space, also of a .toml or .json file"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
-    line += "proxy: score untrained networks"
+    line += "proxy: score untrained networks; darts: learn shares of operations by gradients"
     what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; for networks of your own train)")
     line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
     what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
+    supernets.add_supernet_options(one)
+    darts.add_darts_options(one)
     how = one.add_argument_group("search")
     searches = ", ".join(network_searches.names())
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{searches} (default: auto)")
@@ -69,8 +71,11 @@ def main(args: argparse.Namespace) -> int:
     search = network_searches.names()[one_of("--search", args.search, list(network_searches.names()))]
     own = own_networks.given(args.space, args.build)
     args.sampler = first_by.named(args.search, args.first_by)  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate or ("train" if own else TABLE), list(EVALUATIONS))
+    ways = [*EVALUATIONS, darts.EVALUATE]
+    evaluate = one_of("--evaluate", args.evaluate or ("train" if own else TABLE), ways)
     _refuse(args, evaluate)
+    if evaluate == darts.EVALUATE:
+        return darts.main(args)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
     own = how.get("n_init", 0)
@@ -179,13 +184,19 @@ EVALUATIONS: dict[str, Evaluate] = {
     "proxy": proxies.proxy_target,
 }
 OWN = ("train", "proxy")  # of networks of the user's own
-WHY = {TABLE: "there is no table of them", "supernet": "weights are shared in spaces of the package alone"}
+WHY = {
+    TABLE: "there is no table of them",
+    **dict.fromkeys(("supernet", darts.EVALUATE), "weights are shared in spaces of the package alone"),
+}
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     "build": OWN,
-    **dict.fromkeys(("data", "side", "size", "recipe", "device", "export"), ("train", "supernet", "proxy")),
+    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy", darts.EVALUATE)),
+    "export": ("train", "supernet", "proxy"),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),
-    "steps": ("supernet",),
+    **dict.fromkeys(("steps", "splits", "split_by"), ("supernet", darts.EVALUATE)),
+    "metric": ("supernet",),
+    "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
     "first_by": (TABLE, "train", "supernet"),
     "first_among": (TABLE, "train", "supernet"),

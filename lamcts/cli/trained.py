@@ -83,8 +83,6 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--export", action="append", metavar="FILE", help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
-    line = "gradient steps of the supernet's training, at most (default: 2000)"
-    of.add_argument("--steps", type=int, metavar="N", help=line)
     line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"
     of.add_argument("--proxy", metavar="NAME", help=line)
 
@@ -215,15 +213,22 @@ def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "")
     return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
 
 
-def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[list[str]], found: Json) -> Json:
+def save_best(
+    args: argparse.Namespace,
+    objective: Any,
+    point: Point,
+    searched: list[list[str]],
+    found: Json,
+    about: Json | None = None,
+) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
-    searched: rows of the printed table on its value in the search.
+    searched: rows of the printed table on its value in the search. about: entries of the card on the search.
     """
     from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
-    card = save_network(place, objective, point)
+    card = save_network(place, objective, point, about)
     known = {"reported": objective.report(point), "costs": objective.cost(point)}
     rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])

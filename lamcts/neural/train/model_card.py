@@ -1,7 +1,7 @@
 """Saved networks: weights with a model card in one file, which loads without the search."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 OWN = "NetworkFactory"  # networks that a function of the user builds
 
 
-def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
+def save_network(
+    path: Path | str, objective: TrainObjective, point: Point, search: Mapping[str, object] | None = None
+) -> dict[str, Any]:
     """Write a trained network with its model card.
 
     Parameters
@@ -28,6 +30,8 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
         Objective with a `folder`, in which the network was trained.
     point : dict
         Point of the network.
+    search : mapping, default None
+        How the network was found, as JSON values: the entry "search" of the card.
 
     Returns
     -------
@@ -43,6 +47,7 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
 
     held = _kept(objective, point)
     card = card_of(objective, point) | {"result": held.values["result"]}
+    card |= {} if search is None else {"search": dict(search)}
     if objective.memory is not None:
         peak = held.values["result"].get("planned_peak_bytes")
         card["memory"] = {"budget_bytes": objective.memory.budget_bytes, "peak_bytes": peak}

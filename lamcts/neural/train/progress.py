@@ -27,7 +27,7 @@ class TrainingState:
         self.optimiser = optimiser_of(recipe, list(net.parameters()))
         self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
         self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
-        self._identity = {
+        self.identity = {
             "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
             "seeds": list(self.seeds[1:]),  # the first seed is for the initial weights
             "data": data.fingerprint,
@@ -65,7 +65,7 @@ class TrainingState:
         """Resume from a checkpoint if it exists, and return its epochs; raise ValueError if it does not match."""
         if path is None or not Path(path).exists():
             return []
-        found = checkpoints.load(path, self._identity)
+        found = checkpoints.load(path, self.identity)
         self.net.load_state_dict(found.tensors("net"))
         if self.average is not None:
             self.average.load_state_dict(found.tensors("average"))
@@ -86,7 +86,7 @@ class TrainingState:
         arrays |= {f"optimiser/{i}/{name}": value for i, state in states.items() for name, value in state.items()}
         if self.average is not None:
             arrays |= {f"average/{name}": value for name, value in self.average.state_dict().items()}
-        values = {"identity": self._identity, "epochs": epochs, "result": result}
+        values = {"identity": self.identity, "epochs": epochs, "result": result}
         values["scaler"] = self.scaler.state_dict()
         checkpoints.save(path, values, {name: value for name, value in arrays.items() if value is not None})
 
