@@ -188,6 +188,7 @@ SEARCHES = {
     "alphax": NetworkSearch("AlphaX: tree search over the moves that build a network", _alphax),
     "evolution": NetworkSearch("regularised evolution, without a tree", _alone("mutate")),
     "local": NetworkSearch("local search, without a tree", _alone("hillclimb")),
+    "reinforce": NetworkSearch("REINFORCE: a policy over the choices, without a tree", _alone("reinforce")),
     "random": NetworkSearch("uniform draws", _alone("uniform")),
 }
 
