@@ -52,6 +52,10 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
         "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
     ),
     "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "layerwise": NetworkKind("layers with skip connections", lambda: nas.Layerwise(layers=6), {"width": 0.5}),
+    "random-graphs": NetworkKind(
+        "random graphs", lambda: nas.RandomGraphs(stages=2, nodes=9), {"width": 8, "stem_stride": 1}
+    ),
     "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
     "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
     "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),

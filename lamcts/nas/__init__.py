@@ -9,6 +9,7 @@ from lamcts.nas.base import ArchitectureSpace, Graph
 from lamcts.nas.convnet import ConvNet
 from lamcts.nas.digits import Digits4096
 from lamcts.nas.enas import EnasCell
+from lamcts.nas.layerwise import Layerwise
 from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.mobile import AccelNasBench, EfficientNet
 from lamcts.nas.nasbench101 import NasBench101
@@ -16,6 +17,7 @@ from lamcts.nas.nasbench201 import NasBench201
 from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
 from lamcts.nas.objective import TableObjective
+from lamcts.nas.random_graphs import RandomGraphs
 from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.nas.transnas import TransNas
 
@@ -27,11 +29,13 @@ __all__ = [
     "EfficientNet",
     "EnasCell",
     "Graph",
+    "Layerwise",
     "NasBench101",
     "NasBench201",
     "NasBenchGraph",
     "NasBenchMacro",
     "NasNet",
+    "RandomGraphs",
     "TableObjective",
     "TableTradeOff",
     "TransNas",

@@ -26,6 +26,8 @@ SMALL = [
     (nas.ConvNet(layers=3), {"stages": 2}),
     (nas.EfficientNet(blocks=2), {"width": 0.25, "stem_stride": 1}),
     (nas.AccelNasBench(), {"width": 0.25, "stem_stride": 1}),
+    (nas.Layerwise(layers=3), {"width": 0.1}),
+    (nas.RandomGraphs(stages=2, nodes=9), {"width": 2, "stem_stride": 1}),
 ]
 NAMES = [space.name for space, _ in SMALL]
 B0 = nas.AccelNasBench().parse(
