@@ -230,7 +230,7 @@ EVALUATIONS: dict[str, Evaluate] = {
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     "build": ("train", "proxy"),
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
+    **dict.fromkeys(("data", "side", "size", "recipe", "preset", "device"), ("train", "supernet", "proxy")),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "steps": ("supernet",),
     "proxy": ("proxy",),

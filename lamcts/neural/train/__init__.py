@@ -12,6 +12,7 @@ from lamcts.neural.train.datasets import digits, load
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
+from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.torch_datasets import from_datasets
@@ -22,6 +23,7 @@ __all__ = [
     "Diverged",
     "OutOfMemory",
     "Part",
+    "Preset",
     "Recipe",
     "Seeds",
     "TrainObjective",
@@ -31,6 +33,7 @@ __all__ = [
     "from_datasets",
     "load",
     "load_network",
+    "preset",
     "save_network",
     "train",
 ]
