@@ -36,7 +36,7 @@ class OnceForAll:
     """Settings of the training of a supernet of mobile blocks.
 
     Each gradient step trains several networks on one batch: the largest, the smallest and random ones, or random ones
-    only. The loss of a step is the mean of theirs.
+    only. The loss of a step is the sum of theirs, as in the papers.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ class OnceForAll:
         return [point for i, point in enumerate(found) if point not in found[:i]]
 
     def loss(self, net: MobileSupernet, x: Tensor, targets: Targets, points: list[Point], smoothing: float) -> Tensor:
-        """Return the mean loss of networks on a batch, in nats."""
+        """Return the sum of the losses of networks on a batch, in nats."""
         scores = net(x, points[0])
         losses = [targets.loss(scores, smoothing)]
         soft = scores.detach().float().softmax(-1)  # [b, k]
         for point in points[1:]:
             own = net(x, point)
             losses.append(functional.cross_entropy(own, soft) if self.distillation else targets.loss(own, smoothing))
-        return torch.stack(losses).mean()
+        return torch.stack(losses).sum()
 
     def fit(
         self,
@@ -179,9 +179,10 @@ class OnceForAll:
         with torch.enable_grad():
             for i, rows in enumerate(parts):
                 x, targets = augmentation(train.x[rows], train.y[rows])
-                loss = self.loss(net, x, targets, self.points(net, region), recipe.smoothing)
+                points = self.points(net, region)
+                loss = self.loss(net, x, targets, points, recipe.smoothing)
                 state.step(loss, number + i / len(parts))
-                total += float(loss.detach()) * len(rows)
+                total += float(loss.detach()) / len(points) * len(rows)
         mean = total / len(train.y)
         if not math.isfinite(mean):
             raise Diverged(f"epoch {number + 1}: the loss is {mean}; lower the rate, warm up, or clip gradients")
