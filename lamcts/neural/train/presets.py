@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lamcts.neural.train.recipe import Recipe
 
-DARTS = Recipe(
+DARTS = Recipe(  # of Liu et al. 2018, arXiv 1806.09055, for the final training on CIFAR-10
     epochs=600,
     batch=96,
     rate=0.025,
@@ -17,6 +17,7 @@ DARTS = Recipe(
     drop_path=0.2,
     clip=5.0,
 )
+# Batch and decay: thesis 9.2. The rest is that of `lamcts nas --space rnn`, untuned.
 PENN_TREEBANK = Recipe(batch=256, optimiser="adamw", rate=5e-3, decay=3e-7, clip=0.25)
 
 
@@ -42,11 +43,11 @@ class Preset:
     source: str
 
 
-LANET = (
+LANET = (  # where the settings are from
     "thesis 9.1.1: 600 epochs with the training of DARTS, here without its auxiliary head; AutoAugment and the cells "
     "themselves (figure 9.1) are missing"
 )
-PRESETS = {
+PRESETS = {  # by name
     "lanet-s": Preset(DARTS, {"width": 36, "cells": 20}, "nasnet", LANET),
     "lanet-l": Preset(DARTS, {"width": 128, "cells": 20}, "nasnet", LANET),
     "lanet-l-cutmix": Preset(replace(DARTS, cutout=0, cutmix=1.0), {"width": 128, "cells": 20}, "nasnet", LANET),
