@@ -190,7 +190,9 @@ WHY = {
 }
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
     "build": OWN,
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy", darts.EVALUATE)),
+    **dict.fromkeys(
+        ("data", "side", "size", "recipe", "preset", "device"), ("train", "supernet", "proxy", darts.EVALUATE)
+    ),
     "export": ("train", "supernet", "proxy"),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),

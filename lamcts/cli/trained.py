@@ -3,6 +3,7 @@
 import argparse
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,6 +55,10 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
         "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
     ),
     "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "layerwise": NetworkKind("layers with skip connections", lambda: nas.Layerwise(layers=6), {"width": 0.5}),
+    "random-graphs": NetworkKind(
+        "random graphs", lambda: nas.RandomGraphs(stages=2, nodes=9), {"width": 8, "stem_stride": 1}
+    ),
     "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
     "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
     "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
@@ -72,6 +77,10 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
     of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
+    from lamcts.neural.train.presets import PRESETS
+
+    line = f"recipe and sizes of a paper, which --recipe and --size change: {', '.join(PRESETS)}"
+    of.add_argument("--preset", metavar="NAME", help=line)
     line = "a setting of the training, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
     of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
     line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
@@ -129,13 +138,27 @@ def training_of(args: argparse.Namespace) -> Training:
         raise ValueError(f"--data: expected {'a text' if of_texts else 'images'} for {args.space}, got {data.name}")
     where = own_networks.short_name(args.data) if own_networks.is_own(args.data) else Path(args.data or data.name).stem
     short = "-".join([args.space, where, *([str(args.side)] if args.side else [])])
-    kind = KINDS[args.space]
+    kind = _as_preset(args, KINDS[args.space])
     recipe = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)})
     return Training(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
 
 
+def _as_preset(args: argparse.Namespace, kind: NetworkKind) -> NetworkKind:
+    """Return networks with the recipe and sizes of --preset; ValueError for one of another space."""
+    if args.preset is None:
+        return kind
+    from lamcts.neural.train import preset
+
+    found = preset(args.preset)
+    if found.space != args.space:
+        raise ValueError(f"--preset: expected one of {args.space}, got {args.preset!r}, of --space {found.space}")
+    return kind._replace(recipe=asdict(found.recipe), sizes=found.sizes)
+
+
 def _own_training(args: argparse.Namespace) -> Training:
     """Return the training of networks that a function of the user builds."""
+    if args.preset is not None:
+        raise ValueError("--preset: expected none with --build; set --recipe")
     if args.size is not None:
         raise ValueError(
             "--size: expected none with networks of your own, which have the sizes of their points; leave it out"

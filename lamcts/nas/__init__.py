@@ -11,6 +11,7 @@ from lamcts.nas.convnet import ConvNet
 from lamcts.nas.darts_cells import DartsCells
 from lamcts.nas.digits import Digits4096
 from lamcts.nas.enas import EnasCell
+from lamcts.nas.layerwise import Layerwise
 from lamcts.nas.macro import NasBenchMacro
 from lamcts.nas.mobile import AccelNasBench, EfficientNet
 from lamcts.nas.nasbench101 import NasBench101
@@ -19,6 +20,7 @@ from lamcts.nas.nasbench_graph import NasBenchGraph
 from lamcts.nas.nasnet import NasNet
 from lamcts.nas.nats_size import NatsSize
 from lamcts.nas.objective import TableObjective
+from lamcts.nas.random_graphs import RandomGraphs
 from lamcts.nas.surrogates import SurrogateObjective
 from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.nas.transnas import TransNas
@@ -32,12 +34,14 @@ __all__ = [
     "EfficientNet",
     "EnasCell",
     "Graph",
+    "Layerwise",
     "NasBench101",
     "NasBench201",
     "NasBenchGraph",
     "NasBenchMacro",
     "NasNet",
     "NatsSize",
+    "RandomGraphs",
     "SurrogateObjective",
     "TableObjective",
     "TableTradeOff",

@@ -103,6 +103,11 @@ def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
 
 
+@register("reinforce", "REINFORCE: a policy over the choices, without a tree")
+def _reinforce(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+    return _alone("reinforce", space, first)
+
+
 @register("evolution", "regularised evolution, without a tree")
 def _evolution(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return _alone("mutate", space, first)

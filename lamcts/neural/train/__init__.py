@@ -13,6 +13,7 @@ from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network, trained_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
+from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.torch_datasets import from_datasets
@@ -23,6 +24,7 @@ __all__ = [
     "Diverged",
     "OutOfMemory",
     "Part",
+    "Preset",
     "Recipe",
     "Seeds",
     "TrainObjective",
@@ -33,6 +35,7 @@ __all__ = [
     "from_datasets",
     "load",
     "load_network",
+    "preset",
     "save_network",
     "train",
     "trained_network",
