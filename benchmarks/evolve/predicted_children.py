@@ -3,8 +3,8 @@
     nice -n 10 python -m benchmarks.evolve.predicted_children [--seeds 100-101] [--keep FOLDER]
 
 A small residual network on scikit-learn's digits is evolved without a predictor, to at most 1.5 times its operations,
-with one training of five epochs a child. Each child after the 50th is then predicted from the children before it, as the
-sampler would: by a forest that is fitted after every tenth. `srcc` is Spearman's correlation of predictions and
+with one training of five epochs a child. Each child after the 50th is then predicted from the children before it, as
+the sampler would: by a forest that is fitted after every tenth. `srcc` is Spearman's correlation of predictions and
 validation accuracies, `srcc_flops` that of operations. `random` is the mean accuracy of these children, `chosen` that
 of the best predicted of each five in a row, `possible` that of the best trained of each five. Rows go to
 results/evolve_predicted_children.csv. --keep: a folder for journals, from which a killed script resumes.

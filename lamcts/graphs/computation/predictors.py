@@ -14,7 +14,7 @@ from lamcts.types import Floats, whole_number
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
 
-TREES = 100
+TREES = 100  # the default of scikit-learn
 LEAST = 2  # networks of a fit
 
 
