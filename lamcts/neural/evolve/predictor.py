@@ -35,8 +35,8 @@ class GnnPredictor:
         Gradient steps of a fit; paper: 40 epochs.
     batch : int, default 32
         Graphs of a gradient step (AutoGO A.2).
-    rate : float, default 1e-3
-        Initial learning rate of Adam, which decays to 0 along a cosine; paper: 1e-4.
+    rate : float, default 3e-3
+        Initial learning rate of Adam, which decays to 0 along a cosine; benchmarks/evolve/predictors.py; paper: 1e-4.
     device : str, default "cpu"
         Device of torch; results for a seed are reproducible on the CPU only.
 
@@ -61,7 +61,7 @@ class GnnPredictor:
     layers: int = 4
     steps: int = 400
     batch: int = 32
-    rate: float = 1e-3
+    rate: float = 3e-3
     device: str = "cpu"
 
     def __post_init__(self) -> None:
