@@ -73,6 +73,15 @@ class EditPaths:
         """Return the edits of a path, None for one without a feasible replacement."""
         return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
+    def changed(self, path: Sequence[int]) -> set[int]:
+        """Return the numbers of the operations of a path's network that its edits have put there."""
+        marks = [False] * len(self.graph.nodes)
+        for edit in self.edits(path):
+            if edit is not None:
+                count = len(self.database.by_digest[edit.segment].nodes)
+                marks[edit.start : edit.stop] = [True] * count
+        return {number for number, mark in enumerate(marks) if mark}
+
     def _last(self, path: tuple[int, ...]) -> Step:
         """Return the last edit of a path and the network after it, remembered for recent paths."""
         found: Step = self._reach(path)  # type: ignore[attr-defined]

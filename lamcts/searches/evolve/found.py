@@ -1,5 +1,6 @@
 """What an evolution found: the parent and its children, trained with several seeds."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs.computation import ComputationGraph
 from lamcts.neural.evolve import Evolution, save_source
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,13 +26,18 @@ class Child:
     Attributes
     ----------
     point : dict
-        Its point in the space of edits.
+        Point of the network in the space of edits.
     graph : ComputationGraph
-        Its operations.
+        Operations of the network.
     accuracies, test_accuracies : list of float
-        In per cent after training from scratch, one for each seed.
+        Accuracy on validation and test data in per cent after training from scratch, one for each seed; nan for a
+        training that failed.
     costs : dict
-        Costs by name.
+        Costs by name: "flops" of one example, "params", "peak_mb" of a training step, and "latency_ms" of a batch.
+    evolution : Evolution
+        The objective that trained the network.
+    weights : dict
+        Weights of the seed with the best validation accuracy.
     """
 
     point: dict[str, Any]
@@ -53,17 +60,52 @@ class Child:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the validation accuracy over seeds; nan for one seed."""
-        return stdev(self.accuracies) if len(self.accuracies) > 1 else float("nan")
+        """The standard deviation of the validation accuracy over seeds; nan for one seed, or a failed training."""
+        several = len(self.accuracies) > 1 and not math.isnan(self.accuracy)
+        return stdev(self.accuracies) if several else math.nan
+
+    @property
+    def edits(self) -> list[Json]:
+        """The edits that lead from the parent to the child, as JSON values."""
+        paths = self.evolution.networks.paths
+        found = paths.edits(self.evolution.networks.path(self.point))
+        return [edit.to_json() for edit in found if edit is not None]
+
+    @property
+    def changed(self) -> set[int]:
+        """Numbers of the operations of `graph` that edits have put there."""
+        return self.evolution.networks.paths.changed(self.evolution.networks.path(self.point))
 
     def module(self) -> "GraphNetwork":
-        """Return the network with the weights of the seed with the best validation accuracy."""
+        """Return the network with the weights of the seed with the best validation accuracy.
+
+        Returns
+        -------
+        GraphNetwork
+            A `torch.nn.Module` in training mode.
+        """
         net = self.evolution.networks.built(self.point)
         net.load_state_dict(self.weights)
         return net
 
     def save(self, path: Path | str) -> Path:
-        """Write the network as source that imports torch alone, and its weights beside it; return their file."""
+        """Write the network as source that imports torch alone, with its weights next to it.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, which ends in .py; weights go to a file of the same name that ends in .safetensors.
+
+        Returns
+        -------
+        Path
+            The file of the weights.
+
+        Raises
+        ------
+        ValueError
+            If the path does not end in .py, or an opaque operation has an argument that cannot be written.
+        """
         costs = ", ".join(f"{name} {value:.4g}" for name, value in self.costs.items())
         about = f"Validation accuracy {self.accuracy:.2f} % over {len(self.accuracies)} seeds; {costs}."
         return save_source(self.module(), path, about)
@@ -71,7 +113,7 @@ class Child:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The result of `fit`.
+    """The result of `fit`; its text is a table with the costs of children as multiples of the parent's.
 
     Attributes
     ----------
@@ -92,14 +134,43 @@ class Found:
 
     @property
     def best(self) -> Child:
-        """The finalist with the best mean validation accuracy."""
-        return self.finalists[0]
+        """The child of the front with the best mean validation accuracy."""
+        return self.front[0]
+
+    def ratios(self, child: Child) -> dict[str, float]:
+        """Return the costs of a child as multiples of the parent's.
+
+        Parameters
+        ----------
+        child : Child
+            A child, or the parent.
+
+        Returns
+        -------
+        dict
+            Ratios by name of the cost.
+        """
+        return {name: value / self.parent.costs[name] for name, value in child.costs.items()}
+
+    def to_dict(self) -> Json:
+        """Return parent, front and finalists as JSON values; nan, of a failed training or one seed, is None."""
+        of_front = [self.finalists.index(child) for child in self.front]
+        children = [self._row(child) for child in self.finalists]
+        return {"parent": self._row(self.parent), "front": of_front, "finalists": children}
+
+    def _row(self, child: Child) -> Json:
+        accuracies = [None if one != one else one for one in child.accuracies]
+        tests = [None if one != one else one for one in child.test_accuracies]
+        row = {"point": child.point, "accuracies": accuracies, "test_accuracies": tests, "costs": child.costs}
+        return row | {"ratios": self.ratios(child), "edits": child.edits}
 
     def __str__(self) -> str:
         names = list(self.parent.costs)
         lines = [["", "accuracy", "spread", "test", *names]]
         for label, child in [("parent", self.parent), *((f"child {i + 1}", one) for i, one in enumerate(self.front))]:
             numbers = [f"{one:.2f}" for one in (child.accuracy, child.spread, child.test_accuracy)]
-            lines.append([label, *numbers, *(f"{child.costs[name]:.4g}" for name in names)])
+            ratios = self.ratios(child)
+            costs = (f"{child.costs[name]:.4g}" if child is self.parent else f"x {ratios[name]:.3f}" for name in names)
+            lines.append([label, *numbers, *costs])
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join("  ".join(text.rjust(w) for text, w in zip(line, widths, strict=True)) for line in lines)

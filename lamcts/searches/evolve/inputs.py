@@ -1,0 +1,82 @@
+"""Inputs of an evolution: data, examples to read the model with, and checks of both."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lamcts.neural.train import Data, from_datasets
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+EXAMPLES = 8  # of the batch with which the network is read
+PARTS = 3  # training, validation and test
+
+
+def data_of(given: Data | Sequence[Any] | None) -> Data:
+    """Return `Data`, or the data sets (train, validation, test) in memory; ValueError for anything else."""
+    if isinstance(given, Data):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != PARTS:
+        got = "none" if given is None else type(given).__name__
+        got += f" of {len(given)}" if isinstance(given, (tuple, list)) else ""
+        raise ValueError(
+            f"data: expected lamcts.neural.train.Data or three data sets (train, validation, test), got {got}"
+        )
+    return from_datasets(*given)
+
+
+def examples_of(batch: "Tensor | None", data: Data) -> "Tensor":
+    """Return the batch to read the model with; ValueError if its examples are not like those of the data."""
+    import torch
+
+    if batch is None:
+        return torch.tensor(data.train.x[:EXAMPLES])
+    if tuple(batch.shape[1:]) != data.shape:
+        wanted = ", ".join(["n", *map(str, data.shape)])
+        raise ValueError(
+            f"batch: expected examples of shape ({wanted}) as in the data, with the batch axis first, "
+            f"got {tuple(batch.shape)}"
+        )
+    return batch
+
+
+def check_model(model: "nn.Module", examples: "Tensor", data: Data) -> None:
+    """Check that a model maps examples to class scores; warn if two passes differ.
+
+    Raises
+    ------
+    ValueError
+        If the model is no module without several outputs, it raises, or its scores do not fit the classes.
+    """
+    import torch
+    from torch import nn
+
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+    wanted = f"model: expected scores (n, {data.classes}) of examples {tuple(examples.shape)} of {data.name}"
+    with _evaluation(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        try:
+            scores, again = model(examples), model(examples)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"{wanted}, got {type(error).__name__}: {' '.join(str(error).split())}") from error
+    if not isinstance(scores, torch.Tensor):
+        raise ValueError(f"{wanted}, got a {type(scores).__name__}; wrap the model so that it returns the scores alone")
+    if scores.shape[:-1] != (len(examples), *data.train.y.shape[1:]) or scores.shape[-1] < data.classes:
+        raise ValueError(f"{wanted}, got scores of shape {tuple(scores.shape)}")
+    if not torch.equal(scores, again):
+        text = "model: two passes in evaluation mode differ: the model is not deterministic, and neither are its costs"
+        warnings.warn(f"{text} and accuracies", UserWarning, stacklevel=4)
+
+
+@contextmanager
+def _evaluation(model: "nn.Module") -> Iterator[None]:
+    """Put a model into evaluation mode, and each of its modules back into its own mode."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
