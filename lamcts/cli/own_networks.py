@@ -1,4 +1,4 @@
-"""`lamcts nas --build`: networks, a space and data of the user's own, named as FILE.py:NAME."""
+"""`lamcts nas --build` and `lamcts evolve`: networks, a space and data of the user's own, named as FILE.py:NAME."""
 
 import argparse
 import os
@@ -13,6 +13,8 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from lamcts.neural.build import NetworkFactory
     from lamcts.neural.train import Data
 
@@ -73,6 +75,22 @@ def own_data(text: str) -> "Data":
     return from_datasets(train, valid, test, name=short_name(text))
 
 
+def own_model(text: str) -> "nn.Module":
+    """Return the module of FILE.py:NAME, or of a function that returns one, with torch's generator seeded."""
+    import torch
+    from torch import nn
+
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(0)
+        found = named(_absolute("model", text))
+        if not isinstance(found, nn.Module) and callable(found):
+            found = _called("model", text, found)
+    if not isinstance(found, nn.Module):
+        got = type(found).__name__
+        raise ValueError(f"model: expected a torch.nn.Module or a function that returns one, got {got} from {text}")
+    return found
+
+
 def is_own(text: str | None) -> bool:
     """Return whether a text names something of the user's: FILE.py:NAME or package.module:NAME."""
     return text is not None and ":" in text
@@ -87,10 +105,13 @@ def short_name(text: str) -> str:
 def _value(option: str, text: str) -> Any:
     """Return what FILE.py:NAME is, or what it returns if it is a function."""
     found: Any = named(_absolute(option, text))
-    if not callable(found):
-        return found
+    return _called(option, text, found) if callable(found) else found
+
+
+def _called(option: str, text: str, function: Any) -> Any:
+    """Return what a function returns; ValueError if it raises."""
     try:
-        return found()
+        return function()
     except Exception as error:
         raise ValueError(f"{option}: {text} raised {type(error).__name__}: {safe_text(error)}") from error
 

@@ -1,12 +1,13 @@
 """Cells of an architecture as graphs, from the input on the left to the output on the right."""
 
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.plot.canvas import COLOURS, FAINT, Look, page
+from lamcts.plot.canvas import COLOURS, FAINT, SELECTED, Look, page
 from lamcts.plot.layered import Layout, layered
 from lamcts.types import Floats
 
@@ -20,6 +21,7 @@ PAD = 0.09  # inches around a node's label
 PORT = 0.11  # inches between the arrows that reach a node
 MARGIN = 0.12  # inches around a drawing
 TITLE = 0.4  # inches above a drawing
+MARKED: Look = {"facecolor": "#FBE3D3", "edgecolor": SELECTED}  # of nodes
 LEAST = 4.0  # inches, of a figure's width: its title needs them
 
 
@@ -51,8 +53,11 @@ def cells(space: ArchitectureSpace, point: Point, *, title: str | None = None) -
     return drawing({f"{title or space.name}: {name}": graph for name, graph in graphs.items()})
 
 
-def drawing(graphs: dict[str, Graph]) -> "Figure":
-    """Draw graphs without cycles, one above the other, each under its name."""
+def drawing(graphs: dict[str, Graph], marked: Mapping[str, Collection[int]] | None = None) -> "Figure":
+    """Draw graphs without cycles, one above the other, each under its name.
+
+    marked: numbers of nodes in another colour, by the name of their graph.
+    """
     layouts = [_layout(graph) for graph in graphs.values()]
     boxes = [_box(layout) for layout in layouts]  # [4] each: left, bottom, right, top
     sides = np.array([(right - left, top - bottom) for left, bottom, right, top in boxes])
@@ -65,7 +70,7 @@ def drawing(graphs: dict[str, Graph]) -> "Figure":
         ax.set(xlim=(box[0], box[0] + width), ylim=(box[1], box[3]), aspect="equal", anchor="NW")
         ax.axis("off")
         ax.set_title(name, loc="left", fontsize=12, fontweight="bold")
-        _draw(ax, graph, layout, colours)
+        _draw(ax, graph, layout, colours, (marked or {}).get(name, ()))
     return figure
 
 
@@ -95,7 +100,7 @@ def _colours(graphs: dict[str, Graph]) -> dict[str, str]:
     return {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)} | {"": FAINT}
 
 
-def _draw(ax: "Axes", graph: Graph, layout: Layout, colours: dict[str, str]) -> None:
+def _draw(ax: "Axes", graph: Graph, layout: Layout, colours: dict[str, str], marked: Collection[int]) -> None:
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
     starts, ends = _ports(layout, len(graph.nodes))
@@ -107,9 +112,11 @@ def _draw(ax: "Axes", graph: Graph, layout: Layout, colours: dict[str, str]) -> 
     for (_, _, label), slot in zip(graph.edges, layout.named, strict=True):
         if label:
             _write(ax, layout.at[slot], label, {"color": colours[label], "bbox": clear, "zorder": 2})
-    shape: Look = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": "#F2F4F7", "edgecolor": FAINT}
-    for label, at, size in zip(graph.nodes, layout.at, layout.size, strict=False):  # the nodes are the first slots
-        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **shape))
+    shape: Look = {"boxstyle": "round,pad=0,rounding_size=0.07"}
+    nodes = zip(graph.nodes, layout.at, layout.size, strict=False)  # the nodes are the first slots
+    for number, (label, at, size) in enumerate(nodes):
+        look: Look = MARKED if number in marked else {"facecolor": "#F2F4F7", "edgecolor": FAINT}
+        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **shape, **look))
         _write(ax, at, label, {"zorder": 4})
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.graphs.computation.encoding import PairEncoding, learn
-from lamcts.graphs.computation.graph import ComputationGraph, OperationNode
+from lamcts.graphs.computation.graph import ComputationGraph, OperationNode, hashed
 from lamcts.graphs.computation.isomorphism import distinct
 from lamcts.graphs.computation.labels import labels
 from lamcts.graphs.computation.segment import FIXED, Segment, cut
@@ -48,6 +48,11 @@ class SegmentDatabase:
     def by_digest(self) -> dict[str, Segment]:
         """Segments by `Segment.digest`."""
         return {segment.digest: segment for segment in self.segments}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of segments and merges in their order."""
+        return hashed([[segment.digest for segment in self.segments], self.encoding.merges])
 
     @cached_property
     def of_operations(self) -> "SegmentDatabase":

@@ -63,7 +63,7 @@ class EditPaths:
 
     def __repr__(self) -> str:
         limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
-        return f"EditPaths({self.graph.digest}, {len(self.database.segments)} segments, {limits})"
+        return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
         """Return the network of a path, or None if an edit has no feasible replacement."""
@@ -73,14 +73,13 @@ class EditPaths:
         """Return the edits of a path, None for one without a feasible replacement."""
         return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
-    def changed(self, path: Sequence[int]) -> set[int]:
-        """Return the numbers of the operations of a path's network that its edits have put there."""
-        marks = [False] * len(self.graph.nodes)
+    def origins(self, path: Sequence[int]) -> list[int | None]:
+        """Return the number in the parent of each operation of a path's network, None for one that an edit added."""
+        found: list[int | None] = list(range(len(self.graph.nodes)))
         for edit in self.edits(path):
             if edit is not None:
-                count = len(self.database.by_digest[edit.segment].nodes)
-                marks[edit.start : edit.stop] = [True] * count
-        return {number for number, mark in enumerate(marks) if mark}
+                found[edit.start : edit.stop] = [None] * len(self.database.by_digest[edit.segment].nodes)
+        return found
 
     def _last(self, path: tuple[int, ...]) -> Step:
         """Return the last edit of a path and the network after it, remembered for recent paths."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lamcts.graphs.computation import ComputationGraph
+from lamcts.graphs.computation.drawing import drawable
 from lamcts.graphs.computation.paths import SEEDS, EditPaths
 from lamcts.nas.base import Graph, Point
 from lamcts.neural.build.factory import NetworkFactory
@@ -68,6 +69,4 @@ class EvolvedNetworks(NetworkFactory):
         return GraphNetwork(self.graph(point), self.model, self.inherit)
 
     def graphs(self, point: Point) -> dict[str, Graph]:
-        graph = self.graph(point)
-        edges = [(one, number, "") for number, node in enumerate(graph.nodes) for one in node.inputs]
-        return {"network": Graph([node.op for node in graph.nodes], edges)}
+        return {"network": drawable(self.graph(point), names=self.model.names)[0]}

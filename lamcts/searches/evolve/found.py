@@ -72,9 +72,10 @@ class Child:
         return [edit.to_json() for edit in found if edit is not None]
 
     @property
-    def changed(self) -> set[int]:
-        """Numbers of the operations of `graph` that edits have put there."""
-        return self.evolution.networks.paths.changed(self.evolution.networks.path(self.point))
+    def origins(self) -> list[int | None]:
+        """The number in the parent of each operation of `graph`, None for an operation that an edit added."""
+        networks = self.evolution.networks
+        return networks.paths.origins(networks.path(self.point))
 
     def module(self) -> "GraphNetwork":
         """Return the network with the weights of the seed with the best validation accuracy.
