@@ -11,6 +11,7 @@ import numpy as np
 import lamcts
 from lamcts.graphs.computation import ComputationGraph
 from lamcts.graphs.computation.database import SegmentDatabase, mine, runs, shipped
+from lamcts.graphs.computation.edits import LONGEST
 from lamcts.graphs.computation.paths import COSTS as CLOSED
 from lamcts.graphs.computation.paths import EditPaths
 from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, read
@@ -24,6 +25,7 @@ from lamcts.types import whole_number
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+PARENTS = 10  # of each generation: AutoGO 4.2
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5
@@ -43,6 +45,8 @@ def fit(
     finalists: int = FINALISTS,
     seed: int = 0,
     database: SegmentDatabase | None = None,
+    longest: int = LONGEST,
+    parents: int = PARENTS,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -76,6 +80,10 @@ def fit(
         Seed of the search.
     database : SegmentDatabase, optional
         Replacements; by default those that come with the package and those of the model itself.
+    longest : int, default 3
+        Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
+    parents : int, default 10
+        Number of networks that children come from (AutoGO 4.2).
     inherit : bool, default False
         Whether operations that are left of the parent start with its weights.
     device : str, default "cpu"
@@ -117,12 +125,12 @@ def fit(
     examples = examples_of(batch, held)
     check_model(model, examples, held)
     parent = read(model, examples)
-    paths = _paths(parent, database, dict(at_most or {}), tuple(against), seed)
+    paths = _paths(parent, database, dict(at_most or {}), tuple(against), longest, seed)
     networks = EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
     training = TrainObjective(networks, held, recipe or Recipe(), device=device, folder=folder)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in CLOSED}
     evolution = Evolution(training, tuple(against), caps)
-    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths), "seed": seed} | options
+    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths, parents), "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
     parent_child = trained(evolution, networks.point(()), range(seeds))
@@ -155,6 +163,7 @@ def _paths(
     database: SegmentDatabase | None,
     at_most: dict[str, float | str],
     against: tuple[str, ...],
+    longest: int,
     seed: int,
 ) -> EditPaths:
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
@@ -167,7 +176,7 @@ def _paths(
     caps = {cost: absolute(cap, CLOSED[cost](parent.graph), cost) for cost, cap in at_most.items() if cost in CLOSED}
     floors = {cost: SHRINKING * cap for cost, cap in caps.items() if cost not in against}
     caps = caps or {"flops": GROWTH * CLOSED["flops"](parent.graph)}
-    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors)
+    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors, longest=longest)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
         raise ValueError(_unreachable(paths, rng))

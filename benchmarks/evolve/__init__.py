@@ -1,0 +1,1 @@
+"""Evolution of networks on their computation graphs (AutoGO)."""

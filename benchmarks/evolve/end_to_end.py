@@ -1,0 +1,180 @@
+"""Half the operations of a small network: evolution next to width scaling, channel pruning and simpler mutations.
+
+LAMCTS_DATA=FOLDER python -m benchmarks.evolve.end_to_end
+
+Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 photographs of CIFAR-10 (16 x 16). The
+network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's mutations),
+`operations` (single operations), `random` (segments, all children from the network itself), `width` (the widest network
+of the same form), `pruned` (channels of the trained network by torch-pruning, fine-tuned as long again), `parent`.
+Searches train as many children as --budget says; the best three by validation accuracy are trained with three seeds,
+and the best of these by mean validation accuracy is tested. Rows go to results/evolve_end_to_end.csv: mean validation
+and test accuracy in per cent over three seeds, operations and latency relative to the network.
+"""
+
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.evolve.networks import ResNet
+from benchmarks.harness import script
+from benchmarks.harness.sheet import Sheet
+from lamcts.graphs.computation import flops
+from lamcts.graphs.computation.database import mine, shipped
+from lamcts.neural.evolve import read
+from lamcts.neural.evolve.costs import latency_ratio
+from lamcts.neural.train import Data, Recipe, load, train
+from lamcts.neural.train.data import Part
+from lamcts.searches import evolve
+
+KEY = ("data", "method", "seed")
+COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds")
+METHODS = ("parent", "width", "pruned", "random", "operations", "segments")
+DATA = {"digits": (None, None), "mnist": (14, 2000), "cifar10": (16, 2000)}
+WIDTH, HALF, REPEATS = 12, 0.5, 3
+RANDOM = 10**6  # parents that a search never has: all children come from the network itself
+
+
+class Task(NamedTuple):
+    data: str
+    method: str
+    seed: int
+    budget: int
+    epochs: int
+
+
+class Outcome(NamedTuple):
+    """Accuracies in per cent, and costs relative to the parent."""
+
+    valid: float
+    test: float
+    flops_ratio: float
+    latency_ratio: float
+
+
+def data_of(name: str) -> Data:
+    """Return a data set with a cut training part, and 1,000 examples for validation and test each."""
+    side, count = DATA[name]
+    whole = load(name, side)
+    if count is None:
+        return whole
+    parts = (
+        Part(part.x[:most], part.y[:most])
+        for part, most in zip((whole.train, whole.valid, whole.test), (count, 1000, 1000), strict=True)
+    )
+    return Data(name, *parts, whole.classes)
+
+
+def network(data: Data, width: int, seed: int) -> nn.Module:
+    """Return the residual network of a width."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ResNet(width, data.classes, data.shape[0])
+
+
+def trained(net: nn.Module, data: Data, recipe: Recipe, seed: int) -> tuple[float, float]:
+    """Return validation and test accuracy after training."""
+    found = train(net, data, recipe, seed=seed)
+    return 100 * found.valid_accuracy, 100 * found.test_accuracy
+
+
+def measure(**fields: Any) -> tuple[dict[str, Any], None]:
+    """Return the row of a task."""
+    import time
+
+    task, begin = Task(**fields), time.process_time()
+    data, recipe = data_of(task.data), Recipe(epochs=task.epochs, crop=2 if task.data == "cifar10" else 0)
+    batch = torch.tensor(data.train.x[:64])
+    if task.method in ("random", "operations", "segments"):
+        outcome = searched(task, data, recipe, batch)
+    else:
+        outcome = {"parent": whole, "width": narrowed, "pruned": pruned}[task.method](task, data, recipe, batch)
+    numbers = {name: round(value, 4) for name, value in outcome._asdict().items()}
+    return {**fields, **numbers, "seconds": round(time.process_time() - begin, 1)}, None
+
+
+def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
+    net = network(data, WIDTH, task.seed)
+    database = shipped().joined(mine([read(net, batch).graph]))
+    settings: dict[str, Any] = {"database": database}
+    if task.method == "operations":
+        settings = {"database": database.of_operations, "longest": 1}
+    if task.method == "random":
+        settings["parents"] = RANDOM
+    found = evolve.fit(
+        net,
+        batch,
+        data,
+        recipe,
+        at_most={"flops": HALF},
+        budget=task.budget,
+        seeds=REPEATS,
+        finalists=3,
+        seed=task.seed,
+        **settings,
+    )
+    best = found.best
+    ratio = latency_ratio(best.module(), found.parent.module(), batch)
+    return Outcome(best.accuracy, best.test_accuracy, best.costs["flops"] / found.parent.costs["flops"], ratio)
+
+
+def whole(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
+    return repeated(task, data, recipe, batch, WIDTH)
+
+
+def narrowed(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
+    """Return the outcome of the widest network with at most half of the operations."""
+    most = HALF * flops(read(network(data, WIDTH, 0), batch).graph)
+    width = max(w for w in range(2, WIDTH) if flops(read(network(data, w, 0), batch).graph) <= most)
+    return repeated(task, data, recipe, batch, width)
+
+
+def repeated(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor, width: int) -> Outcome:
+    seeds = range(REPEATS * task.seed, REPEATS * (task.seed + 1))
+    scores = np.mean([trained(network(data, width, one), data, recipe, one) for one in seeds], axis=0)
+    net, parent = network(data, width, 0), network(data, WIDTH, 0)
+    ratio = flops(read(net, batch).graph) / flops(read(parent, batch).graph)
+    return Outcome(*map(float, scores), ratio, latency_ratio(net, parent, batch))
+
+
+def pruned(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
+    """Return the outcome of pruning the trained network to half of its operations, and training as long again."""
+    import torch_pruning
+
+    parent = network(data, WIDTH, 0)
+    whole_flops = flops(read(parent, batch).graph)
+    outcomes = []
+    for one in range(REPEATS * task.seed, REPEATS * (task.seed + 1)):
+        net = train(network(data, WIDTH, one), data, recipe, seed=one).net
+        pruner = torch_pruning.pruner.MagnitudePruner(
+            net,
+            batch,
+            importance=torch_pruning.importance.GroupMagnitudeImportance(),
+            iterative_steps=40,
+            pruning_ratio=0.9,
+            ignored_layers=[net.head],
+        )
+        while flops(read(net, batch).graph) > HALF * whole_flops:
+            pruner.step()
+        scores = trained(net, data, recipe, one)
+        outcomes.append((*scores, flops(read(net, batch).graph) / whole_flops, latency_ratio(net, parent, batch)))
+    return Outcome(*(fmean(column) for column in zip(*outcomes, strict=True)))
+
+
+def main() -> None:
+    given = script.parser(__doc__, "evolve_end_to_end.csv", "a width-scaled network on digits")
+    script.many(given, "5")
+    given.add_argument("--data", nargs="+", default=list(DATA), choices=list(DATA))
+    given.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    given.add_argument("--budget", type=int, default=100, help="trainings of a search")
+    given.add_argument("--epochs", type=int, default=8, help="of each training")
+    smoke = {"data": ["digits"], "methods": ["width"], "seeds": ["1"], "epochs": 1}
+    args = script.parsed(given, **smoke)
+    tasks = [Task(d, m, s, args.budget, args.epochs) for s in args.seeds for d in args.data for m in args.methods]
+    script.record(tasks, Sheet(args.out, KEY, COLUMNS), "benchmarks.evolve.end_to_end:measure", args.jobs)
+
+
+if __name__ == "__main__":
+    main()
