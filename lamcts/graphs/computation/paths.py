@@ -1,7 +1,6 @@
 """Networks as paths of edits from a parent: each edit is drawn from one whole number, so that a path is a point."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +9,7 @@ from lamcts.graphs.computation.costs import flops, parameters
 from lamcts.graphs.computation.database import SegmentDatabase
 from lamcts.graphs.computation.edits import LONGEST, Edit, children
 from lamcts.graphs.computation.graph import ComputationGraph
+from lamcts.types import whole_number
 
 COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
 SEEDS = 2**20  # different draws of an edit
@@ -21,7 +21,6 @@ KEPT = 4096  # graphs of paths that are remembered
 Step = tuple[Edit | None, ComputationGraph | None]
 
 
-@dataclass(frozen=True, eq=False)
 class EditPaths:
     """The networks that edits lead to from a parent.
 
@@ -31,35 +30,44 @@ class EditPaths:
         The parent.
     database : SegmentDatabase
         Replacements.
-    caps : mapping, default {}
+    caps : mapping, optional
         Largest "flops" and "params" of a child.
-    floors : mapping, default {}
+    floors : mapping, optional
         Smallest ones: AutoGO 4.2 lets FLOPs fall by 20 % at most in one of two settings.
     steps : int, default 12
         Largest number of edits.
     longest : int, default 3
         Largest number of contiguous segments that one edit replaces.
 
+    Raises
+    ------
+    ValueError
+        For unknown costs.
+
     Notes
     -----
     A path is a tuple of seeds from 1 to 2**20 - 1. Equal paths give equal networks.
     """
 
-    graph: ComputationGraph
-    database: SegmentDatabase
-    caps: Mapping[str, float] = field(default_factory=dict)
-    floors: Mapping[str, float] = field(default_factory=dict)
-    steps: int = STEPS
-    longest: int = LONGEST
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        graph: ComputationGraph,
+        database: SegmentDatabase,
+        caps: Mapping[str, float] | None = None,
+        floors: Mapping[str, float] | None = None,
+        steps: int = STEPS,
+        longest: int = LONGEST,
+    ) -> None:
+        self.graph, self.database = graph, database
+        self.caps, self.floors = dict(caps or {}), dict(floors or {})
+        self.steps, self.longest = whole_number(steps, "steps"), whole_number(longest, "longest")
         for name in (*self.caps, *self.floors):
             if name not in COSTS:
                 raise ValueError(f"caps and floors: expected names of {', '.join(COSTS)}, got {name!r}")
-        object.__setattr__(self, "_reach", lru_cache(KEPT)(self._reached))
+        self._reach = lru_cache(KEPT)(self._reached)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EditPaths, (self.graph, self.database, dict(self.caps), dict(self.floors), self.steps, self.longest)
+        return EditPaths, (self.graph, self.database, self.caps, self.floors, self.steps, self.longest)
 
     def __repr__(self) -> str:
         limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
@@ -83,8 +91,7 @@ class EditPaths:
 
     def _last(self, path: tuple[int, ...]) -> Step:
         """Return the last edit of a path and the network after it, remembered for recent paths."""
-        found: Step = self._reach(path)  # type: ignore[attr-defined]
-        return found
+        return self._reach(path)
 
     def _reached(self, path: tuple[int, ...]) -> Step:
         if not path:

@@ -1,6 +1,7 @@
 """The validation accuracy of a user's network after edits, trained from scratch, with its costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 import torch
 
 from lamcts.nas.base import Point
-from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.costs import CLOSED, COSTS, MEASURED, latency, latency_ratio, peak_mb
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.train.loop import Trained, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
 from lamcts.neural.train.seeds import Seeds
+from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 
 
@@ -86,7 +87,9 @@ class Evolution:
         for name, cap in self.caps.items():
             if costs[name] > cap:
                 raise RuntimeError(f"{name}: {costs[name]:.4g} exceeds the cap of {cap:.4g}")
-        value = self.training(point, seed=seed, trial=None if self.against else trial)  # no pruning of a front
+        seed = fresh_seed() if seed is None else seed
+        with seeded(seed):
+            value = self.training(point, seed=seed, trial=None if self.against else trial)  # no pruning of a front
         return {self.training.score: value} | {name: costs[name] for name in self.against}
 
     def train(self, point: Point, seed: int) -> Trained:
@@ -94,7 +97,8 @@ class Evolution:
         own, seeds = self.training, Seeds.of(seed)
         file = None if own.folder is None else own.place / f"{own.code(point, seeds)}.npz"
         net = own.network(point, seeds.weights)
-        return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
+        with seeded(seed):
+            return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
 
     def cost(self, point: Point, names: list[str] | None = None) -> dict[str, float]:
         """Return costs of a point by name, by default all; measured ones are measured once a process."""
@@ -119,12 +123,20 @@ class Evolution:
         return torch.tensor(rows, device=self.training.device)
 
     @cached_property
-    def _parent(self) -> tuple[GraphNetwork, float]:
+    def _parent(self) -> tuple[torch.nn.Module, float]:
         """The parent, and the time of its forward pass in milliseconds."""
-        net = self.networks.built(self.networks.point(())).to(self.batch.device)
+        net = self.networks.network(self.networks.point(()), seed=0).to(self.batch.device)
         return net, latency(net, self.batch)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to continue the other, as JSON values."""
         own = {"against": list(self.against), "caps": dict(self.caps), "paths": repr(self.networks.paths)}
         return self.training.fingerprint() | own
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch's global generators, from which dropout draws; afterwards they are as before."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield

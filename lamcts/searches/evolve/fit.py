@@ -18,7 +18,7 @@ from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, r
 from lamcts.neural.train import Data, Recipe, TrainObjective
 from lamcts.searches.evolve.finalists import best_points, front_of, ordered, trained
 from lamcts.searches.evolve.found import Found
-from lamcts.searches.evolve.inputs import check_model, data_of, examples_of
+from lamcts.searches.evolve.inputs import check_device, check_model, data_of, examples_of
 from lamcts.searches.evolve.sampler import Evolve
 from lamcts.types import whole_number
 
@@ -121,6 +121,7 @@ def fit(
     `workers`, call it under ``if __name__ == "__main__":``, as with all programs that start processes.
     """
     last = _final_trainings(budget, seeds, finalists)
+    check_device(device)
     held = data_of(data)
     examples = examples_of(batch, held)
     check_model(model, examples, held)

@@ -7,14 +7,13 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs.computation import ComputationGraph
-from lamcts.neural.evolve import Evolution, save_source
+from lamcts.neural.evolve import Evolution, GraphNetwork, save_source
 from lamcts.types import Json
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from lamcts import Result
-    from lamcts.neural.evolve import GraphNetwork
 
 PERCENT = 100.0
 
@@ -77,7 +76,7 @@ class Child:
         networks = self.evolution.networks
         return networks.paths.origins(networks.path(self.point))
 
-    def module(self) -> "GraphNetwork":
+    def module(self) -> GraphNetwork:
         """Return the network with the weights of the seed with the best validation accuracy.
 
         Returns
@@ -85,7 +84,8 @@ class Child:
         GraphNetwork
             A `torch.nn.Module` in training mode.
         """
-        net = self.evolution.networks.built(self.point)
+        net = self.evolution.networks.network(self.point, seed=0)
+        assert isinstance(net, GraphNetwork)
         net.load_state_dict(self.weights)
         return net
 

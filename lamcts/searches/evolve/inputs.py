@@ -42,6 +42,17 @@ def examples_of(batch: "Tensor | None", data: Data) -> "Tensor":
     return batch
 
 
+def check_device(device: str) -> None:
+    """Raise ValueError if torch has no such device here."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        text = str(error).splitlines()[0]
+        raise ValueError(f"device: expected a device of torch, such as cpu or cuda, got {device!r}: {text}") from error
+
+
 def check_model(model: "nn.Module", examples: "Tensor", data: Data) -> None:
     """Check that a model maps examples to class scores; warn if two passes differ.
 
