@@ -111,10 +111,11 @@ class Evolution:
 
     def _measured(self, name: str, point: Point) -> float:
         net = self.training.network(point, seed=0)
-        if name == "peak_mb":
-            return peak_mb(net, self.training.data, self.training.recipe)
-        parent, milliseconds = self._parent
-        return milliseconds * latency_ratio(net.to(self.batch.device), parent, self.batch)
+        with seeded(0):
+            if name == "peak_mb":
+                return peak_mb(net, self.training.data, self.training.recipe)
+            parent, milliseconds = self._parent
+            return milliseconds * latency_ratio(net.to(self.batch.device), parent, self.batch)
 
     @cached_property
     def batch(self) -> torch.Tensor:

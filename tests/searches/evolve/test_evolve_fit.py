@@ -109,7 +109,7 @@ def test_a_pruner_stops_trainings_of_one_objective() -> None:
     from lamcts.neural.train import Recipe
 
     recipe = Recipe(epochs=4, batch=30)
-    found = quick(against=(), budget=24, pruner="median", recipe=recipe, seeds=1, finalists=1)
+    found = quick(at_most=None, against=(), budget=24, pruner="median", recipe=recipe, seeds=1, finalists=1)
     assert found.result.pruned > 0 and math.isnan(found.best.spread)
     finished = [row["accuracy"] for row in found.result.rows() if row["accuracy"] == row["accuracy"]]
     assert len(finished) == found.result.nfev - found.result.pruned
@@ -154,7 +154,7 @@ def test_inherited_weights_start_what_is_left() -> None:
     found = quick(model, inherit=True, recipe=QUICK, budget=5, seeds=1, finalists=1)
     networks = found.parent.evolution.networks
     net = networks.network(found.best.point, seed=0)
-    mine = {name: value for name, value in net.state_dict().items()}
+    mine = net.state_dict()
     theirs = {value.numpy().tobytes() for value in model.state_dict().values() if value.ndim > 1}
     assert any(value.numpy().tobytes() in theirs for value in mine.values() if value.ndim > 1)
     own = quick(model, budget=5, seeds=1, finalists=1).parent.evolution.networks
