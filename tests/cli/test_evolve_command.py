@@ -102,7 +102,7 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
     ("more", "told"),
     [
         (["--at-most", "flops"], "--at-most: expected COST=CAP, such as flops=0.8, got 'flops'"),
-        (["--at-most", "flops=0.8", "watts=3"], "--at-most, against: expected costs among flops, params, peak_mb"),
+        (["--at-most", "flops=0.8", "watts=3"], "--at-most: expected costs among flops, params, peak_mb"),
         (
             ["--at-most", "flops=little"],
             "--at-most: flops: expected a number above 0, such as 0.8 or 50M, got 'little'",
@@ -123,7 +123,8 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
         ),
         (["--device", "tpu9"], "--device: expected a device of torch"),
         (["--side", "4"], "--side: expected none with data of your own"),
-        (["--database", "own_evolved.py"], "own_evolved.py"),
+        (["--against", "watts"], "--against: expected costs among flops, params, peak_mb, latency_ms, got watts"),
+        (["--database", "own_evolved.py"], "own_evolved.py: expected a database of segments, got another file; write"),
     ],
 )
 def test_mistakes_are_reported_with_their_cure(capsys: pytest.CaptureFixture[str], more: list[str], told: str) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -84,7 +85,12 @@ class SegmentDatabase:
         ValueError
             If the file has another format.
         """
-        return _from_json(json.loads(gzip.decompress(Path(path).read_bytes())), str(path))
+        try:
+            values = json.loads(gzip.decompress(Path(path).read_bytes()))
+        except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
+            cure = "write one with SegmentDatabase.save"
+            raise ValueError(f"{path}: expected a database of segments, got another file; {cure}") from error
+        return _from_json(values, str(path))
 
 
 def _from_json(values: dict[str, Any], name: str) -> SegmentDatabase:

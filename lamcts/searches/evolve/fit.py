@@ -168,9 +168,9 @@ def _paths(
     seed: int,
 ) -> EditPaths:
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
-    for cost in (*at_most, *against):
-        if cost not in COSTS:
-            raise ValueError(f"at_most, against: expected costs among {', '.join(COSTS)}, got {cost!r}")
+    for argument, costs in (("at_most", at_most), ("against", against)):
+        if unknown := [cost for cost in costs if cost not in COSTS]:
+            raise ValueError(f"{argument}: expected costs among {', '.join(COSTS)}, got {', '.join(unknown)}")
     if not any(True for _ in runs(parent.graph)) or not CLOSED["flops"](parent.graph):
         got = f"only opaque ones: {', '.join(parent.opaque)}" if parent.opaque else "none"
         raise ValueError(f"model: expected convolutions or linear layers, which can be replaced, got {got}")
