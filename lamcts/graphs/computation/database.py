@@ -61,14 +61,30 @@ class SegmentDatabase:
         return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
 
     def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
-        """Return the segments and merges of both, each once, with those of this database first."""
+        """Return the segments and merges of both databases, each once.
+
+        Parameters
+        ----------
+        other : SegmentDatabase
+            The other database; its segments and merges come after those of this one.
+
+        Returns
+        -------
+        SegmentDatabase
+        """
         segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
         ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
         merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
         return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
 
     def save(self, path: Path | str) -> None:
-        """Write the database to a file of compressed JSON, the same bytes for equal databases."""
+        """Write the database to a file of compressed JSON, the same bytes for equal databases.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "segments.json.gz".
+        """
         values = {
             "format": FORMAT,
             "segments": [segment.to_json() for segment in self.segments],
@@ -79,6 +95,15 @@ class SegmentDatabase:
     @classmethod
     def load(cls, path: Path | str) -> "SegmentDatabase":
         """Return the database that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        SegmentDatabase
 
         Raises
         ------

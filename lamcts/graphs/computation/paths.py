@@ -74,15 +74,48 @@ class EditPaths:
         return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
-        """Return the network of a path, or None if an edit has no feasible replacement."""
+        """Return the network of a path.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits.
+
+        Returns
+        -------
+        ComputationGraph or None
+            None if an edit has no feasible replacement.
+        """
         return self._last(tuple(path))[1]
 
     def edits(self, path: Sequence[int]) -> list[Edit | None]:
-        """Return the edits of a path, None for one without a feasible replacement."""
+        """Return the edits of a path.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits.
+
+        Returns
+        -------
+        list of Edit or None
+            None for an edit without a feasible replacement.
+        """
         return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
     def origins(self, path: Sequence[int]) -> list[int | None]:
-        """Return the number in the parent of each operation of a path's network, None for one that an edit added."""
+        """Return where the operations of a path's network come from.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits, all of which have replacements.
+
+        Returns
+        -------
+        list of int or None
+            For each operation its number in the parent; None if an edit added it.
+        """
         found: list[int | None] = list(range(len(self.graph.nodes)))
         for edit in self.edits(path):
             if edit is not None:
@@ -102,7 +135,18 @@ class EditPaths:
         return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
 
     def distance(self, graph: ComputationGraph) -> float:
-        """Return how far a network is from keeping caps and floors, as a sum of shares of them; 0 if it keeps all."""
+        """Return how far a network is from keeping caps and floors.
+
+        Parameters
+        ----------
+        graph : ComputationGraph
+            The network.
+
+        Returns
+        -------
+        float
+            The sum of all excesses as shares of their caps or floors; 0 if the network keeps all of them.
+        """
         over = sum(max(COSTS[name](graph) / cap - 1, 0.0) for name, cap in self.caps.items())
         return over + sum(max(1 - COSTS[name](graph) / floor, 0.0) for name, floor in self.floors.items())
 
@@ -111,6 +155,13 @@ class EditPaths:
 
         Where the path's own network does not, edits are added that bring it nearer until it does; else one edit is
         added after which it still does.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits so far.
+        rng : numpy.random.Generator
+            Draws the seeds of further edits.
 
         Returns
         -------

@@ -102,7 +102,18 @@ class GraphNetwork(nn.Module):
                     self.register_buffer(key, value)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the network's output, or a tuple of several."""
+        """Compute the graph.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, ...)
+            A batch of examples.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            The output of the network, or its outputs.
+        """
         values: list[Any] = []
         for node, key in zip(self.graph.nodes, self.keys, strict=True):
             given = [values[one] for one in node.inputs]

@@ -154,7 +154,14 @@ class Found:
         return {name: value / self.parent.costs[name] for name, value in child.costs.items()}
 
     def to_dict(self) -> Json:
-        """Return parent, front and finalists as JSON values; nan, of a failed training or one seed, is None."""
+        """Return parent, front and finalists as JSON values.
+
+        Returns
+        -------
+        dict
+            "parent" and "finalists" with accuracies (None for a failed training), costs, ratios and edits; "front"
+            has the numbers of finalists.
+        """
         of_front = [self.finalists.index(child) for child in self.front]
         children = [self._row(child) for child in self.finalists]
         return {"parent": self._row(self.parent), "front": of_front, "finalists": children}

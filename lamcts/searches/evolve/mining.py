@@ -27,5 +27,12 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = VOCABULARY)
     -------
     SegmentDatabase
         For `fit(..., database=...)`; `save` writes it to a file.
+
+    Raises
+    ------
+    UnreadableModel
+        If a model cannot be read.
+    MissingExtra
+        Without networkx.
     """
     return mine_graphs((read(model, batch).graph for model in models), size)
