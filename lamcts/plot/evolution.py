@@ -7,7 +7,7 @@ import numpy as np
 from lamcts.graphs.computation.drawing import drawable
 from lamcts.graphs.computation.paths import COSTS
 from lamcts.plot import canvas
-from lamcts.plot.networks import drawing
+from lamcts.plot.networks import drawing_down
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
     Returns
     -------
     matplotlib.figure.Figure
-        An operation is drawn with the norms and activations that follow it.
+        From top to bottom, side by side; an operation is drawn with the norms and activations that follow it.
     """
     child, parent = child or found.best, found.parent
     names, origins = parent.evolution.networks.model.names, child.origins
@@ -107,4 +107,4 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
     titles = [f"{who}: {one.costs['flops'] / 1e6:.3g} MFLOPs" for who, one in (("parent", parent), ("child", child))]
     pairs = zip(titles, (drawable(parent.graph, gone, names), drawable(child.graph, new, names)), strict=True)
     shown = dict(pairs)
-    return drawing({title: graph for title, (graph, _) in shown.items()}, {t: marks for t, (_, marks) in shown.items()})
+    return drawing_down({title: graph for title, (graph, _) in shown.items()}, {t: m for t, (_, m) in shown.items()})
