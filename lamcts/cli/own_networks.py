@@ -76,19 +76,10 @@ def own_data(text: str) -> "Data":
 
 
 def own_model(text: str) -> "nn.Module":
-    """Return the module of FILE.py:NAME, or of a function that returns one, with torch's generator seeded."""
-    import torch
-    from torch import nn
+    """Return the module of FILE.py:NAME, or of a function that returns one, with torch's generators seeded."""
+    from lamcts.neural.evolve import model_of
 
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(0)
-        found = named(_absolute("model", text))
-        if not isinstance(found, nn.Module) and callable(found):
-            found = _called("model", text, found)
-    if not isinstance(found, nn.Module):
-        got = type(found).__name__
-        raise ValueError(f"model: expected a torch.nn.Module or a function that returns one, got {got} from {text}")
-    return found
+    return model_of(lambda: named(_absolute("model", text)), text)
 
 
 def is_own(text: str | None) -> bool:
@@ -105,13 +96,10 @@ def short_name(text: str) -> str:
 def _value(option: str, text: str) -> Any:
     """Return what FILE.py:NAME is, or what it returns if it is a function."""
     found: Any = named(_absolute(option, text))
-    return _called(option, text, found) if callable(found) else found
-
-
-def _called(option: str, text: str, function: Any) -> Any:
-    """Return what a function returns; ValueError if it raises."""
+    if not callable(found):
+        return found
     try:
-        return function()
+        return found()
     except Exception as error:
         raise ValueError(f"{option}: {text} raised {type(error).__name__}: {safe_text(error)}") from error
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.neural.evolve import Evolution
-from lamcts.neural.train import TrainingFailed
+from lamcts.neural import train
 from lamcts.searches.evolve.found import PERCENT, Child
 
 if TYPE_CHECKING:
     from lamcts import Result
+    from lamcts.neural.evolve import Evolution
     from lamcts.neural.train.loop import Trained
 
 
-def best_points(evolution: Evolution, result: "Result", count: int) -> list[dict[str, Any]]:
+def best_points(evolution: "Evolution", result: "Result", count: int) -> list[dict[str, Any]]:
     """Return the points to train with several seeds: of the front by accuracy, then others by accuracy.
 
     Raises
@@ -38,7 +38,7 @@ def best_points(evolution: Evolution, result: "Result", count: int) -> list[dict
     return points[:count]
 
 
-def trained(evolution: Evolution, point: dict[str, Any], seeds: Sequence[int]) -> Child:
+def trained(evolution: "Evolution", point: dict[str, Any], seeds: Sequence[int]) -> Child:
     """Return a child after trainings with all seeds; warn of a training that fails."""
     trainings = [_training(evolution, point, seed) for seed in seeds]
     done = [one for one in trainings if one is not None]
@@ -55,10 +55,10 @@ def trained(evolution: Evolution, point: dict[str, Any], seeds: Sequence[int]) -
     )
 
 
-def _training(evolution: Evolution, point: dict[str, Any], seed: int) -> "Trained | None":
+def _training(evolution: "Evolution", point: dict[str, Any], seed: int) -> "Trained | None":
     try:
         return evolution.train(point, seed)
-    except TrainingFailed as error:
+    except train.TrainingFailed as error:
         steps = len(evolution.networks.path(point))
         what = f"the network after {steps} edits" if steps else "the parent"
         warnings.warn(f"{what}, seed {seed}: the training failed: {error}", UserWarning, stacklevel=4)

@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lamcts
-from lamcts.graphs.computation import ComputationGraph
-from lamcts.graphs.computation.database import SegmentDatabase, mine, runs, shipped
-from lamcts.graphs.computation.edits import LONGEST
-from lamcts.graphs.computation.paths import COSTS as CLOSED
-from lamcts.graphs.computation.paths import EditPaths
-from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, read
-from lamcts.neural.train import Data, Recipe, TrainObjective
+from lamcts.graphs import computation
+from lamcts.neural import evolve, train
 from lamcts.searches.evolve.finalists import best_points, front_of, ordered, trained
 from lamcts.searches.evolve.found import Found
-from lamcts.searches.evolve.inputs import check_device, check_model, data_of, examples_of
 from lamcts.searches.evolve.sampler import Evolve
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from lamcts.graphs.computation import EditPaths, SegmentDatabase
+    from lamcts.neural.evolve import Evolution, ReadModel
+    from lamcts.neural.train import Data, Recipe
+
 PARENTS = 10  # of each generation: AutoGO 4.2
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
-FINALISTS = 5
+FINALISTS = 5  # untuned
+# of absolute caps
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
@@ -36,7 +35,7 @@ def fit(
     model: "nn.Module",
     batch: "Tensor | None" = None,
     data: "Data | Sequence[Any] | None" = None,
-    recipe: Recipe | None = None,
+    recipe: "Recipe | None" = None,
     *,
     at_most: Mapping[str, float | str] | None = None,
     against: Sequence[str] = (),
@@ -44,8 +43,8 @@ def fit(
     seeds: int = 3,
     finalists: int = FINALISTS,
     seed: int = 0,
-    database: SegmentDatabase | None = None,
-    longest: int = LONGEST,
+    database: "SegmentDatabase | None" = None,
+    longest: int = computation.LONGEST,
     parents: int = PARENTS,
     inherit: bool = False,
     device: str = "cpu",
@@ -121,16 +120,16 @@ def fit(
     `workers`, call it under ``if __name__ == "__main__":``, as with all programs that start processes.
     """
     last = _final_trainings(budget, seeds, finalists)
-    check_device(device)
-    held = data_of(data)
-    examples = examples_of(batch, held)
-    check_model(model, examples, held)
-    parent = read(model, examples)
+    evolve.check_device(device)
+    held = evolve.data_of(data)
+    examples = evolve.examples_of(batch, held)
+    evolve.check_model(model, examples, held)
+    parent = evolve.read(model, examples)
     paths = _paths(parent, database, dict(at_most or {}), tuple(against), longest, seed)
-    networks = EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
-    training = TrainObjective(networks, held, recipe or Recipe(), device=device, folder=folder)
-    caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in CLOSED}
-    evolution = Evolution(training, tuple(against), caps)
+    networks = evolve.EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
+    training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
+    caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
+    evolution = evolve.Evolution(training, tuple(against), caps)
     options = {"tree": None, "n_init": 0, "sampler": Evolve(paths, parents), "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
@@ -149,7 +148,7 @@ def _final_trainings(budget: int, seeds: int, finalists: int) -> int:
     return last
 
 
-def _searched(evolution: Evolution, budget: int, options: dict[str, Any]) -> "lamcts.Result":
+def _searched(evolution: "Evolution", budget: int, options: dict[str, Any]) -> "lamcts.Result":
     """Return the result of the search; KeyboardInterrupt if it was interrupted."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="budget: expected at least")  # of models, which this sampler has not
@@ -160,24 +159,26 @@ def _searched(evolution: Evolution, budget: int, options: dict[str, Any]) -> "la
 
 
 def _paths(
-    parent: ReadModel,
-    database: SegmentDatabase | None,
+    parent: "ReadModel",
+    database: "SegmentDatabase | None",
     at_most: dict[str, float | str],
     against: tuple[str, ...],
     longest: int,
     seed: int,
-) -> EditPaths:
+) -> "EditPaths":
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
     for argument, costs in (("at_most", at_most), ("against", against)):
-        if unknown := [cost for cost in costs if cost not in COSTS]:
-            raise ValueError(f"{argument}: expected costs among {', '.join(COSTS)}, got {', '.join(unknown)}")
-    if not any(True for _ in runs(parent.graph)) or not CLOSED["flops"](parent.graph):
+        if unknown := [cost for cost in costs if cost not in evolve.COSTS]:
+            raise ValueError(f"{argument}: expected costs among {', '.join(evolve.COSTS)}, got {', '.join(unknown)}")
+    if not any(True for _ in computation.runs(parent.graph)) or not computation.flops(parent.graph):
         got = f"only opaque ones: {', '.join(parent.opaque)}" if parent.opaque else "none"
         raise ValueError(f"model: expected convolutions or linear layers, which can be replaced, got {got}")
-    caps = {cost: absolute(cap, CLOSED[cost](parent.graph), cost) for cost, cap in at_most.items() if cost in CLOSED}
+    whole = {cost: count(parent.graph) for cost, count in computation.COSTS.items()}
+    caps = {cost: absolute(cap, whole[cost], cost) for cost, cap in at_most.items() if cost in whole}
     floors = {cost: SHRINKING * cap for cost, cap in caps.items() if cost not in against}
-    caps = caps or {"flops": GROWTH * CLOSED["flops"](parent.graph)}
-    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors, longest=longest)
+    caps = caps or {"flops": GROWTH * whole["flops"]}
+    database = database or computation.shipped().joined(computation.mine([parent.graph]))
+    paths = computation.EditPaths(parent.graph, database, caps, floors, longest=longest)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
         raise ValueError(_unreachable(paths, rng))
@@ -209,19 +210,19 @@ def positive(cap: float | str, cost: str) -> float:
     return found
 
 
-def _unreachable(paths: EditPaths, rng: np.random.Generator) -> str:
+def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
     """Return the message for caps that no child keeps, with the smallest child that was found."""
-    lower = EditPaths(paths.graph, paths.database, dict.fromkeys(paths.caps, 1.0), {}, paths.steps)
-    reached: list[ComputationGraph] = [paths.graph]
+    lower = computation.EditPaths(paths.graph, paths.database, dict.fromkeys(paths.caps, 1.0), {}, paths.steps)
+    reached = [paths.graph]
     path: tuple[int, ...] = ()
     for drawn in map(int, rng.integers(1, 2**20, 300)):
         child = lower.child((*path, drawn))
         if child is not None and len(path) < paths.steps and lower.distance(child) < lower.distance(reached[-1]):
             path = (*path, drawn)
             reached.append(child)
+    whole = {name: computation.COSTS[name](paths.graph) for name in paths.caps}
     texts = [
-        f"{name} of at most {cap:.4g} ({cap / CLOSED[name](paths.graph):.2f} of the parent's)"
-        for name, cap in paths.caps.items()
+        f"{name} of at most {cap:.4g} ({cap / whole[name]:.2f} of the parent's)" for name, cap in paths.caps.items()
     ]
-    least = ", ".join(f"{name} {CLOSED[name](reached[-1]) / CLOSED[name](paths.graph):.2f}" for name in paths.caps)
+    least = ", ".join(f"{name} {computation.COSTS[name](reached[-1]) / whole[name]:.2f}" for name in whole)
     return f"at_most: no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"

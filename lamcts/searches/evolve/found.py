@@ -6,16 +6,17 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from lamcts.graphs.computation import ComputationGraph
-from lamcts.neural.evolve import Evolution, GraphNetwork, save_source
+from lamcts.neural import evolve
 from lamcts.types import Json
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from lamcts import Result
+    from lamcts.graphs.computation import ComputationGraph
+    from lamcts.neural.evolve import Evolution, GraphNetwork
 
-PERCENT = 100.0
+PERCENT = 100.0  # of a share
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,11 @@ class Child:
     """
 
     point: dict[str, Any]
-    graph: ComputationGraph = field(repr=False)
+    graph: "ComputationGraph" = field(repr=False)
     accuracies: list[float]
     test_accuracies: list[float]
     costs: dict[str, float]
-    evolution: Evolution = field(repr=False)
+    evolution: "Evolution" = field(repr=False)
     weights: "dict[str, Tensor]" = field(repr=False)
 
     @property
@@ -76,7 +77,7 @@ class Child:
         networks = self.evolution.networks
         return networks.paths.origins(networks.path(self.point))
 
-    def module(self) -> GraphNetwork:
+    def module(self) -> "GraphNetwork":
         """Return the network with the weights of the seed with the best validation accuracy.
 
         Returns
@@ -85,7 +86,7 @@ class Child:
             A `torch.nn.Module` in training mode.
         """
         net = self.evolution.networks.network(self.point, seed=0)
-        assert isinstance(net, GraphNetwork)
+        assert isinstance(net, evolve.GraphNetwork)
         net.load_state_dict(self.weights)
         return net
 
@@ -109,7 +110,7 @@ class Child:
         """
         costs = ", ".join(f"{name} {value:.4g}" for name, value in self.costs.items())
         about = f"Validation accuracy {self.accuracy:.2f} % over {len(self.accuracies)} seeds; {costs}."
-        return save_source(self.module(), path, about)
+        return evolve.save_source(self.module(), path, about)
 
 
 @dataclass(frozen=True, eq=False)

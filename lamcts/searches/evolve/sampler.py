@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from lamcts.graphs.computation.paths import EditPaths
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.evolve.parents import select
 from lamcts.types import Floats, whole_number
 
 if TYPE_CHECKING:
+    from lamcts.graphs.computation import EditPaths
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
@@ -38,7 +38,7 @@ class Evolve(LocalSampler):
 
     several: ClassVar[bool] = True
 
-    paths: EditPaths
+    paths: "EditPaths"
     parents: int = 10
 
     def __post_init__(self) -> None:
