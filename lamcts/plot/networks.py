@@ -21,7 +21,8 @@ PAD = 0.09  # inches around a node's label
 PORT = 0.11  # inches between the arrows that reach a node
 MARGIN = 0.12  # inches around a drawing
 TITLE = 0.4  # inches above a drawing
-MARKED: Look = {"facecolor": "#FBE3D3", "edgecolor": SELECTED}  # of nodes
+PLAIN: Look = {"facecolor": "#F2F4F7", "edgecolor": FAINT}  # of nodes
+MARKED: Look = {"facecolor": "#FBE3D3", "edgecolor": SELECTED}
 LEAST, LEAST_DOWN = 4.0, 3.0  # inches, of a drawing's width: its title needs them
 
 
@@ -141,8 +142,8 @@ def _draw(
     places, sizes = turned(layout.at, down), layout.size[:, ::-1] if down else layout.size
     nodes = zip(graph.nodes, places, sizes, strict=False)  # the nodes are the first slots
     for number, (label, at, size) in enumerate(nodes):
-        look: Look = MARKED if number in marked else {"facecolor": "#F2F4F7", "edgecolor": FAINT}
-        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **shape, **look))
+        look = shape | (MARKED if number in marked else PLAIN)
+        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **look))
         _write(ax, at, label, {"zorder": 4})
 
 
