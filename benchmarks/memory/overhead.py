@@ -8,10 +8,15 @@ One thread. A network is small, so that host time shows, or as published. Rows b
 - "half": the greedy plan at half the peak of activations, without offloading, as host and device share one memory.
 - "least": the greedy plan at the least share of that peak, in steps of 5 % from 10 %, that such a plan reaches.
 - "checkpoint": each child of the network in `torch.utils.checkpoint`.
+- "equal": the searched plan of least time whose real peak is at most that of "checkpoint".
+- "equal, hostless": the same, but the search counts no host time: on the default machine.
 
-Columns: CPU milliseconds of a step (the least over rounds in which the ways take turns) and of the first under a plan,
-the share over eager, microseconds over eager for each operation of an eager step, recomputations, and the real peak of
-storages in bytes without parameters, their gradients and the batch. The time of recomputations is in all of these.
+Plans but the last are for the measured machine, see `memory.measured_machine`.
+
+Columns: CPU milliseconds of a step (the least over rounds in which the ways take turns), modelled on the measured
+machine, and of the first under a plan, the share over eager, microseconds over eager for each operation of an eager
+step, recomputations, and the real peak of storages in bytes without parameters, their gradients and the batch. The
+time of recomputations is in all of these.
 
 Rows go to results/memory_overhead.csv.
 """
@@ -33,18 +38,22 @@ from benchmarks.memory.alive import Lives
 from benchmarks.memory.networks import FULL, resnet, transformer
 from benchmarks.memory.ways import checkpointed
 from lamcts.neural import memory
-from lamcts.neural.memory import Action, Plan, Simulator
+from lamcts.neural.memory import Action, Machine, Plan, Simulator, measured_machine
 from lamcts.neural.trace import Trace, trace
+from lamcts.searches.memory_plan import least_time
 
-WAYS = ("eager", "keep", "half", "least", "checkpoint")
-HOSTLESS = tuple(one for one in Action if "offload" not in one.word)  # host and device share one memory here
+WAYS = ("eager", "keep", "half", "least", "checkpoint", "equal", "equal, hostless")
+UNPLANNED = ("eager", "checkpoint")
+STAYING = tuple(one for one in Action if "offload" not in one.word)  # host and device share one memory here
 SHARES = tuple(one / 100 for one in range(10, 100, 5))
+TRIES = 4  # budgets of "equal": real peaks may be above simulated ones
 STEPS = 4  # of a way in a round; the first one is apart
 KEY = ("network", "batch", "way")
 COLUMNS = (
     *KEY,
     "operations",
     "milliseconds",
+    "modelled_milliseconds",
     "first_milliseconds",
     "over_eager",
     "microseconds_per_operation",
@@ -91,7 +100,8 @@ def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> 
     """Return a row for each way; in each round all ways run once, in turn."""
     traced = trace(module, batch)
     operations = operations_of(module, batch)
-    plans = {way: planned(way, traced) for way in ways}
+    plans = {way: planned(way, module, batch, traced) for way in ways}
+    ways = [way for way in ways if plans[way] is not None or way in UNPLANNED]
     took: dict[str, list[float]] = {way: [] for way in ways}
     firsts: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
@@ -106,7 +116,7 @@ def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> 
             "operations": operations,
             "milliseconds": f"{milliseconds[way]:.2f}",
             **(over(milliseconds[way], milliseconds["eager"], operations) if "eager" in milliseconds else {}),
-            "recomputations": recomputations(traced, plans[way]),
+            **modelled(traced, plans[way]),
             "peak_bytes": peak(module, batch, way, plans[way], traced),
             "first_milliseconds": f"{min(firsts[way]):.2f}",
         }
@@ -119,22 +129,46 @@ def over(milliseconds: float, eager: float, operations: int) -> Row:
     return {"over_eager": f"{extra / eager:.3f}", "microseconds_per_operation": f"{1e3 * extra / operations:.2f}"}
 
 
-def recomputations(traced: Trace, plan: Plan | None) -> int | str:
-    """Return the recomputations of a plan in a step."""
-    return "" if plan is None else Simulator(traced.graph).cost(plan.actions).recomputes
+def modelled(traced: Trace, plan: Plan | None) -> Row:
+    """Return the recomputations of a plan in a step, and its time on the measured machine."""
+    if plan is None:
+        return {"recomputations": "", "modelled_milliseconds": ""}
+    cost = Simulator(traced.graph, measured_machine()).cost(plan.actions)
+    return {"recomputations": cost.recomputes, "modelled_milliseconds": f"{1e3 * cost.seconds:.2f}"}
 
 
-def planned(way: str, traced: Trace) -> Plan | None:
+def planned(way: str, module: nn.Module, batch: Tensor, traced: Trace) -> Plan | None:
     """Return the plan of a way; None for a way without a plan."""
-    if way not in ("keep", "half", "least"):
+    if way in UNPLANNED:
         return None
+    if way.startswith("equal"):
+        return equal(module, batch, traced, Machine() if "hostless" in way else measured_machine())
     everything = memory.keep_all(traced.graph)
     if way == "keep":
         return everything
     whole = Simulator(traced.graph).cost(everything.actions).peak_bytes
     shares = (0.5, *SHARES) if way == "half" else SHARES
-    found = (memory.greedy(traced.graph, int(share * whole), choices=HOSTLESS) for share in shares)
+    found = (memory.greedy(traced.graph, int(share * whole), measured_machine(), choices=STAYING) for share in shares)
     return next(plan for plan in found if plan is not None)
+
+
+def equal(module: nn.Module, batch: Tensor, traced: Trace, machine: Machine) -> Plan | None:
+    """Return the plan of least time with at most the real peak of checkpointing; None if none is found."""
+    room = most = peak(module, batch, "checkpoint", None, traced)
+    words, outside = tuple(one.word for one in STAYING), traced.graph.outside_bytes
+    starts: tuple[Plan, ...] = ()
+    for _ in range(TRIES):
+        try:
+            plan = least_time(
+                traced.graph, room + outside, evaluations=0, machine=machine, options=words, starts=starts
+            )
+        except ValueError:
+            return None
+        over = peak(module, batch, "equal", plan, traced) - most
+        if over <= 0:
+            return plan
+        room, starts = room - over, (plan,)
+    return None
 
 
 def stepped(stack: ExitStack, module: nn.Module, batch: Tensor, way: str, plan: Plan | None, traced: Trace) -> Step:

@@ -167,7 +167,7 @@ def seen(case: Case, table: Table, keep: Path | None, known: Known) -> Seen:
         return known[case]
     found, points = fitted(case, keep), [SPACE.point(cell) for cell in table]
     begin = time.process_time()
-    losses, rights = np.array([found.objective.judged(point) for point in points]).T
+    losses, rights = np.array([found.objective.loss_and_accuracy(point) for point in points]).T
     seconds = time.process_time() - begin
     leaf = np.array([found.leaves.index(found.root.leaf(SPACE.canonical(point))) for point in points])
     known[case] = Seen(len(found.leaves), found.steps, leaf, 100 * rights, -losses, found.seconds, seconds)

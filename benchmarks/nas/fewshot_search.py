@@ -122,7 +122,7 @@ def evaluator_of(case: Case, tables: dict[int, Table], keep: Path | None) -> tup
         values = tables[int(case.arm.removeprefix("direct-"))]
         return lambda point: float(np.mean(values.get(SPACE.numbers(SPACE.canonical(point)), math.nan))), 0
     few = fewshot.fitted(fewshot.Case(case.arm, case.seed, case.epochs, 0, 0), keep)
-    objective = replace(few.objective, by="loss")
+    objective = replace(few.objective, metric="loss")
     look = cache(lambda cell: objective(SPACE.point(cell)))  # once for all methods
     return lambda point: look(SPACE.numbers(SPACE.canonical(point))), few.steps
 

@@ -6,6 +6,7 @@ The supernet of all cells, of two stages of one cell with 8 and 16 channels, is 
 of the 4,930 networks that differ is then looked up by its mask: its accuracy on the 360 images for validation, the
 statistics of batch norms estimated anew. `benchmarks.nas.lanas --data supernet201` searches the table: the column
 "Supernet" of thesis fig. 4.4, whose supernet is of NASNet cells on CIFAR-10 and cannot be looked up in full.
+`benchmarks.nas.supernet_ranks` compares the table with zero-cost proxies.
 Killed, the same command goes on by --folder, which keeps the training, and by the values that --out has so far.
 """
 
@@ -59,7 +60,7 @@ def objective(data: Data, steps: int, folder: Path) -> Any:
     net: Any = supernet(SPACE, channels=data.shape[0], classes=data.classes, **SIZES)
     trained = train(net, data, recipe, checkpoint=folder / f"supernet-{epochs}.npz")
     print(f"{epochs} epochs, {trained.seconds:.0f} s; of eight cells: {trained.valid_accuracy:.4f}", flush=True)
-    return SupernetObjective(trained.net, data)  # type: ignore[arg-type]
+    return SupernetObjective(trained.net, data, metric="accuracy")  # type: ignore[arg-type]
 
 
 def look_all_up(f: Any, networks: list[Numbers], out: Path, steps: int) -> None:

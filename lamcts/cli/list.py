@@ -19,15 +19,15 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from lamcts.cli.nas import SEARCHES
     from lamcts.cli.trained import KINDS
+    from lamcts.searches import network_searches
 
     _list_objectives()
     absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
     rows = [[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()]
     _group("Samplers: lamcts run NAME --sampler SAMPLER", rows)
     _group("Pruners: lamcts run NAME --pruner PRUNER", [[name, pruners.line(name)] for name in pruners.NAMES])
-    rows = [[name, search.line] for name, search in SEARCHES.items()]
+    rows = [[name, search.line] for name, search in network_searches.names().items()]
     _group("Searches of network architectures: lamcts nas --space SPACE --search SEARCH", rows)
     rows = [[name, kind.line] for name, kind in KINDS.items()]
     _group("Networks that can be trained: lamcts nas --space SPACE --evaluate train", rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
 from lamcts.cli.training_step import TrainingStep, training_step
-from lamcts.neural.memory import Report, size_text
+from lamcts.neural.memory import Machine, Report, extent, layer_shares, size_text
 from lamcts.searches import memory_fit
 from lamcts.searches.memory_fit import KEEPING, action_counts, budget_of
 from lamcts.types import Json
@@ -26,8 +26,9 @@ COLUMNS: tuple[str, ...] = (
     "recomputed",
     "offloaded",
 )
-COLUMNS += ("made_anew", "moved_bytes", "mark")
+COLUMNS += ("made_anew", "moved_bytes", "mark", "measured_milliseconds", "pool_bytes")
 HEAD = ("plan", "total", "activations", "ms", "ratio", "kept, recomputed, offloaded", "moved")
+MEASURED = "ms measured"  # a column if steps are measured
 BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"  # the second where the terminal's encoding lacks the first
 WIDTH = 36  # columns of each pass: with the names, two fit into 100
 
@@ -42,7 +43,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--batch", type=int, metavar="N", help="batch size: the function's argument `batch`")
     line = "optimizer whose state is counted: none, sgd, momentum or adam"
     one.add_argument("--optimizer", metavar="NAME", help=line)
-    one.add_argument("--measure", action="store_true", help="run a training step under the plan and measure its memory")
+    line = "run training steps under the plans that fit, and measure their time, and the memory of the chosen one"
+    one.add_argument("--measure", action="store_true", help=line)
     how = one.add_argument_group("search")
     line = "plans that the optimizer evaluates; 0: only the plans of the thesis and greedy ones"
     how.add_argument("--evaluations", type=int, metavar="N", help=line)
@@ -50,6 +52,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     out = one.add_argument_group("output")
     out.add_argument("--png", metavar="FILE", help="a figure of live memory by step, .png, .pdf or .svg")
+    line = "time and memory by kind of layer, and what a first-fit pool of memory loses under each plan"
+    out.add_argument("--by-layer", action="store_true", help=line)
     out.add_argument("--csv", metavar="FILE", help="the table, in bytes")
 
 
@@ -61,19 +65,26 @@ def main(args: argparse.Namespace) -> int:
         raise ValueError(f"--png: expected a name ending in .png, .pdf or .svg, got {args.png!r}")
     step = training_step(args.network, args.batch, args.optimizer)
     search = {"evaluations": args.evaluations, "seed": args.seed, "seconds": args.seconds}
+    if args.measure and step.model is None:
+        raise ValueError(f"--measure: expected a model, got the list of layers {args.network}: leave it out")
     if budget is None:
-        reports, text = memory_fit.curve(step.graph(), **search), ""
+        machine = step.machine() if args.measure else None
+        reports, text = memory_fit.curve(step.graph(), machine=machine, **search), ""
         marks = dict.fromkeys((one.plan.name for one in memory_fit.front(reports)), "yes")
     else:
         reports, text = _within(step, budget, search, args.measure)
         marks = {one.plan.name: "yes" for one in reports if one.total_bytes <= budget}
         marks[reports[-1].plan.name] = "chosen"
-    _show(reports, marks, "front" if budget is None else "fits")
+    took = step.times([one.plan for one in reports if one.plan.name in marks]) if args.measure else {}
+    _show(reports, marks, "front" if budget is None else "fits", took)
     say()
     drawing = _drawn(reports)
     for line in (*live_memory(drawing, budget), "", *text.splitlines()):
         say(line)
-    _write(args, reports, marks, drawing, budget)
+    if args.by_layer:
+        _show_layers(reports[-1], step.machine() if args.measure else Machine())
+        _show_pools(drawing)
+    _write(args, reports, marks, drawing, budget, took)
     return 0
 
 
@@ -88,8 +99,8 @@ def _within(step: TrainingStep, budget: int, search: Json, measure: bool) -> tup
     return [*(one for one in chosen.plans if one is not chosen.report), chosen.report], text
 
 
-def _show(reports: Sequence[Report], marks: dict[str, str], word: str) -> None:
-    """Print the table, with the marks by name of a plan in a column called `word`."""
+def _show(reports: Sequence[Report], marks: dict[str, str], word: str, took: dict[str, float]) -> None:
+    """Print the table, with the marks by name of a plan in a column called `word`, and measured seconds."""
     kept = next(one for one in reports if one.plan.name == KEEPING)
     rows = [
         [
@@ -100,11 +111,47 @@ def _show(reports: Sequence[Report], marks: dict[str, str], word: str) -> None:
             f"{one.seconds / kept.seconds:.3f}",
             ", ".join(map(str, action_counts(one))),
             size_text(one.sent_bytes + one.fetched_bytes),
+            *([_milliseconds(took, one.plan.name)] if took else []),
             marks.get(one.plan.name, ""),
         ]
         for one in reports
     ]
-    table([[*HEAD, word], *rows])
+    table([[*HEAD, *([MEASURED] if took else []), word], *rows])
+
+
+def _milliseconds(took: dict[str, float], name: str) -> str:
+    return f"{1e3 * took[name]:.4g}" if name in took else ""
+
+
+def _show_layers(report: Report, machine: Machine) -> None:
+    """Print modelled time and memory by kind of layer."""
+    kinds = layer_shares(report.graph, machine)
+    time, memory = sum(one.seconds for one in kinds), max(sum(one.bytes for one in kinds), 1)
+    rows = [
+        [
+            one.kind,
+            str(one.operations),
+            f"{1e3 * one.seconds:.4g}",
+            f"{100 * one.seconds / time:.1f} %",
+            size_text(one.bytes) if one.bytes else "0 B",
+            f"{100 * one.bytes / memory:.1f} %",
+        ]
+        for one in kinds
+    ]
+    say()
+    table([["kind of layer", "operations", "ms", "of time", "memory", "of memory"], *rows])
+
+
+def _show_pools(reports: Sequence[Report]) -> None:
+    """Print what a first-fit pool needs under some plans."""
+    pools = [extent(one) for one in reports]
+    pairs = zip(reports, pools, strict=True)
+    rows = [
+        [one.plan.name, size_text(pool.used_bytes), size_text(pool.pool_bytes), f"{pool.lost:.1%}"]
+        for one, pool in pairs
+    ]
+    say()
+    table([["plan", "peak in blocks", "pool", "lost"], *rows])
 
 
 def _drawn(reports: Sequence[Report]) -> list[Report]:
@@ -119,13 +166,16 @@ def _write(
     marks: dict[str, str],
     drawing: list[Report],
     budget: int | None,
+    took: dict[str, float],
 ) -> None:
     """Write the table and the figure to the files of `--csv` and `--png`."""
     if args.csv:
         with Path(args.csv).open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(COLUMNS)
-            rows.writerows(_row(one, reports, marks.get(one.plan.name, "")) for one in reports)
+            for one in reports:
+                row = _row(one, reports, marks.get(one.plan.name, ""))
+                rows.writerow([*row, _milliseconds(took, one.plan.name), extent(one).pool_bytes])
         say(f"table written to {args.csv}")
     if args.png:
         from lamcts import plot

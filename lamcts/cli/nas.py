@@ -1,14 +1,13 @@
-"""`lamcts nas`: search network architectures by a table, by training, by a supernet or by a proxy."""
+"""`lamcts nas`: search network architectures by a table, training, a supernet, a proxy, or gradients."""
 
 import argparse
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
-from lamcts import objectives, samplers
-from lamcts.cli import proxies, supernets, trained
+from lamcts import objectives
+from lamcts.cli import darts, first_by, own_networks, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser, option, settings_in
@@ -17,11 +16,9 @@ from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
 from lamcts.nas import TableTradeOff
 from lamcts.nas.objective import TableObjective
+from lamcts.searches import network_searches
 from lamcts.study.result import Result
 from lamcts.types import Json
-
-if TYPE_CHECKING:
-    from lamcts.spaces.base import SearchSpace
 
 TABLE = "table"  # the default of --evaluate
 FIRST_SHARE = 5  # evaluations of a first run, at least, for each random network that a search starts with (untuned)
@@ -31,26 +28,30 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the table that `argv` names."""
     what = one.add_argument_group("networks")
     line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}; "
-    line += "with --build a .toml or .json file, or FILE.py:NAME"
+    line += "or FILE.py:NAME, a NetworkFactory; with --build a space, also of a .toml or .json file"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
-    line += "proxy: score untrained networks"
-    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; with --build train)")
+    line += "proxy: score untrained networks; darts: learn shares of operations by gradients"
+    what.add_argument("--evaluate", metavar="HOW", help=f"{line} (default: table; for networks of your own train)")
     line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
     what.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
     trained.add_training_options(one)
+    supernets.add_supernet_options(one)
+    darts.add_darts_options(one)
     how = one.add_argument_group("search")
-    how.add_argument("--search", default="auto", metavar="NAME", help=f"{', '.join(SEARCHES)} (default: auto)")
+    searches = ", ".join(network_searches.names())
+    how.add_argument("--search", default="auto", metavar="NAME", help=f"{searches} (default: auto)")
     line = "number of evaluations (default: chosen by the table; 1000 for lanas)"
     how.add_argument("--budget", type=int, metavar="N", help=line)
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
+    first_by.add_first_by(how)
     add_search_options(one, how)
     one.set_defaults(check=0, no_tree=False, timeout=None, against=None)
     space = one.value_in(argv, "--space")
     row = tables().get(space or "")
     add_against(how, row)
-    own = one.value_in(argv, "--build") is not None
+    own = own_networks.given(space, one.value_in(argv, "--build"))
     if row is not None and not own:
         one.add_settings(row)
         return
@@ -67,27 +68,39 @@ def tables() -> dict[str, objectives.Entry]:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    search = SEARCHES[one_of("--search", args.search, list(SEARCHES))]
-    args.sampler = args.search  # the folder is named after it
-    evaluate = one_of("--evaluate", args.evaluate or (TABLE if args.build is None else "train"), list(EVALUATIONS))
+    search = network_searches.names()[one_of("--search", args.search, list(network_searches.names()))]
+    own = own_networks.given(args.space, args.build)
+    args.sampler = first_by.named(args.search, args.first_by)  # the folder is named after it
+    ways = [*EVALUATIONS, darts.EVALUATE]
+    evaluate = one_of("--evaluate", args.evaluate or ("train" if own else TABLE), ways)
     _refuse(args, evaluate)
+    if evaluate == darts.EVALUATE:
+        return darts.main(args)
     target, report = EVALUATIONS[evaluate](args)
     how = search.settings(target.objective.space)
     own = how.get("n_init", 0)
     target = target._replace(budget=max(target.budget, FIRST_SHARE * own))
     if (first := _first(args, target, own)) is not None:
         how = search.settings(target.objective.space, first)
+    if args.first_by is not None:
+        how |= {"x0": first_by.first_points(args, target, count := first or own or first_by.FIRST), "n_init": count}
     return carry_out(args, target, how, report)
 
 
 def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     """Raise ValueError for an option that has no effect with this way to evaluate networks."""
     row = tables().get(args.space)
+    if own_networks.given(args.space, args.build) and evaluate not in OWN:
+        raise ValueError(
+            f"--evaluate: expected {' or '.join(OWN)} for networks of your own, got {evaluate}: {WHY[evaluate]}"
+        )
     given: dict[str, tuple[str, ...]] = dict.fromkeys(
         settings_in(args, row) if row and args.build is None else (), (TABLE,)
     )
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
+        if evaluate == TABLE and args.first_by is not None and name in first_by.NEEDED:
+            continue
         if evaluate not in taking:
             raise ValueError(f"{option(name)}: expected only with --evaluate {' or '.join(taking)}: leave it out")
 
@@ -108,7 +121,7 @@ def _check_table(space: str) -> None:
     if space in trained.KINDS and space not in tables():
         cure = "add --evaluate train or --evaluate proxy"
         raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
-    if space.endswith((".toml", ".json")) or ":" in space:
+    if space.endswith(own_networks.FILES):
         raise ValueError(
             f"--space: expected a name, got {space!r}: add --build FILE.py:FUNCTION, which builds a network"
         )
@@ -133,63 +146,6 @@ def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
     first = max(1, budget // FIRST_SHARE)
     say(f"{args.search} starts with {first} random networks, a fifth of the budget, not {own} (set by --first)")
     return first
-
-
-class NetworkSearch(NamedTuple):
-    """A search: a line that describes it, and its settings for a space and a number of random networks."""
-
-    line: str
-    settings: "Settings"
-
-
-class Settings(Protocol):
-    """Returns settings of `lamcts.Optimizer`; first: random networks at the start (None: the search's own number)."""
-
-    def __call__(self, space: "SearchSpace", first: int | None = None) -> Json: ...
-
-
-def _auto(space: "SearchSpace", first: int | None = None) -> Json:
-    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
-
-
-def _lanas(variant: str) -> Settings:
-    """Return the settings of LaNAS, with rounds in proportion to its first networks as in the thesis.
-
-    Rounds of 50 results would take all of a small budget.
-    """
-
-    def settings(space: "SearchSpace", first: int | None = None) -> Json:
-        from lamcts.searches import lanas
-
-        own = {} if first is None else {"first": first, "selects": max(1, first * lanas.SELECTS // lanas.FIRST)}
-        made: Json = getattr(lanas, variant)(**own)
-        return made
-
-    return settings
-
-
-def _alphax(space: "SearchSpace", first: int | None = None) -> Json:
-    return {"sampler": import_module("lamcts.searches.alphax").AlphaX(), "tree": None} | _design(first)
-
-
-def _alone(name: str) -> Settings:
-    """Return the settings of a sampler that searches the whole space, without a tree."""
-    return lambda space, first=None: {"sampler": samplers.make(name, space), "tree": None} | _design(first)
-
-
-def _design(first: int | None) -> Json:
-    return {} if first is None else {"n_init": first}
-
-
-SEARCHES = {
-    samplers.AUTO: NetworkSearch("the default of `lamcts run`: a Gaussian process over the choices", _auto),
-    "lanas": NetworkSearch("LaNAS with a linear model in the leaves of its tree", _lanas("improved")),
-    "lanas-published": NetworkSearch("LaNAS as published: uniform draws in the leaves", _lanas("published")),
-    "alphax": NetworkSearch("AlphaX: tree search over the moves that build a network", _alphax),
-    "evolution": NetworkSearch("regularised evolution, without a tree", _alone("mutate")),
-    "local": NetworkSearch("local search, without a tree", _alone("hillclimb")),
-    "random": NetworkSearch("uniform draws", _alone("uniform")),
-}
 
 
 def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
@@ -227,10 +183,23 @@ EVALUATIONS: dict[str, Evaluate] = {
     "supernet": supernets.supernet_target,
     "proxy": proxies.proxy_target,
 }
+OWN = ("train", "proxy")  # of networks of the user's own
+WHY = {
+    TABLE: "there is no table of them",
+    **dict.fromkeys(("supernet", darts.EVALUATE), "weights are shared in spaces of the package alone"),
+}
 TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate networks that use them
-    "build": ("train", "proxy"),
-    **dict.fromkeys(("data", "side", "size", "recipe", "device"), ("train", "supernet", "proxy")),
+    "build": OWN,
+    **dict.fromkeys(
+        ("data", "side", "size", "recipe", "preset", "device"), ("train", "supernet", "proxy", darts.EVALUATE)
+    ),
+    "export": ("train", "supernet", "proxy"),
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
-    "steps": ("supernet",),
+    "memory": ("train", "proxy"),
+    **dict.fromkeys(("steps", "splits", "split_by"), ("supernet", darts.EVALUATE)),
+    "metric": ("supernet",),
+    "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
+    "first_by": (TABLE, "train", "supernet"),
+    "first_among": (TABLE, "train", "supernet"),
 }

@@ -1,4 +1,4 @@
-"""`lamcts nas --build` and `lamcts evolve`: networks, a space and data of the user's own, named as FILE.py:NAME."""
+"""`lamcts nas --build`, `--space FILE.py:NAME` and `lamcts evolve`: networks, spaces and data of the user's own."""
 
 import argparse
 import os
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli.parameters import space_of
 from lamcts.objectives.programs.function import load, named
-from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from lamcts.neural.build import NetworkFactory
     from lamcts.neural.train import Data
 
+FILES = (".toml", ".json")  # of a space
 PARTS = 3  # training, validation and test
 
 
@@ -33,32 +33,38 @@ class NamedFunction:
 
 def factory_of(args: argparse.Namespace, data: "Data") -> "NetworkFactory":
     """Return the space of networks that `--build` and `--space` name; ValueError if they do not fit to the data."""
-    from lamcts.neural.build import NetworkFactory
+    from lamcts.cli.named_networks import NamedNetworks
     from lamcts.neural.build.factory import check_scores
 
-    target = _absolute("--build", args.build)
-    load(target)
-    made = NetworkFactory(_space(args.space), NamedFunction(target), os.path.basename(args.build))
+    space_named(args.space)  # its errors have the text of the option
+    space, build = absolute("--space", args.space), args.build
+    if build is not None:
+        build = absolute("--build", build)
+        load(build)
+    option, text = ("--space", args.space) if build is None else ("--build", args.build)
+    made = NamedNetworks(space, build, os.path.basename(text))
     try:
         check_scores(made, data)
     except ValueError as error:
-        raise ValueError(f"--build: {error}") from error
+        raise ValueError(f"{option}: {error}") from error
     except Exception as error:  # of the user's function
-        text = f"{type(error).__name__}: {safe_text(error)}"
-        raise ValueError(f"--build: expected a network from {args.build}, got {text}") from error
+        got = f"{type(error).__name__}: {safe_text(error)}"
+        raise ValueError(f"{option}: expected a network from {text}, got {got}") from error
     return made
 
 
-def _space(text: str) -> SearchSpace:
-    """Return the space of a .toml or .json file, or of FILE.py:NAME, a space or a function that returns one."""
-    if text.endswith((".toml", ".json")):
+def space_named(text: str) -> object:
+    """Return the space of a .toml or .json file, or what FILE.py:NAME is, or returns if it is a function."""
+    if text.endswith(FILES):
         if (made := space_of([], text)) is None:
             raise ValueError(f"--space: expected parameters in {text}, got none")
         return made
-    found = _value("--space", text)
-    if not isinstance(found, SearchSpace):
-        raise ValueError(f"--space: expected a space, such as lamcts.Space, got {type(found).__name__} from {text}")
-    return found
+    return _value("--space", text)
+
+
+def given(space: str | None, build: str | None) -> bool:
+    """Return whether options name networks of the user's own."""
+    return build is not None or is_own(space)
 
 
 def own_data(text: str) -> "Data":
@@ -95,7 +101,7 @@ def short_name(text: str) -> str:
 
 def _value(option: str, text: str) -> Any:
     """Return what FILE.py:NAME is, or what it returns if it is a function."""
-    found: Any = named(_absolute(option, text))
+    found: Any = named(absolute(option, text))
     if not callable(found):
         return found
     try:
@@ -104,8 +110,10 @@ def _value(option: str, text: str) -> Any:
         raise ValueError(f"{option}: {text} raised {type(error).__name__}: {safe_text(error)}") from error
 
 
-def _absolute(option: str, text: str) -> str:
+def absolute(option: str, text: str) -> str:
     """Return the name with its whole path: a worker may start in another folder."""
+    if option == "--space" and text.endswith(FILES):
+        return str(Path(text).absolute())
     where, colon, name = text.rpartition(":")
     if not colon:
         raise ValueError(f"{option}: expected FILE.py:NAME or package.module:NAME, got {text!r}")

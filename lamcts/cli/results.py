@@ -56,7 +56,7 @@ def write_results(
     if "candidates" in result:
         found["candidates"] = json_values(result.candidates)
     found |= _columns(result, found["best"])
-    _write_json(folder / RESULT, report(result, found))
+    write_json(folder / RESULT, report(result, found))
     written = [RESULT]
     if "front" in result:
         result.front.to_csv(folder / FRONT)
@@ -121,7 +121,7 @@ def _tree_figures(study: "Study", objective: Any) -> dict[str, "Figure"]:
     return figures
 
 
-def _write_json(path: Path, values: Json) -> None:
+def write_json(path: Path, values: Json) -> None:
     """Write a file atomically."""
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(_numbers(values), indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""`lamcts nas --evaluate supernet`: train one supernet, evaluate networks by its weights, and train the best."""
+"""`lamcts nas --evaluate supernet`: train supernets, evaluate networks by their weights, and train the best."""
 
 import argparse
 import math
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
 from lamcts.cli.against import against_in, with_cost, without_cost
-from lamcts.cli.console import say, table
+from lamcts.cli.console import counted, say, table
 from lamcts.cli.search import Report, folder_of
-from lamcts.cli.target import Target
+from lamcts.cli.target import Target, one_of
 from lamcts.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
-from lamcts.types import Json
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from lamcts.neural.fewshot import FewShot, SubSupernets
     from lamcts.neural.supernet import Supernet
+    from lamcts.neural.supernet.objective import SharedWeights
     from lamcts.neural.train import Recipe, TrainObjective
     from lamcts.neural.train.loop import Epoch
 
@@ -25,6 +27,32 @@ STEPS = 2000  # gradient steps of a supernet: a minute on digits; untuned
 BUDGET = 200  # networks that are evaluated, about 20 ms each; as benchmarks/nas/fewshot_search.py
 SUPERNET = "supernet.npz"  # in the folder of a run
 LINES = 10  # lines of progress (by eye)
+METRIC = "loss"
+METRICS = {METRIC: "negative_loss", "accuracy": ACCURACY}  # names of values
+SPLIT_BY = ("random", "first", "halves", "gradient")  # the first is the default
+
+
+def add_supernet_options(one: argparse.ArgumentParser) -> None:
+    """Add the options of `--evaluate supernet`, some of which `--evaluate darts` takes too."""
+    of = one.add_argument_group("supernets")
+    line = "gradient steps of the (first) supernet's training, at most (default: 2000; for darts 400)"
+    of.add_argument("--steps", type=int, metavar="N", help=line)
+    line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
+    of.add_argument("--metric", metavar="NAME", help=line)
+    line = "split the supernet N times into sub-supernets, each trained on: few-shot search (default: 0)"
+    of.add_argument("--splits", type=int, metavar="N", help=line)
+    line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
+    of.add_argument("--split-by", metavar="HOW", help=line)
+
+
+def splits_of(args: argparse.Namespace) -> Json:
+    """Return the number of splits and their kind, or nothing without a split, for the journal and a folder's name."""
+    splits, split_by = args.splits or 0, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
+    if splits < 0:
+        raise ValueError(f"--splits: expected a number of at least 0, got {splits}")
+    if args.split_by is not None and not splits:
+        raise ValueError("--split-by: expected --splits N with it, got none: add --splits 1")
+    return {"splits": splits, "split_by": split_by} if splits else {}
 
 
 def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
@@ -34,14 +62,17 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
 
     _check_space(args.space)
     wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
-    name = f"{args.space} by a supernet of {wanted.data.name}"
-    named = Target(None, name, f"{wanted.short}-supernet", {"steps": steps} | against_in(args), BUDGET)
+    metric, splits = one_of("--metric", args.metric or METRIC, list(METRICS)), splits_of(args)
+    name = f"{args.space} by {'sub-supernets' if splits else 'a supernet'} of {wanted.data.name}"
+    settings = {"steps": steps} | ({} if metric == METRIC else {"metric": metric}) | splits | against_in(args)
+    named = Target(None, name, f"{wanted.short}-supernet", settings, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    training = SupernetTraining(alone, _recipe(wanted, steps), args.seed, folder / SUPERNET, args.quiet)
+    training = SupernetTraining(alone, _recipe(wanted, steps), splits, args.seed, folder / SUPERNET, args.quiet)
 
-    def target(net: "Supernet") -> Target:
-        return with_cost(named._replace(objective=SupernetObjective(net, wanted.data)), args, ACCURACY)
+    def target(net: "SharedWeights") -> Target:
+        made = SupernetObjective(net, wanted.data, metric=metric)  # type: ignore[arg-type]
+        return with_cost(named._replace(objective=made), args, METRICS[metric])
 
     target(training.untrained())  # a wrong cost is an error before the training
     return target(training.trained()), partial(_report, training)
@@ -66,23 +97,42 @@ def _recipe(wanted: trained.Training, steps: int) -> "Recipe":
 
 @dataclass(frozen=True, eq=False)
 class SupernetTraining:
-    """The training of a supernet with a checkpoint each epoch; `alone` trains the best nettraining."""
+    """The training of supernets with a checkpoint each epoch; `alone` trains the best network."""
 
     alone: "TrainObjective"
     recipe: "Recipe"
+    splits: Json
     seed: int
     file: Path
     quiet: bool
 
     @property
     def steps(self) -> int:
+        """Gradient steps of the first supernet."""
         return self.recipe.epochs * math.ceil(len(self.alone.data.train.y) / self.recipe.batch)
 
-    def trained(self) -> "Supernet":
-        """Return the trained supernet, from the checkpoint in the folder of a resumed run."""
-        from lamcts.neural.supernet import Supernet
-        from lamcts.neural.train import train
+    def trained(self) -> "SharedWeights":
+        """Return the trained supernet or its leaves, from the checkpoints in the folder of a resumed run."""
+        return self._split() if self.splits else self._one()
 
+    def _split(self) -> "SubSupernets":
+        """Train a tree of supernets, each with a checkpoint of its own next to the first."""
+        times = f"{counted(self.splits['splits'], 'split')} by {self.splits['split_by']}"
+        self._say(f"supernet: {self.recipe.epochs} epochs, {self.steps} steps; {times}, into {self.file.parent}")
+        f = self.alone
+        found = self.few.fit(f.data, self.recipe, seed=self.seed, device=f.device, folder=self.file.parent)
+        self._say(f"  {len(found.leaves)} sub-supernets, {found.steps} steps in all")
+        return found
+
+    @property
+    def few(self) -> "FewShot":
+        """The splits that the options name."""
+        from lamcts.neural.fewshot import FewShot
+
+        f = self.alone
+        return FewShot(f.architectures, self.splits["splits"], self.splits["split_by"], sizes=f.sizes)
+
+    def _one(self) -> "Supernet":
         data, net = self.alone.data, self.untrained()
         done = self._done()
         if done < self.recipe.epochs:
@@ -90,9 +140,7 @@ class SupernetTraining:
             self._say(f"supernet: {self.recipe.epochs} epochs{resumed}, {self.steps} steps, into {self.file}")
         report = partial(self._epoch, done)
         device = self.alone.device
-        made = train(net, data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report).net
-        assert isinstance(made, Supernet)
-        return made
+        return net.fit(data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report)
 
     def untrained(self) -> "Supernet":
         """Return the supernet before its training."""
@@ -122,10 +170,21 @@ class SupernetTraining:
 
 def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Train the best network alone, print it, save it with its card, and return what was found."""
-    objective, searched = without_cost(objective), trained.searched_rows("by shared weights", result, found)
-    found = found | {"supernet": objective.report(result.x) | {"steps": training.steps}}
+    objective = without_cost(objective)
+    searched = trained.searched_rows(f"{METRICS[objective.metric]} by shared weights", result, found)
+    about = _about(training, objective, result.x)
+    found = found | {"supernet": objective.report(result.x) | about}
     if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
         table([["network", objective.architectures.text(result.x)], *searched])
         return found | {"search": args.search}
     training.alone.train(result.x, seed=training.seed)
-    return trained.save_best(args, training.alone, result.x, searched, found)
+    return trained.save_best(args, training.alone, result.x, searched, found, {"supernet": about})
+
+
+def _about(training: SupernetTraining, objective: Any, point: Point) -> Json:
+    """Return how the networks were ranked, and of split supernets the region of a point's leaf."""
+    about: Json = {"metric": objective.metric, "steps": getattr(objective.supernet, "steps", training.steps)}
+    if not training.splits:
+        return about
+    leaf = objective.supernet.root.leaf(objective.architectures.canonical(point))
+    return about | training.splits | {"leaves": len(objective.supernet.leaves), "leaf": str(leaf.region)}

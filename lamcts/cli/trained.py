@@ -3,6 +3,7 @@
 import argparse
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from lamcts import nas, pruners
 from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.exports import check_exports, write_exports
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
@@ -25,6 +27,7 @@ from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from lamcts.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
@@ -52,6 +55,10 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
         "cells of 6 edges and 4 operations", nas.Digits4096, {"widths": (8,), "cells": 1}, DIGITS4096
     ),
     "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
+    "layerwise": NetworkKind("layers with skip connections", lambda: nas.Layerwise(layers=6), {"width": 0.5}),
+    "random-graphs": NetworkKind(
+        "random graphs", lambda: nas.RandomGraphs(stages=2, nodes=9), {"width": 8, "stem_stride": 1}
+    ),
     "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
     "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
     "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
@@ -70,15 +77,21 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
     of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
+    from lamcts.neural.train.presets import PRESETS
+
+    line = f"recipe and sizes of a paper, which --recipe and --size change: {', '.join(PRESETS)}"
+    of.add_argument("--preset", metavar="NAME", help=line)
     line = "a setting of the training, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
     of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
     line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
     of.add_argument("--inherit", action="store_true", default=None, help=line)
     of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
+    line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
+    of.add_argument("--memory", metavar="SIZE", help=line)
+    line = "export the best network: a .pt2 file of torch.export, or .onnx; repeatable"
+    of.add_argument("--export", action="append", metavar="FILE", help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
-    line = "gradient steps of the supernet's training, at most (default: 2000)"
-    of.add_argument("--steps", type=int, metavar="N", help=line)
     line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"
     of.add_argument("--proxy", metavar="NAME", help=line)
 
@@ -98,14 +111,26 @@ class Training(NamedTuple):
 
         score = "loss" if self.data.of_texts else "accuracy"
         kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
-        made = kind(self.space, self.data, self.recipe, self.sizes, score, device, folder / FOLDER)  # type: ignore[arg-type]
+        how = {"device": device, "folder": folder / FOLDER, "memory": _budget(args.memory)}
+        made = kind(self.space, self.data, self.recipe, self.sizes, score, **how)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
         return made
 
 
+def _budget(size: str | None) -> "Budget | None":
+    """Return the memory budget of `--memory`."""
+    from lamcts.memory import Budget
+
+    try:
+        return None if size is None else Budget(size)
+    except ValueError as error:
+        raise ValueError(f"--memory: {str(error).removeprefix('budget: ')}") from None
+
+
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
-    if args.build is not None:
+    check_exports(args)
+    if own_networks.given(args.space, args.build):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
     data = data_of(args, "wikitext2" if of_texts else "digits")
@@ -113,20 +138,34 @@ def training_of(args: argparse.Namespace) -> Training:
         raise ValueError(f"--data: expected {'a text' if of_texts else 'images'} for {args.space}, got {data.name}")
     where = own_networks.short_name(args.data) if own_networks.is_own(args.data) else Path(args.data or data.name).stem
     short = "-".join([args.space, where, *([str(args.side)] if args.side else [])])
-    kind = KINDS[args.space]
+    kind = _as_preset(args, KINDS[args.space])
     recipe = recipe_of({**kind.recipe, **values_of("--recipe", args.recipe)})
     return Training(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
 
 
+def _as_preset(args: argparse.Namespace, kind: NetworkKind) -> NetworkKind:
+    """Return networks with the recipe and sizes of --preset; ValueError for one of another space."""
+    if args.preset is None:
+        return kind
+    from lamcts.neural.train import preset
+
+    found = preset(args.preset)
+    if found.space != args.space:
+        raise ValueError(f"--preset: expected one of {args.space}, got {args.preset!r}, of --space {found.space}")
+    return kind._replace(recipe=asdict(found.recipe), sizes=found.sizes)
+
+
 def _own_training(args: argparse.Namespace) -> Training:
     """Return the training of networks that a function of the user builds."""
+    if args.preset is not None:
+        raise ValueError("--preset: expected none with --build; set --recipe")
     if args.size is not None:
         raise ValueError(
-            "--size: expected none with --build, whose networks have the sizes of their points; leave it out"
+            "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
     data = data_of(args, "digits")
     space = own_networks.factory_of(args, data)
-    short = f"{own_networks.short_name(args.build)}-{Path(data.name).name}"
+    short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
     return Training(space, data, recipe_of(values_of("--recipe", args.recipe)), {}, short)
 
 
@@ -197,17 +236,25 @@ def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "")
     return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
 
 
-def save_best(args: argparse.Namespace, objective: Any, point: Point, searched: list[list[str]], found: Json) -> Json:
+def save_best(
+    args: argparse.Namespace,
+    objective: Any,
+    point: Point,
+    searched: list[list[str]],
+    found: Json,
+    about: Json | None = None,
+) -> Json:
     """Save a trained network with its card, print it, and return what was found with it.
 
-    searched: rows of the printed table on its value in the search.
+    searched: rows of the printed table on its value in the search. about: entries of the card on the search.
     """
     from lamcts.neural.train.model_card import save_network
 
     place = Path(objective.folder).parent / NETWORK
-    card = save_network(place, objective, point)
+    card = save_network(place, objective, point, about)
     known = {"reported": objective.report(point), "costs": objective.cost(point)}
     rows = [["network", card["text"]], *searched]
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
     say(f"weights and model card: {place}")
+    known |= {"exports": write_exports(args, objective, point)} if args.export else {}
     return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}

@@ -3,13 +3,14 @@
 import inspect
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lamcts.graphs import NETWORKS, StepGraph, thesis_graph
+from lamcts.neural.memory import Machine, Plan, measured_machine, step_time
 from lamcts.objectives.programs.function import load
 from lamcts.searches import memory_fit
 from lamcts.text import safe_text
@@ -44,6 +45,20 @@ class TrainingStep:
         with self._plain(), warnings.catch_warnings():
             warnings.simplefilter("ignore", memory_fit.UnverifiedPlan)  # the text of the plan has it
             return memory_fit.fit(self.model, self.batch, budget, **given)
+
+    def machine(self) -> Machine:
+        """Return the measured machine of the model's device."""
+        return measured_machine(next(self.model.parameters()).device)
+
+    def times(self, plans: Sequence[Plan]) -> dict[str, float]:
+        """Return the measured seconds of a step under each plan, by its name."""
+        with self._plain():
+            traced = memory_fit.traced(self.model, self.batch, self.loss, self.optimizer)
+            found = {}
+            for plan in plans:
+                given = plan if any(plan.actions) else None
+                found[plan.name] = step_time(self.model, self.batch, given, loss=self.loss, traced=traced).seconds
+        return found
 
     @contextmanager
     def _plain(self) -> Iterator[None]:

@@ -32,15 +32,38 @@ NASBENCH201 = Format(
         ("test_acc_200", Array(("N", "D"))),
         ("val_acc_12", Array(("N", "D"), needed=False)),
         ("test_acc_12", Array(("N", "D"), needed=False)),
+        ("val_acc_200", Array(("N", "D"), needed=False)),
         ("cifar10_val_acc_200", _MAYBE),
         ("imagenet16_val_acc_200", _MAYBE),
         ("params", Array(("N", "D"), needed=False)),
+        ("mflops", Array(("N", "D"), needed=False)),
+        ("latency_ms", Array(("N", "D"), needed=False)),
         ("mflops_cifar10", _MAYBE),
         ("mflops_imagenet16", _MAYBE),
         ("hw", Array(("N", "D", "M"), needed=False)),
         ("hw_metrics", Array(("M",), TEXT, needed=False)),
     ),
-    "https://github.com/D-X-Y/NATS-Bench (NATS-tss-v1_0-3ffb9-simple)",
+    "https://github.com/D-X-Y/NATS-Bench (NATS-tss-v1_0-3ffb9-simple), by python -m lamcts.nas.table_converter",
+)
+SIZE = Format(
+    "nats_size.npz",
+    (
+        ("widths", Array(("N", 5), end=9)),  # in units of 8 channels
+        ("datasets", Array(("D",), TEXT)),
+        *((f"{name}_acc_{epochs}", Array(("N", "D"))) for epochs in (90, 12) for name in ("test", "val")),
+        *((name, Array(("N", "D"))) for name in ("params", "mflops", "latency_ms")),
+    ),
+    "https://github.com/D-X-Y/NATS-Bench (NATS-sss-v1_0-50262-simple), by python -m lamcts.nas.table_converter",
+)
+HARDWARE201 = Format(
+    "hw_nasbench201.npz",
+    (
+        ("ops", Array(("N", 6), end=5)),
+        ("datasets", Array(("D",), TEXT)),
+        ("hw_metrics", Array(("M",), TEXT)),
+        ("hw", Array(("N", "D", "M"))),
+    ),
+    "https://github.com/GATECH-EIC/HW-NAS-Bench (HW-NAS-Bench-v1_0.pickle), by python -m lamcts.nas.table_converter",
 )
 LATENCY201 = Format(
     "nasbench201_device_latency.npz",

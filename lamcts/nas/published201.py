@@ -33,6 +33,7 @@ def nasbench201(
     table: Path = None,
     latency: Path = None,
     robustness: Path = None,
+    hardware: Path = None,
     keyed: bool = False,
 ) -> TableObjective:
     """NAS-Bench-201, the topology space of NATS-Bench; `report` gives the mean test accuracy after 200 epochs.
@@ -43,14 +44,16 @@ def nasbench201(
         The data set: cifar10, cifar100 or ImageNet16-120.
     guide : str, default "test"
         The accuracy that is searched. "test" is the mean over seeds after 200 epochs. "val" is the validation accuracy
-        after 200 epochs, one seed: not on cifar100, and on ImageNet16-120 for 9,445 cells, the others fail. "val12" and
-        "test12" come after the 12 epochs of their own schedule.
+        after 200 epochs, if the table has it: a table made by `lamcts.nas.convert_nats_bench` has it for all cells.
+        "val12" and "test12" come after the 12 epochs of their own schedule.
     table : path, default None
         The file or its folder; None: the folder that LAMCTS_DATA names.
     latency : path, default None
         File or folder of the latencies on 27 devices, for `cost`; None: left out.
     robustness : path, default None
         File or folder of the CIFAR-10 accuracies under 32 attacks, for `cost`; None: left out.
+    hardware : path, default None
+        File or folder of the costs of HW-NAS-Bench on six devices, for `cost`; None: those of the table, if any.
     keyed : bool, default False
         Whether cells that compute the same function count as one; each was trained and has a row.
     """
@@ -64,6 +67,7 @@ def nasbench201(
     others = _costs(arrays, dataset, place) | _io(arrays["ops"])
     others |= {} if latency is None else _latencies(latency, len(searched))
     others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
+    others |= {} if hardware is None else _hardware(hardware, arrays["ops"], dataset)
     return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
 
 
@@ -71,14 +75,13 @@ def _check(dataset: str, guide: str) -> None:
     """Raise ValueError for settings that no table has, before a table is read."""
     one_of(dataset, DATASETS, "dataset")
     one_of(guide, GUIDES, "guide")
-    if guide == "val" and dataset not in VALIDATION:
-        raise _no_values(dataset, guide)
 
 
 def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
     """Return the searched values [N]; ValueError if the table lacks them for the data set."""
     whole = {"test": "test_acc_200", "val12": "val_acc_12", "test12": "test_acc_12"}
-    name = whole.get(guide) or VALIDATION[dataset]
+    whole |= {"val": "val_acc_200"} if "val_acc_200" in arrays else {}
+    name = whole.get(guide) or VALIDATION.get(dataset, "")
     if name not in arrays:
         raise _no_values(dataset, guide)
     values = arrays[name].astype(float)
@@ -92,10 +95,17 @@ def _no_values(dataset: str, guide: str) -> ValueError:
 
 
 def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:
-    """Return sizes, operations and the metrics of HW-NAS-Bench [N], by names with units."""
+    """Return sizes, operations, latency and the metrics of HW-NAS-Bench [N], by names with units."""
     found: dict[str, Any] = {"params": arrays["params"][:, place]} if "params" in arrays else {}
     mflops = {CIFAR10: "mflops_cifar10", IMAGENET16: "mflops_imagenet16"}.get(dataset, "")
     found |= {"mflops": arrays[mflops]} if mflops in arrays else {}
+    found |= {name: arrays[name][:, place] for name in ("mflops", "latency_ms") if name in arrays}
+    return found | _device_costs(arrays, place)
+
+
+def _device_costs(arrays: Arrays, place: int) -> dict[str, Floats]:
+    """Return the metrics of HW-NAS-Bench in a table [N], by names with units; nan where one was not measured."""
+    found: dict[str, Any] = {}
     for i, metric in enumerate(arrays.get("hw_metrics", np.empty(0)) if "hw" in arrays else ()):
         values = arrays["hw"][:, place, i].astype(float)
         unit = UNITS.get(str(metric).rpartition("_")[2])
@@ -122,3 +132,10 @@ def _robustness(path: Path, ops: NDArray[Any]) -> dict[str, Floats]:
     if not np.array_equal(arrays["ops"], ops):
         raise ValueError("robustness: expected the cells of the table in the same order, got others")
     return {f"{attack}_percent": arrays["robust_acc_x10"][:, i] / TENTHS for i, attack in enumerate(arrays["attacks"])}
+
+
+def _hardware(path: Path, ops: NDArray[Any], dataset: str) -> dict[str, Floats]:
+    arrays = read(formats.HARDWARE201, path)
+    if not np.array_equal(arrays["ops"], ops):
+        raise ValueError("hardware: expected the cells of the table in the same order, got others")
+    return _device_costs(arrays, one_of(dataset, arrays["datasets"], "hardware, dataset"))

@@ -5,7 +5,7 @@ Every builder takes the main settings of the table's own objective (`published.p
 against: the cost, by its name in `cost`.
 """
 
-from lamcts.nas import published, published201
+from lamcts.nas import published, published201, published_size
 from lamcts.nas.nasbench101 import VERTICES
 from lamcts.nas.published import BUDGET, Path
 from lamcts.nas.tradeoff import TableTradeOff
@@ -35,6 +35,7 @@ def nasbench201_cost(
     guide: str = "test",
     table: Path = None,
     latency: Path = None,
+    hardware: Path = None,
 ) -> TableTradeOff:
     """NAS-Bench-201: accuracy against a cost.
 
@@ -42,11 +43,27 @@ def nasbench201_cost(
     ----------
     against : str, default "params"
         The cost: "params", "mflops", or a device's metric such as "edgegpu_latency_ms".
-    dataset, guide, table, latency : optional
+    dataset, guide, table, latency, hardware : optional
         as in `nasbench201`.
     """
-    made = published201.nasbench201(dataset, guide, table, latency)
+    made = published201.nasbench201(dataset, guide, table, latency, hardware=hardware)
     return TableTradeOff(made, against, "nasbench201-cost")
+
+
+@register("nats-size-cost", "Size space of NATS-Bench: accuracy against parameters or operations", budget=BUDGET)
+def nats_size_cost(
+    against: str = "params", dataset: str = published201.CIFAR10, guide: str = "test", table: Path = None
+) -> TableTradeOff:
+    """The size space of NATS-Bench: accuracy against a cost.
+
+    Parameters
+    ----------
+    against : str, default "params"
+        The cost: "params", "mflops" or "latency_ms".
+    dataset, guide, table : optional
+        as in `nats_size`.
+    """
+    return TableTradeOff(published_size.nats_size(dataset, guide, table), against, "nats-size-cost")
 
 
 @register("nasbench-macro-cost", "NAS-Bench-Macro: accuracy against parameters or operations", budget=BUDGET)

@@ -11,6 +11,7 @@ from lamcts.plot.effects import contours, importance, parameters, slices
 from lamcts.plot.evolution import evolution_front, evolution_graphs
 from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
+from lamcts.plot.layer_shares import layer_shares
 from lamcts.plot.live_memory import live_memory
 from lamcts.plot.miss_curve import misses
 from lamcts.plot.networks import cells
@@ -27,6 +28,7 @@ __all__ = [
     "fronts",
     "hypervolume",
     "importance",
+    "layer_shares",
     "live_memory",
     "misses",
     "parallel",

@@ -4,6 +4,7 @@ plan = least_time(graph, "900MB", seed=0)
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,12 +28,14 @@ def least_time(
     seed: int = 0,
     machine: memory.Machine | None = None,
     options: tuple[str, ...] = memory.ALL_OPTIONS,
+    starts: Sequence[memory.Plan] = (),
     **settings: Any,
 ) -> memory.Plan:
     """Find the fastest memory plan within a budget.
 
-    Starts are the presets and greedy plans. The optimizer decides storage by storage, or for large graphs by tensor
-    group. Local search follows, half of it from the best few plans, half from the best result.
+    Starts are the presets, checkpointing by block, and greedy plans, so none of those is faster. The optimizer decides
+    storage by storage, or for large graphs by tensor group. Local search follows, half of it from the best few plans,
+    half from the best result.
 
     Parameters
     ----------
@@ -50,6 +53,9 @@ def least_time(
         Rates of the simulation.
     options : tuple of str, default all
         Allowed actions.
+    starts : sequence of Plan, default ()
+        Plans of an earlier search of this step, for another budget or another accounting. The search continues from
+        them: other starts and the optimizer are skipped, and local search gets half of its plans.
     **settings
         Options of `lamcts.minimize`.
 
@@ -64,12 +70,12 @@ def least_time(
         If no plan within the budget was found; the message has the smallest peak found.
     """
     objective = memory.ScheduleObjective(graph, budget, machine, options)
-    plans = _starts(objective)
-    if evaluations and (few := _few(objective)):
+    plans = _continued(objective, starts) if starts else _starts(objective)
+    if not starts and evaluations and (few := _few(objective)):
         result = _searched(few, [few.point(plan) for plan in plans], evaluations, seed, settings)
         plans.append(few.plan(result.x))
     count = EXCHANGES + EACH * len(graph.movable) if exchanges is None else exchanges
-    best = _exchanged(objective, plans, count, seed)
+    best = _exchanged(objective, plans, count // 2 if starts else count, seed)
     found = objective.measured(objective.simulator.cost(best.actions))[memory.PEAK]
     if found > memory.size_of(budget) / MB:
         raise ValueError(
@@ -137,12 +143,21 @@ def _room(objective: memory.ScheduleObjective) -> int:
 def _starts(objective: memory.ScheduleObjective) -> list[memory.Plan]:
     """Return the initial plans of a search, with greedy ones with and without offloading."""
     plans = [objective.plan(point) for point in objective.starts()]
+    plans += [objective.nearest(plan) for plan in memory.starting_plans(objective.graph)]
     choices = [memory.WORDS[word] for word in objective.options]
     staying = [action for action in choices if not action.word.startswith("offload")]
     for some in (choices, *([staying] if staying != choices else [])):
         greedy = memory.greedy(objective.graph, _room(objective), objective.machine, choices=some)
         plans += [] if greedy is None else [objective.nearest(greedy)]
     return plans
+
+
+def _continued(objective: memory.ScheduleObjective, starts: Sequence[memory.Plan]) -> list[memory.Plan]:
+    """Return the plans of an earlier search, and a greedy one from them."""
+    plans = [objective.nearest(plan.checked(objective.graph)) for plan in starts]
+    choices = [memory.WORDS[word] for word in objective.options]
+    greedy = memory.greedy(objective.graph, _room(objective), objective.machine, choices=choices, starts=plans)
+    return plans if greedy is None else [*plans, objective.nearest(greedy)]
 
 
 def _few(objective: memory.ScheduleObjective) -> memory.ScheduleObjective | None:

@@ -71,6 +71,7 @@ def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
     cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
     odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
+    odd |= any(separator in name for name in names for separator in ";\t")  # readers guess the separator from names
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
 
 

@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
@@ -30,6 +31,7 @@ from lamcts.study.export import LAST, columns_of
 from lamcts.types import Point
 
 SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
+QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
 Members = Mapping[str, tuple[str, SearchSpace | None]]  # by name: its column, and its space where it has one
 WORDS = {"true": True, "false": False}
 
@@ -60,12 +62,17 @@ def rows_of_file(path: "str | os.PathLike[str]") -> list[TableRow]:
         raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8: {error}; {cure}") from None
     except IsADirectoryError:
         raise ValueError(f"known: expected a CSV file, got the folder {path}: `lamcts show {path} --csv`") from None
-    first = text.partition("\n")[0]
-    reader = csv.reader(StringIO(text, newline=""), delimiter=max(SEPARATORS, key=first.count))
+    reader = csv.reader(StringIO(text, newline=""), delimiter=_separator(text))
     try:
         return list(_rows(reader, str(path)))
     except csv.Error as error:
         raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
+
+
+def _separator(text: str) -> str:
+    """Return the separator that the line of names has most of outside quotes; a quoted name may have several lines."""
+    names = re.match(f"(?:{QUOTED}|[^\n])*", text)
+    return max(SEPARATORS, key=re.sub(QUOTED, "", names[0] if names else "").count)
 
 
 def _rows(reader: Any, path: str) -> Iterator[TableRow]:

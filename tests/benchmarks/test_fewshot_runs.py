@@ -67,10 +67,10 @@ def test_supernets_are_searched_by_loss_and_a_network_is_looked_up_once_for_all_
 
     @dataclass(frozen=True)
     class Objective:
-        by: str = "accuracy"
+        metric: str = "accuracy"
 
         def __call__(self, point):
-            heard.append(self.by)
+            heard.append(self.metric)
             return -0.5
 
     few = SimpleNamespace(objective=Objective(), steps=7)

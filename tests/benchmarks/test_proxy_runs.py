@@ -20,7 +20,7 @@ def mean(name, **wanted):
 
 def test_the_page_has_the_numbers_of_the_results():
     text = PAGE.read_text()
-    for proxy in proxies.PROXIES:
+    for proxy in proxies.RANKINGS:
         taus = [f"{mean(name, proxy=proxy):.3f}" for name in ("tau", "tau_top")]
         shown = re.search(rf"\| `{proxy}` \| ([\d.]+) \| ([\d.]+) \|", text)
         assert shown is not None and list(shown.groups()) == taus
@@ -37,7 +37,18 @@ def test_all_proxies_of_the_package_are_measured():
     pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
     from lamcts.neural.proxies import PROXIES
 
-    assert tuple(PROXIES) == proxies.PROXIES and {row["proxy"] for row in rows()} == set(PROXIES)
+    assert tuple(PROXIES) == proxies.PROXIES and {row["proxy"] for row in rows()} == set(proxies.RANKINGS)
+
+
+def test_the_mean_rank_ranks_what_both_prefer_first():
+    found = proxies.mean_rank([np.array([1.0, 2.0, 3.0]), np.array([-5.0, 0.0, 0.0])])
+    assert found.tolist() == [1.0, 2.25, 2.75]
+
+
+def test_the_supernet_is_that_of_the_few_shot_runs():
+    one = next(row for row in read(RESULTS / "fewshot.csv") if row["arm"] == "one" and row["seed"] == "0")
+    mine = next(row for row in rows() if row["proxy"] == proxies.SUPERNET and row["seed"] == "0")
+    assert float(mine["tau"]) == pytest.approx(float(one["tau_loss"]), abs=0.03)
 
 
 def test_a_network_without_a_score_ranks_last():

@@ -11,11 +11,11 @@ from commands import said
 from lamcts import objectives
 from lamcts.cli import READER_LEFT, main, parser
 from lamcts.cli.console import number, span
-from lamcts.cli.nas import SEARCHES
 from lamcts.cli.parser import SETTING
 from lamcts.journal import Journal
 from lamcts.objectives import base
 from lamcts.rng import Purpose, derive
+from lamcts.searches import network_searches
 
 QUICK = ["--sampler", "uniform", "--quiet"]
 
@@ -212,7 +212,7 @@ def test_list_names_the_searches_of_networks_and_so_does_help(capsys):
     _, listed, _ = said(capsys, "list")
     _, helped, _ = said(capsys, "nas", "--help")
     told = listed.split("Searches of network")[1].split("\n\n")[0]
-    for name, search in SEARCHES.items():
+    for name, search in network_searches.names().items():
         assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.split()[:1] == [name]] == [search.line]
         assert name in helped
 

@@ -108,6 +108,33 @@ def test_the_table_as_csv_has_bytes(capsys, tmp_path):
     assert rows["memory"]["activation_bytes"] == rows["memory"]["total_bytes"] and rows["keep all"]["ratio"] == "1"
 
 
+def test_time_and_memory_by_kind_of_layer_and_what_a_pool_loses(capsys):
+    code, out, _ = said(capsys, *LISTED, "--budget", "900MB", "--by-layer")
+    kinds, pools = (part.splitlines() for part in out.split("\n\n")[-2:])
+    assert code == 0 and kinds[0].split() == [
+        "kind",
+        "of",
+        "layer",
+        "operations",
+        "ms",
+        "of",
+        "time",
+        "memory",
+        "of",
+        "memory",
+    ]
+    assert kinds[1].split() == ["conv", "10", "129.2", "88.3", "%", "799.34", "MiB", "36.5", "%"]
+    assert pools[0].split() == ["plan", "peak", "in", "blocks", "pool", "lost"]
+    assert "  cost-aware  886.24 MiB      993.02 MiB  10.8%" in pools
+
+
+def test_without_a_budget_the_plans_of_the_front_are_measured(capsys, mine):
+    code, out, _ = said(capsys, "memory", mine + "made", "--evaluations", "0", "--measure", "--batch", "8")
+    rows, last = cells(out)
+    assert code == 0 and last == "front"
+    assert all(float(row[-2]) > 0 for row in rows.values() if row[-1] == "yes")
+
+
 def test_a_picture_is_written(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     code, out, _ = said(capsys, *LISTED, "--budget", "700MB", "--png", str(tmp_path / "live.png"))
@@ -122,7 +149,14 @@ def test_a_network_of_ones_own_is_planned_for_and_measured(capsys, mine):
     held = next(line for line in out.splitlines() if line.startswith("measured: "))
     found, predicted = held.removeprefix("measured: ").split(" held after the forward pass, ")
     assert predicted.startswith(f"{found} predicted; ") and " at most" in predicted
-    assert "not measured" in said(capsys, "memory", mine + "made", "--budget", "26KiB", "--evaluations", "0")[1]
+    rows, last = cells(out)
+    assert last == "fits" and len(rows["keep all"]) == 6  # it does not fit, so its time is not measured
+    chosen = next(row for row in rows.values() if row[-1] == "chosen")
+    assert float(chosen[-2]) > 0  # milliseconds
+    assert (
+        "ms a step" in out
+        and "not measured" in said(capsys, "memory", mine + "made", "--budget", "26KiB", "--evaluations", "0")[1]
+    )
 
 
 def test_batch_and_optimizer_of_the_command_line_go_first(capsys, mine):
@@ -135,6 +169,7 @@ def test_batch_and_optimizer_of_the_command_line_go_first(capsys, mine):
     ("options", "message"),
     [
         (["thesis:vgg"], "thesis:vgg: expected one of thesis:alexnet, thesis:resnet"),
+        (["thesis:alexnet", "--measure"], "--measure: expected a model, got the list of layers thesis:alexnet"),
         (["nonsense"], "expected path/to/file.py:function or package.module:function, got 'nonsense'"),
         (["thesis:alexnet", "--budget", "much"], "--budget: expected a size of memory, such as '8GiB'"),
         (["thesis:alexnet", "--budget", "600MB"], "--budget: expected at least 664.68 MiB, the smallest"),

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
 CODE = """
-import lamcts, torch
+import lamcts, lamcts.nas, lamcts.neural.build, torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -17,6 +17,23 @@ space = lamcts.Space({"width": lamcts.Int(4, 16)})
 
 def build(point):
     return nn.Sequential(nn.Flatten(), nn.Linear(16, point["width"]), nn.ReLU(), nn.Linear(point["width"], 2))
+
+class Pairs(lamcts.nas.base.ArchitectureSpace):
+    # two widths, in any order; equal ones are invalid
+    name, space = "pairs", lamcts.Space({"a": lamcts.Choice((4, 8, 16)), "b": lamcts.Choice((4, 8, 16))})
+
+    def invalid(self, point):
+        return "equal widths" if point["a"] == point["b"] else None
+
+    def canonical(self, point):
+        return dict(zip("ab", sorted(point.values())))
+
+pairs = Pairs()
+
+def of_pairs(point):
+    return build({"width": sum(point.values())})
+
+factory = lamcts.neural.build.NetworkFactory(pairs, of_pairs)
 
 def data():
     generator, y = torch.Generator().manual_seed(0), torch.arange(40) % 2
@@ -62,6 +79,47 @@ def test_the_same_space_from_a_file_of_python_resumes_and_goes_on_with_proxies(c
     assert code == 0 and "own_nets.py:build by synflow" in out and "params" in out
 
 
+def factory(capsys, *more, space="own_nets.py:factory"):
+    return said(capsys, "nas", "--space", space, "--data", "own_nets.py:data", *QUICK, *more)
+
+
+def test_a_space_with_its_builder_needs_no_other_option(capsys, tmp_path):
+    code, out, err = factory(capsys, "--budget", "3")
+    assert (code, err) == (0, "") and "own_nets.py:factory trained on own_nets-data" in out
+    result = json.loads((tmp_path / "own_nets-factory-own_nets-data-random-seed0" / "result.json").read_text())
+    assert len(set(result["best"]["point"].values())) == 2
+    code, out, _ = factory(capsys, "--budget", "4", "--evaluate", "proxy", "--proxy", "synflow", "--out", "proxy")
+    found = json.loads((tmp_path / "proxy" / "result.json").read_text())
+    assert code == 0 and found["evaluations"] == 3, out  # of nine points, three networks
+    code, out, err = factory(capsys, "--budget", "2", "--workers", "2", "--out", "workers")
+    assert (code, err) == (0, "") and "2 evaluations" in out
+
+
+def test_a_space_of_architectures_takes_any_builder(capsys):
+    code, out, err = factory(capsys, "--build", "own_nets.py:of_pairs", "--budget", "2", space="own_nets.py:pairs")
+    assert (code, err) == (0, "") and "own_nets.py:of_pairs trained on" in out
+
+
+def test_networks_of_the_user_are_trained_within_a_budget_of_memory(capsys, tmp_path):
+    assert search(capsys, "--budget", "2", "--memory", "1MiB", "--out", "run")[0] == 0
+    card = json.loads((tmp_path / "run" / "result.json").read_text())["card"]
+    assert card["memory"]["budget_bytes"] == 2**20 > card["memory"]["peak_bytes"] > 0
+
+
+def test_a_network_of_the_user_is_exported_or_its_reason_printed(capsys, tmp_path):
+    assert search(capsys, "--budget", "2", "--export", "best.pt2")[0] == 0
+    assert torch.export.load("best.pt2").module()(torch.zeros(5, 1, 4, 4)).shape == (5, 2)
+    branches = CODE.replace(
+        "def data",
+        "class Branches(nn.Sequential):\n    def forward(self, x):\n"
+        "        return super().forward(x) * (1 if float(x.sum()) > 0 else 2)\n\ndef data",
+    )
+    (tmp_path / "own_nets_2.py").write_text(branches.replace("return nn.Sequential", "return Branches"))
+    given = "--build own_nets_2.py:build --data own_nets_2.py:data --export other.pt2 --out run"
+    code, out, _ = search(capsys, "--budget", "2", *given.split())
+    assert code == 0 and "not exported: other.pt2: expected a network that torch can export" in out
+
+
 def test_networks_of_the_user_are_trained_in_other_processes(capsys):
     code, out, err = search(capsys, "--budget", "2", "--workers", "2")
     assert (code, err) == (0, "") and "2 evaluations" in out
@@ -81,9 +139,10 @@ def test_networks_of_the_user_are_trained_in_other_processes(capsys):
         (["--data", "own_nets.py:two"], "--data: expected data sets (train, validation, test), got tuple"),
         (["--data", "digits"], "--build: expected scores [n, 10] of examples [2, 1, 8, 8] of digits, got RuntimeError"),
         (["--side", "4"], "--side: expected none with data of your own"),
-        (["--size", "width=3"], "--size: expected none with --build"),
-        (["--evaluate", "table"], "--build: expected only with --evaluate train or proxy"),
-        (["--evaluate", "supernet"], "--build: expected only with --evaluate train or proxy"),
+        (["--size", "width=3"], "--size: expected none with networks of your own"),
+        (["--evaluate", "table"], "expected train or proxy for networks of your own, got table: there is no table"),
+        (["--evaluate", "supernet"], "got supernet: weights are shared in spaces of the package alone"),
+        (["--space", "own_nets.py:factory"], "own_nets.py:factory, which builds its networks; leave it out"),
     ],
 )
 def test_mistakes_of_own_networks_are_reported_with_their_cure(capsys, more, told):
@@ -94,3 +153,5 @@ def test_mistakes_of_own_networks_are_reported_with_their_cure(capsys, more, tol
 def test_a_space_of_the_user_without_networks_names_the_option(capsys):
     code, _, err = said(capsys, "nas", "--space", "space.toml")
     assert code == 2 and "add --build FILE.py:FUNCTION" in err
+    code, _, err = factory(capsys, space="own_nets.py:space")
+    assert code == 2 and "--space: expected a NetworkFactory, got Space" in err and "add --build" in err

@@ -36,9 +36,43 @@ def test_a_supernet_is_trained_and_searched_and_its_best_network_trained_alone(c
     result = json.loads((folder / "result.json").read_text())
     net, card = load_network(folder / "network.npz")
     assert card["text"] == result["best"]["text"] in out and card["recipe"]["epochs"] == 2
-    assert result["supernet"]["valid_accuracy_percent"] == result["best"]["value"] and result["supernet"]["steps"] == 7
+    assert result["supernet"]["valid_loss"] == -result["best"]["value"] and result["supernet"]["steps"] == 7
+    assert card["search"] == {"supernet": {"metric": "loss", "steps": 7}}
     assert result["reported"]["valid_accuracy_percent"] == card["result"]["valid_accuracy_percent"]
     assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and len(list((folder / "trained").rglob("*.npz"))) == 1
+
+
+def test_networks_are_ranked_by_accuracy_on_demand_and_a_journal_tells_it(capsys, tmp_path):
+    options = ["--steps", "2", "--budget", "2", "--quiet", "--out", "one"]
+    assert search(capsys, *options, "--metric", "accuracy")[0] == 0
+    result = json.loads((tmp_path / "one" / "result.json").read_text())
+    assert result["best"]["value"] == result["supernet"]["valid_accuracy_percent"]
+    code, _, err = search(capsys, *options)
+    assert code == 2 and '"metric": "accuracy"' in err
+
+
+def test_a_supernet_is_split_and_networks_are_ranked_by_their_leaf(capsys, tmp_path):
+    options = ["--steps", "2", "--splits", "1", "--split-by", "halves", "--quiet"]
+    assert search(capsys, *options, "--budget", "2")[0] == 0
+    folder = tmp_path / "digits4096-mine-supernet-steps2-splits1-split_byhalves-random-seed0"
+    kept = {file.name: file.stat().st_mtime_ns for file in folder.glob("supernet*.npz")}
+    assert {name.removesuffix(".npz").split(".")[0] for name in kept} == {"supernet", "supernet-0", "supernet-1"}
+    code, out, _ = search(capsys, *options, "--budget", "3")
+    assert code == 0 and "3 evaluations, 2 of them done" in out
+    assert kept == {name: (folder / name).stat().st_mtime_ns for name in kept}
+    result, card = json.loads((folder / "result.json").read_text()), load_network(folder / "network.npz")[1]
+    about = card["search"]["supernet"]
+    assert about["leaves"] == 2 and about["steps"] >= 2 + 2 and about["split_by"] == "halves"
+    region = dict(part.split(": ") for part in about["leaf"].split(", "))
+    assert all(operation in region[edge].split("|") for edge, operation in canonical(result["best"]["point"]).items())
+    assert sum(len(options.split("|")) == 2 for options in region.values()) == 1
+    assert result["supernet"]["valid_loss"] == -result["best"]["value"]
+
+
+def canonical(point):
+    from lamcts import nas
+
+    return nas.Digits4096().canonical(point)
 
 
 def test_no_supernet_is_trained_again_and_the_search_goes_on(capsys, tmp_path):
@@ -112,6 +146,11 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
         (["--pruner", "median"], "--pruner: expected only with --evaluate train"),
         (["--epochs", "3"], "--epochs: expected only with --evaluate table"),
         (["--evaluate", "train", "--steps", "9"], "--steps: expected only with --evaluate supernet"),
+        (["--evaluate", "train", "--splits", "1"], "--splits: expected only with --evaluate supernet or darts"),
+        (["--metric", "rank"], "--metric: expected one of loss, accuracy, got 'rank'"),
+        (["--splits", "-1"], "--splits: expected a number of at least 0, got -1"),
+        (["--split-by", "halves"], "--split-by: expected --splits N with it"),
+        (["--splits", "1", "--split-by", "half"], "did you mean 'halves'"),
         (["--evaluate", "supernets"], "did you mean 'supernet'"),
     ],
 )

@@ -60,9 +60,30 @@ def epochs_in(file):
         return json.loads(str(held["values"]))["epochs"]
 
 
+def test_the_best_network_is_exported(capsys, tmp_path):
+    code, out, err = search(capsys, "--budget", "2", "--export", "best.pt2", "--out", "run")
+    assert (code, err) == (0, "") and "exported: best.pt2, for batches of any size" in out
+    net, _ = load_network(tmp_path / "run" / "network.npz")
+    x = torch.linspace(0, 1, 80).view(5, 1, 4, 4)
+    with torch.no_grad():
+        assert torch.equal(torch.export.load("best.pt2").module()(x), net(x))
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["exports"] == ["best.pt2"]
+
+
+def test_each_network_is_trained_within_a_budget_of_memory(capsys, tmp_path):
+    code, out, _ = search(capsys, "--budget", "2", "--memory", "8MiB")
+    card = json.loads((tmp_path / "convnet-mine-random-seed0" / "result.json").read_text())["card"]
+    assert code == 0 and card["memory"]["budget_bytes"] == 2**23 >= card["memory"]["peak_bytes"] > 2**18
+    code, out, err = search(capsys, "--budget", "2", "--memory", "9KiB", "--out", "small")
+    assert code == 1 and "OutOfMemory: memory: of the budget of 9.00 KiB" in out + err
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
+        (["--export", "net.pt"], "--export: expected a file that ends in .pt2 or .onnx, got 'net.pt'"),
+        (["--memory", "much"], "--memory: expected a size of memory, such as '8GiB' or a number of bytes, got 'much'"),
+        (["--evaluate", "supernet", "--memory", "8GiB"], "--memory: expected only with --evaluate train or proxy"),
         (["--evaluate", "tables"], "did you mean 'table'"),
         (["--space", "convnets"], "did you mean 'convnet'"),
         (["--size", "width=3"], "expected sizes of convnet, stages, got 'width'"),

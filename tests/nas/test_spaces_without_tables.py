@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.nas import AccelNasBench, ConvNet, EfficientNet, EnasCell, NasNet
+from lamcts.nas import AccelNasBench, ConvNet, EfficientNet, EnasCell, Layerwise, NasNet, RandomGraphs
 
 SPACES = [NasNet(), EfficientNet(), AccelNasBench(), EnasCell(), EnasCell(nodes=1), ConvNet()]
+SPACES += [Layerwise(layers=3), RandomGraphs(stages=2, nodes=9)]
 each = pytest.mark.parametrize("space", SPACES, ids=lambda space: f"{space.name}-{space.space.dim}")
 drawn = settings(max_examples=25, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**32).map(np.random.default_rng)

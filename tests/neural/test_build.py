@@ -26,6 +26,8 @@ SMALL = [
     (nas.ConvNet(layers=3), {"stages": 2}),
     (nas.EfficientNet(blocks=2), {"width": 0.25, "stem_stride": 1}),
     (nas.AccelNasBench(), {"width": 0.25, "stem_stride": 1}),
+    (nas.Layerwise(layers=3), {"width": 0.1}),
+    (nas.RandomGraphs(stages=2, nodes=9), {"width": 2, "stem_stride": 1}),
 ]
 NAMES = [space.name for space, _ in SMALL]
 B0 = nas.AccelNasBench().parse(
@@ -123,6 +125,32 @@ def test_the_recurrent_cell_computes_what_its_paper_says():
     wanted = (state @ net.embedding.weight.T).flatten().tolist()
     assert net(x)[:, -1].flatten().tolist() == pytest.approx(wanted, abs=1e-6)
     assert parameters(net) == 7 * 4 + 8 * 8 + 2 * 4 * 8
+
+
+def test_recurrent_cells_drop_embeddings_inputs_states_and_outputs():
+    space, words = nas.EnasCell(nodes=3), torch.arange(7).repeat(2, 3)
+    point, plain = space.parse("0 0 1 0 3"), None
+    for i in range(5):
+        rates = [0.5 if j == i else 0.0 for j in range(4)]
+        net = build(space, point, classes=7, width=8, dropout=rates)
+        reseed(net, 1)
+        scores, again = net(words), net(words)
+        plain = net.eval()(words)
+        assert torch.equal(scores, plain) == (i == 4) and torch.equal(scores, again) == (i == 4)
+        reseed(net, 1)
+        assert torch.equal(net.train()(words), scores)
+    net = build(space, point, classes=7, width=8, dropout=0.3)
+    assert [each.rate for each in (net.before, net.inputs, net.hidden, net.after)] == [0.3, 0, 0, 0.3]
+    with pytest.raises(ValueError, match="dropout: expected one rate, or four of embeddings, inputs, states, outputs"):
+        build(space, point, classes=7, dropout=(0.1, 0.2))
+
+
+def test_dropped_states_are_those_that_the_layers_of_a_cell_read():
+    net = build(nas.EnasCell(nodes=1), {"node0_activation": "tanh"}, classes=7, width=4, dropout=0.0)
+    word, state, kept = torch.ones(1, 4), torch.full((1, 4), 2.0), torch.tensor([[0.0, 1.0, 2.0, 1.0]])
+    gate, value = net.cell.first(torch.cat([word, state * kept], 1)).chunk(2, 1)
+    wanted = state + gate.sigmoid() * (value.tanh() - state)
+    assert torch.equal(net.cell(word, state, kept), wanted)
 
 
 def test_a_recurrent_cell_begins_with_states_that_do_not_grow():

@@ -112,7 +112,7 @@ def test_a_convolutions_scratch_memory_overruns_a_budget_planned_without_margin(
 def test_plans_are_tightened_until_a_measured_step_fits(network):
     model, batch, traced = network
     budget = within(traced.graph, "1GiB").kept.total_bytes  # keeping everything fits, but for scratch memory
-    found = memory.fit(model, batch, budget, evaluations=0)
+    found = memory.fit(model, batch, budget, evaluations=0, machine=memory.Machine())
     assert found.verified and found.measured_bytes <= budget
     assert not found.keeps_all and found.measured_bytes <= found.report.total_bytes  # which counts scratch memory
     assert f"at most, scratch memory of up to {size_text(max(found.measured.scratch.values()))} included" in str(found)
@@ -127,8 +127,8 @@ def test_unknown_extra_memory_is_left_free_as_a_margin(network):
     def measured(plan):
         return MeasuredStep(0, 0, Simulator(graph).report(plan).total_bytes - fixed + extra)
 
-    def planned(graph, room):
-        return within(graph, room, evaluations=0)
+    def planned(graph, room, starts=()):
+        return within(graph, room, evaluations=0, starts=starts)
 
     found = tightened(planned, measured, smallest, traced, "none", budget)
     assert found.margin_bytes >= extra and found.chosen.report.total_bytes <= budget - extra
@@ -152,7 +152,7 @@ def test_a_budget_that_no_measured_step_fits_is_flagged_with_the_number(network)
     model, batch, traced = network
     least = 0.7 * within(traced.graph, "1GiB").kept.total_bytes
     with pytest.warns(UnverifiedPlan, match=r"^memory plan, measured: .* over the budget, and no plan was measured"):
-        found = memory.fit(model, batch, least, evaluations=0)
+        found = memory.fit(model, batch, least, evaluations=0, machine=memory.Machine())
     assert found.verified is False and found.measured_bytes > least
     assert "over the budget, and no plan was measured within it" in str(found)
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch import nn  # noqa: E402
 
 from lamcts import memory  # noqa: E402
-from lamcts.neural.memory import size_of, size_text  # noqa: E402
+from lamcts.neural.memory import Simulator, size_of, size_text  # noqa: E402
 from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
 from lamcts.searches.memory_fit import action_counts, fitting  # noqa: E402
 from lamcts.searches.memory_fit.fitting import optimizer_word  # noqa: E402
@@ -35,7 +35,8 @@ def batch():
 
 
 def fitted(budget=WITHIN, **given):
-    given = {"loss": loss, "optimizer": "adam", "evaluations": 0} | given
+    rates = memory.Machine()  # a measured machine may give another plan
+    given = {"loss": loss, "optimizer": "adam", "evaluations": 0, "machine": rates} | given
     return memory.fit(given.pop("model", None) or network(), given.pop("batch", batch()), budget, **given)
 
 
@@ -98,12 +99,27 @@ def test_what_keeping_everything_takes_is_said_by_parts(found):
     )
     most = size_text(found.measured_bytes)
     text = f"measured: {held} held after the forward pass, {held} predicted; {most} at most"
-    assert lines[4] == text
+    assert lines[4].startswith(text) and lines[4].endswith(f" ms a step, {1e3 * report.seconds:.4g} modelled")
+
+
+def test_the_time_of_a_step_is_measured_next_to_the_modelled_one(found):
+    assert found.step_time.seconds > 0 and f"; {1e3 * found.step_time.seconds:.4g} ms a step, " in str(found)
+    assert fitted(verify=False).step_time is None
+
+
+def test_the_machine_of_measured_steps_is_measured_and_on_the_cpu_nothing_is_offloaded():
+    found, machine = fitted(machine=None), memory.measured_machine()
+    assert (
+        found.chosen.kept.seconds == Simulator(found.traced.graph, machine).cost(found.chosen.kept.plan.actions).seconds
+    )
+    assert not any("offload" in word for one in found.chosen.plans for word in one.plan.counts())
+    assert any("offload" in word for one in fitted(verify=False).chosen.plans for word in one.plan.counts())
 
 
 def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
     assert found.verified and "over the budget" not in str(found)
     held, room = found.measured.predicted_bytes, found.budget_bytes - found.measured_bytes + found.measured.peak_bytes
+    found = replace(found, step_time=None)
     other = replace(found, measured=MeasuredStep(held + 1, held, room))
     assert other.verified is False and "more than planned for, leave more room" in str(other)
     other = replace(found, measured=MeasuredStep(held, held, room + 1, 3.0))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluations import beam, sphere
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stroll import Stroll
 
@@ -167,6 +167,8 @@ def _text(option: Any) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(space=spaces(), seed=st.integers(0, 99))
+@example(space=lamcts.Space({";;;\n": lamcts.Int(-5, 10**6)}), seed=0)
+@example(space=lamcts.Space({";;;;;": lamcts.Int(-5, 10**6)}), seed=0)
 def test_points_of_any_space_come_back_from_their_table(space: Any, seed: int, tmp_path_factory: Any) -> None:
     points = [space.decode(x) for x in space.sample(4, np.random.default_rng(seed))]
     known = [(point, float(i)) for i, point in enumerate(points)]

@@ -14,8 +14,8 @@ from benchmarks.robustness.fuzzing.called import TRACE, called
 from benchmarks.robustness.fuzzing.space_files import ranges
 from benchmarks.robustness.fuzzing.texts import numbers, odd, spoilt
 from lamcts import objectives, samplers
-from lamcts.cli.nas import SEARCHES
 from lamcts.journal import Journal
+from lamcts.searches import network_searches
 
 Words = list[str]
 SLOW = ("push", "nevergrad", "bo")  # seconds each, of which nothing here is the reason
@@ -58,7 +58,7 @@ VALUES: dict[str, st.SearchStrategy[str] | tuple[()]] = {
     "--check": lengths, "--out": written, "--journal": known, "--no-plot": (), "--quiet": (), "--front": (),
     "--csv": (), "--follow": (),
     "--kind": st.sampled_from(("best", "front", "parallel", "slice", "contour", "importance", "x")),
-    "--search": st.sampled_from((*SEARCHES, "x")), "--first": counts, "-o": written, "--help": (),
+    "--search": st.sampled_from((*network_searches.names(), "x")), "--first": counts, "-o": written, "--help": (),
     "--version": (), "--n-trials": counts,
 }  # fmt: skip
 OTHERS = ("--search", "--first", "--front", "--csv", "--follow", "--kind")

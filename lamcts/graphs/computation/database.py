@@ -4,7 +4,7 @@ import gzip
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -14,12 +14,14 @@ from typing import Any
 from lamcts.graphs.computation.encoding import PairEncoding, learn
 from lamcts.graphs.computation.graph import ComputationGraph, OperationNode, hashed
 from lamcts.graphs.computation.isomorphism import distinct
+from lamcts.graphs.computation.kinds import Shape
 from lamcts.graphs.computation.labels import labels
 from lamcts.graphs.computation.segment import FIXED, Segment, cut
 
 VOCABULARY = 2000  # tokens; AutoGO 4
 FORMAT = 1  # of the file
 SHIPPED = "segments.json.gz"
+Axes = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class SegmentDatabase:
         found: defaultdict[tuple[int, int], list[Segment]] = defaultdict(list)
         for segment in self.segments:
             found[segment.degrees].append(segment)
+        return dict(found)
+
+    @cached_property
+    def by_axes(self) -> dict[Axes, list[Segment]]:
+        """Segments by the numbers of axes of their inputs and outputs, each sorted."""
+        found: defaultdict[Axes, list[Segment]] = defaultdict(list)
+        for segment in self.segments:
+            found[axes(segment.shapes, [segment.nodes[one].shape for one in segment.outputs])].append(segment)
         return dict(found)
 
     @cached_property
@@ -130,6 +140,11 @@ def shipped() -> SegmentDatabase:
     """Return the database that comes with the package, mined from the cell spaces of `lamcts.nas`."""
     data = (resources.files("lamcts.graphs.computation") / SHIPPED).read_bytes()
     return _from_json(json.loads(gzip.decompress(data)), SHIPPED)
+
+
+def axes(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Axes:
+    """Return the numbers of axes of inputs and outputs, each sorted; a replacement has the same."""
+    return tuple(sorted(map(len, inputs))), tuple(sorted(map(len, outputs)))
 
 
 def mine(graphs: Iterable[ComputationGraph], size: int = VOCABULARY) -> SegmentDatabase:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.graphs.computation.costs import node_flops
-from lamcts.graphs.computation.database import SegmentDatabase, runs
+from lamcts.graphs.computation.database import SegmentDatabase, axes, runs
 from lamcts.graphs.computation.graph import ComputationGraph
 from lamcts.graphs.computation.kinds import Shape
 from lamcts.graphs.computation.levels import Infeasible
@@ -150,7 +150,7 @@ def draw(
 ) -> Edit | None:
     """Return a random edit of a run, which may be infeasible; None if no segment has as many inputs and outputs."""
     given, needed = around(graph, start, stop)
-    choices = database.by_degrees.get((len(given), len(needed)), [])
+    choices = database.by_axes.get(axes(given, needed), [])
     if not choices:
         return None
     segment = choices[rng.integers(len(choices))]

@@ -44,6 +44,11 @@ class OperationNode:
         if self.op not in OPERATIONS:
             raise ValueError(f"expected an operation of {', '.join(OPERATIONS)}, got {self.op!r}")
 
+    @cached_property
+    def text(self) -> str:
+        """Operation, shape and attributes as text, without connections."""
+        return json.dumps([self.op, list(self.shape), _plain(self.attributes)])
+
     def to_json(self) -> list[Any]:
         """Return the node as JSON values."""
         return [self.op, list(self.inputs), list(self.shape), _plain(self.attributes), self.source]
@@ -115,7 +120,7 @@ class ComputationGraph:
             before = [hashes[one] for one in node.inputs]
             if OPERATIONS[node.op].commutes:
                 before.sort()
-            hashes.append(hashed([node.op, list(node.shape), _plain(node.attributes), before]))
+            hashes.append(_hash("|".join([node.text, *before])))
         return hashed([sorted(hashes), [hashes[one] for one in self.outputs]])
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +135,11 @@ class ComputationGraph:
 
 def hashed(values: Any) -> str:
     """Return a hash of JSON values, 32 hexadecimal digits."""
-    return blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=DIGEST).hexdigest()
+    return _hash(json.dumps(values, sort_keys=True))
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(), digest_size=DIGEST).hexdigest()
 
 
 def _plain(attributes: Attributes) -> dict[str, Any]:

@@ -110,8 +110,7 @@ def _learn(
     total, steps = torch.zeros(len(orders), device=part.x.device), math.ceil(len(part.y) / recipe.batch)
     stack.train()
     with torch.enable_grad():  # independent of the caller's mode
-        for i, rows in enumerate(_rows(len(part.y), recipe.batch, orders, epoch)):
-            rows = rows.to(part.x.device)  # [b, m]
+        for i, rows in enumerate(_rows(len(part.y), recipe.batch, orders, epoch, part.x.device)):
             losses = losses_of(stack(part.x[rows]), part.y[rows], recipe.smoothing)
             optimiser.param_groups[0]["lr"] = recipe.rate_at(epoch + i / steps)
             optimiser.zero_grad()
@@ -121,11 +120,11 @@ def _learn(
     return total / len(part.y)
 
 
-def _rows(n: int, batch: int, orders: list[int], epoch: int) -> Iterator[Tensor]:
-    """Yield the rows of each batch of an epoch: [b, m]."""
+def _rows(n: int, batch: int, orders: list[int], epoch: int, device: torch.device) -> Iterator[Tensor]:
+    """Yield the rows of each batch of an epoch, sent to a device at once: [b, m]."""
     known = sorted(set(orders))
-    which = torch.tensor([known.index(order) for order in orders])
-    for rows in zip(*(batches(n, batch, order, epoch) for order in known), strict=True):
+    which = torch.tensor([known.index(order) for order in orders], device=device)
+    for rows in zip(*(batches(n, batch, order, epoch, device) for order in known), strict=True):
         yield torch.stack(rows, 1)[:, which]
 
 

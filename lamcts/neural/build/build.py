@@ -11,15 +11,19 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.nas.cells import EdgeCells
 from lamcts.nas.convnet import ConvNet
 from lamcts.nas.enas import EnasCell
+from lamcts.nas.layerwise import Layerwise
 from lamcts.nas.mobile import MobileBlocks
 from lamcts.nas.nasbench101 import NasBench101
 from lamcts.nas.nasnet import NasNet
+from lamcts.nas.random_graphs import RandomGraphs
 from lamcts.neural.build.convnet import convnet
 from lamcts.neural.build.edge_cells import edge_network
 from lamcts.neural.build.factory import NetworkFactory
+from lamcts.neural.build.layerwise import layerwise
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.nasnet import nasnet
+from lamcts.neural.build.random_graphs import random_graphs
 from lamcts.neural.build.recurrent import recurrent
 from lamcts.neural.build.weights import initialise
 
@@ -28,6 +32,8 @@ MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
     NasBench101: nasbench101,
     EdgeCells: edge_network,
     ConvNet: convnet,
+    Layerwise: layerwise,
+    RandomGraphs: random_graphs,
     MobileBlocks: mobile,
     EnasCell: recurrent,
 }

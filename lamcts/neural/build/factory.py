@@ -10,6 +10,7 @@ from torch import nn
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from lamcts.neural.train.data import Data
@@ -22,8 +23,9 @@ class NetworkFactory(ArchitectureSpace):
 
     Parameters
     ----------
-    space : SearchSpace
-        The space of the points, such as `lamcts.Space`; points are dicts.
+    space : SearchSpace or ArchitectureSpace
+        The space of the points, such as `lamcts.Space`; points are dicts. An `ArchitectureSpace` also defines invalid
+        points and equal networks.
     function : callable
         `function(point)` returns a `torch.nn.Module` that maps examples (n, ...) to class scores (n, k).
     name : str, optional
@@ -49,22 +51,54 @@ class NetworkFactory(ArchitectureSpace):
     Linear(in_features=8, out_features=5, bias=True)
     """
 
-    def __init__(self, space: SearchSpace, function: Callable[[Point], nn.Module], name: str | None = None) -> None:
-        point = space.decode(space.sample(1, np.random.default_rng(0))[0])
+    def __init__(
+        self,
+        space: SearchSpace | ArchitectureSpace,
+        function: Callable[[Point], nn.Module],
+        name: str | None = None,
+    ) -> None:
+        self.architectures = space if isinstance(space, ArchitectureSpace) else _Unconstrained(space)
+        self.space = inner = self.architectures.space
+        point = inner.decode(inner.sample(1, np.random.default_rng(0))[0])
         if not isinstance(point, dict):
             cure = "give each parameter a name, such as Space({'width': Int(8, 64)})"
             raise ValueError(f"NetworkFactory: expected a space whose points are dicts, got {space!r:.80}; {cure}")
         if not callable(function):
             raise ValueError(f"NetworkFactory: expected a function of a point, got {type(function).__name__}")
-        self.space, self.function = space, function
+        self.function = function
         self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
 
     def network(self, point: Point, seed: int) -> nn.Module:
         """Return the network of a point, its random draws seeded; ValueError if it is no module with parameters."""
         return built(self.function, point, seed, self.name)
 
+    def invalid(self, point: Point) -> str | None:
+        return self.architectures.invalid(point)
+
+    def canonical(self, point: Point) -> Point:
+        return self.architectures.canonical(point)
+
+    def key(self, point: Point) -> str | None:
+        return self.architectures.key(point)
+
+    def features(self, point: Point) -> Floats:
+        return self.architectures.features(point)
+
+    def text(self, point: Point) -> str:
+        return self.architectures.text(point)
+
+    def parse(self, text: str) -> Point:
+        return self.architectures.parse(text)
+
     def graphs(self, point: Point) -> dict[str, Graph]:
-        return {}
+        return self.architectures.graphs(point)
+
+
+class _Unconstrained(ArchitectureSpace):
+    """A space whose points are all valid and differ."""
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.space, self.name = space, "networks"
 
 
 def built(function: Callable[[Point], nn.Module], point: Point, seed: int, name: str) -> nn.Module:

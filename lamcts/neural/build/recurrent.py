@@ -4,7 +4,7 @@ Each node mixes its input with an activation by a gate: h_i = c a(W h_j) + (1 - 
 the word and the last state. Letters: b texts of t words, e the width, k words of the vocabulary.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from lamcts.nas.base import Point
 from lamcts.nas.enas import EnasCell
 from lamcts.neural.build.noise import Dropout
 
+PLACES = ("embeddings", "inputs", "states", "outputs")  # of dropout
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "relu": torch.relu,
@@ -22,7 +23,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def recurrent(
-    space: EnasCell, point: Point, channels: int, classes: int, *, width: int = 200, dropout: float = 0.2
+    space: EnasCell,
+    point: Point,
+    channels: int,
+    classes: int,
+    *,
+    width: int = 200,
+    dropout: float | Sequence[float] = 0.2,
 ) -> nn.Module:
     """Return the language model of a cell: `classes` is the vocabulary size; `channels` has no effect.
 
@@ -34,12 +41,21 @@ def recurrent(
         Unused, and the vocabulary size.
     width : int, default 200
         Size of the state and of the word embeddings, which the output layer shares; as in the paper's search.
-    dropout : float, default 0.2
-        Dropout of embeddings and outputs, one draw for all words of a text. Untuned; the paper has one by layer.
+    dropout : float or sequence of four floats, default 0.2
+        Dropout of embeddings and outputs, or of embeddings, inputs of the cell, states that its nodes read, and
+        outputs; one draw for all words of a text. The default is untuned; thesis 9.2 has (0.2, 0.75, 0.25, 0.75).
+
+    Raises
+    ------
+    ValueError
+        For a number of rates that is neither one nor four.
     """
+    rates = (dropout, 0.0, 0.0, dropout) if isinstance(dropout, (int, float)) else tuple(dropout)
+    if len(rates) != len(PLACES):
+        raise ValueError(f"dropout: expected one rate, or four of {', '.join(PLACES)}, got {dropout!r}")
     inputs = [0, *(point[f"node{i}_input"] for i in range(1, space.nodes))]
     names = [point[f"node{i}_activation"] for i in range(space.nodes)]
-    return LanguageModel(RecurrentCell(inputs, names, width), classes, width, dropout)
+    return LanguageModel(RecurrentCell(inputs, names, width), classes, width, rates)
 
 
 class Gentle(nn.Linear):
@@ -51,17 +67,18 @@ class Gentle(nn.Linear):
 class LanguageModel(nn.Module):
     """Scores [b, t, k] of the next word in texts [b, t], from a zero state."""
 
-    def __init__(self, cell: nn.Module, words: int, width: int, dropout: float) -> None:
+    def __init__(self, cell: nn.Module, words: int, width: int, rates: Sequence[float]) -> None:
         super().__init__()
         weight = torch.empty(words, width)  # given, so that torch draws nothing
         self.embedding, self.cell = nn.Embedding(words, width, _weight=weight), cell
-        self.before, self.after = Dropout(dropout, shared=1), Dropout(dropout, shared=1)
+        self.before, self.inputs, self.hidden, self.after = (Dropout(rate, shared=1) for rate in rates)
 
     def forward(self, words: Tensor) -> Tensor:
-        x = self.before(self.embedding(words))  # [b, t, e]
+        x = self.inputs(self.before(self.embedding(words)))  # [b, t, e]
         state, states = x.new_zeros(len(x), x.shape[2]), list[Tensor]()
+        kept = () if self.hidden.quiet else (self.hidden.kept(tuple(state.shape), state),)
         for word in x.unbind(1):
-            state = self.cell(word, state)
+            state = self.cell(word, state, *kept)
             states.append(state)
         return nn.functional.linear(self.after(torch.stack(states, 1)), self.embedding.weight)
 
@@ -76,13 +93,18 @@ class RecurrentCell(nn.Module):
         self.first = Gentle(2 * width, 2 * width, bias=False)
         self.nodes = nn.ModuleList(Gentle(width, 2 * width, bias=False) for _ in inputs[1:])
 
-    def forward(self, word: Tensor, state: Tensor) -> Tensor:  # [b, e] each -> [b, e]
-        values = [self._node(0, self.first(torch.cat([word, state], 1)), state)]
+    def forward(self, word: Tensor, state: Tensor, kept: Tensor | None = None) -> Tensor:  # [b, e] each -> [b, e]
+        """Return the next state; `kept` are factors of the states that layers read."""
+        values = [self._node(0, self.first(torch.cat([word, _dropped(state, kept)], 1)), state)]
         for i, layer in enumerate(self.nodes, start=1):
             before = values[self.inputs[i]]
-            values.append(self._node(i, layer(before), before))
+            values.append(self._node(i, layer(_dropped(before, kept)), before))
         return torch.stack([values[i] for i in self.loose]).mean(0)
 
     def _node(self, i: int, both: Tensor, before: Tensor) -> Tensor:
         gate, value = both.chunk(2, 1)
         return before + gate.sigmoid() * (ACTIVATIONS[self.activations[i]](value) - before)
+
+
+def _dropped(x: Tensor, kept: Tensor | None) -> Tensor:
+    return x if kept is None else x * kept

@@ -18,7 +18,7 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SplitRequest, SupernetSplit, SupernetSplitter
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
-from lamcts.neural.supernet.objective import SupernetObjective
+from lamcts.neural.supernet.objective import PERCENT, SupernetObjective
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.recipe import Recipe
@@ -184,7 +184,7 @@ class SubSupernets(nn.Module):
 
     def accuracy(self, point: Point) -> float:
         """Return the validation accuracy of a point's network, in per cent; see `SupernetObjective`."""
-        return self.objective(point)
+        return PERCENT * self.objective.loss_and_accuracy(point)[1]
 
     @cached_property
     def objective(self) -> SupernetObjective:

@@ -5,10 +5,12 @@ print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 """
 
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
+from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange, score
-from lamcts.neural.memory.execute import apply, measure
+from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
+from lamcts.neural.memory.layer_shares import LayerShare, layer_shares
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
 from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
@@ -31,6 +33,7 @@ __all__ = [
     "Event",
     "Extent",
     "FirstFit",
+    "LayerShare",
     "Machine",
     "OptimalSchedule",
     "Plan",
@@ -48,13 +51,17 @@ __all__ = [
     "greedy",
     "keep_all",
     "layer_peak",
+    "layer_shares",
     "measure",
+    "measured_machine",
     "optimum",
     "preset",
     "score",
     "segments",
     "size_of",
     "size_text",
+    "starting_plans",
+    "step_time",
     "traffic",
     "with_scratch",
     "workspaces",

@@ -43,15 +43,18 @@ def blocks(graph: StepGraph) -> list[CheckpointBlock]:
     return found
 
 
-def checkpointing(graph: StepGraph) -> Plan:
+def checkpointing(graph: StepGraph, by_products: bool = False) -> Plan:
     """Return full checkpointing: keep the inputs of each block and recompute the rest.
 
     Parameters
     ----------
     graph : StepGraph
         The training step.
+    by_products : bool, default False
+        Whether small by-products are recomputed too, see `economical`. Then the peak is lowest.
     """
-    return _checkpointed(graph, _named(graph), "full checkpointing")
+    name = "full checkpointing" + (", by-products too" if by_products else "")
+    return _checkpointed(graph, _named(graph), name, by_products)
 
 
 def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
@@ -111,7 +114,19 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
     return Plan(tuple(actions), name=plan.name)
 
 
-def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str) -> Plan:
+def starting_plans(graph: StepGraph) -> list[Plan]:
+    """Return the checkpointing plans from which searches start; empty for a graph without blocks.
+
+    Parameters
+    ----------
+    graph : StepGraph
+        The training step.
+    """
+    made = [make(graph) for make in CHECKPOINT_PLANS.values()] + [checkpointing(graph, by_products=True)]
+    return [plan for i, plan in enumerate(made) if any(plan.actions) and plan not in made[:i]]
+
+
+def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str, by_products: bool = False) -> Plan:
     """Return the plan that recomputes storages written and used in the forward pass inside one of `parts` only."""
     sources = graph_tables(graph, Machine()).recomputable
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
@@ -121,7 +136,8 @@ def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str)
             used[one].add(part.get(t, -1))
     inside = [len(used[one]) == 1 and -1 not in used[one] for one in graph.movable]
     actions = (Action.RECOMPUTE if free and mine else Action.KEEP for free, mine in zip(sources, inside, strict=True))
-    return economical(graph, Plan(tuple(actions), name=name))
+    plan = Plan(tuple(actions), name=name)
+    return plan if by_products else economical(graph, plan)
 
 
 def _named(graph: StepGraph) -> list[CheckpointBlock]:

@@ -15,7 +15,8 @@ class Forward(NamedTuple):
     first, last [n]: backward live ranges, see `live_ranges`.
     live: bytes of each forward step. resident_until [n]: last forward step of each storage on the device.
     resident [n]: whether it is on the device when the forward pass ends. frees, prefetches, waits: by backward step,
-    storages that are freed when it ends, prefetched when it begins, and needed back by then. stall: ticks of waiting.
+    storages that are freed when it ends, prefetched when it begins, and needed back by then. stall: ticks of waiting,
+    and of following operations until the last use of a storage that leaves.
     """
 
     first: list[int]
@@ -58,7 +59,7 @@ def forward(tables: GraphTables, actions: Sequence[int]) -> Forward:
         frees,
         prefetches,
         waits,
-        _stall_ticks(tables, sent, held),
+        _stall_ticks(tables, sent, held) + _follow_ticks(tables, resident, last),
         moved,
     )
 
@@ -152,3 +153,11 @@ def _stall_ticks(tables: GraphTables, sent: Sequence[int], held: dict[int, int])
         elif done[i] > now:
             stalled += done[i] - now
     return stalled
+
+
+def _follow_ticks(tables: GraphTables, resident: Sequence[bool], last: Sequence[int]) -> int:
+    """Return the host ticks of following operations until the last forward use of a storage that leaves."""
+    if not tables.machine.follow_seconds:
+        return 0
+    rows = zip(tables.last_forward_use, resident, last, strict=True)
+    return tables.ticks.follow[1 + max((used for used, stays, need in rows if need >= 0 and not stays), default=-1)]

@@ -18,11 +18,16 @@ TICKS = 2**64  # a second; integer times make sums independent of their order, s
 
 
 class Ticks(NamedTuple):
-    """Times in ticks: elapsed [S + 1]; recompute [n]; transfer [n], one way over the link to the host."""
+    """Times in ticks.
+
+    elapsed [S + 1]; recompute [n]; transfer [n], one way over the link to the host; follow [forward steps + 1], host
+    time of the executor in the first forward steps.
+    """
 
     elapsed: list[int]
     recompute: list[int]
     transfer: list[int]
+    follow: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,13 @@ class GraphTables:
     def ticks(self) -> Ticks:
         steps, recompute = ([round(one * TICKS) for one in some] for some in (self.seconds, self.recompute_seconds))
         transfer = [round(self.machine.transfer_seconds(size) * TICKS) for size in self.size]
-        return Ticks(list(accumulate(steps, initial=0)), recompute, transfer)
+        follow = self.machine.follow_seconds
+        extra = [
+            round(self.machine.seconds(step, follow) * TICKS) - ticks
+            for step, ticks in zip(self.graph.steps[: self.graph.forward_count], steps, strict=False)
+        ]
+        elapsed, followed = (list(accumulate(some, initial=0)) for some in (steps, extra))
+        return Ticks(elapsed, recompute, transfer, followed)
 
     @cached_property
     def first_need_or_none(self) -> list[int]:
@@ -85,6 +96,7 @@ def graph_tables(graph: StepGraph, machine: Machine) -> GraphTables:
     number = {storage: i for i, storage in enumerate(graph.movable)}
     sizes = [storage.bytes for storage in graph.storages]
     seconds = [machine.seconds(step) for step in graph.steps]
+    again = [machine.seconds(step, machine.recompute_seconds) for step in graph.steps[: graph.forward_count]]
     makers = [graph.makers[storage] for storage in graph.movable]
     reads = [tuple({one for t in steps for one in graph.steps[t].reads}) for steps in makers]
     needs = _needs(graph, number)
@@ -98,7 +110,7 @@ def graph_tables(graph: StepGraph, machine: Machine) -> GraphTables:
         seconds,
         list(accumulate(seconds, initial=0.0)),
         [sizes[storage] for storage in graph.movable],
-        [sum(seconds[t] for t in steps) for steps in makers],
+        [sum(again[t] for t in steps) for steps in makers],
         [_scratch(graph, steps, me) for steps, me in zip(makers, graph.movable, strict=True)],
         [sorted({number[one] for one in found if one in number and number[one] != i}) for i, found in enumerate(reads)],
         [steps[0] for steps in makers],

@@ -1,10 +1,10 @@
 """Greedy plans within a memory budget, for graphs of any size."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from lamcts.graphs import StepGraph
-from lamcts.neural.memory.checkpoint_plans import CHECKPOINT_PLANS
+from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
 from lamcts.neural.memory.presets import preset
@@ -31,6 +31,7 @@ def greedy(
     machine: Machine | None = None,
     *,
     choices: Collection[Action] = tuple(Action),
+    starts: Sequence[Plan] = (),
 ) -> Plan | None:
     """Find a plan within a memory budget by greedy changes.
 
@@ -49,6 +50,8 @@ def greedy(
         Rates of the simulation.
     choices : collection of Action, default all
         Allowed actions; KEEP is always allowed.
+    starts : sequence of Plan, default ()
+        Initial plans to use instead, such as those of an earlier search.
 
     Returns
     -------
@@ -64,7 +67,9 @@ def greedy(
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)
-    within = [found for one in _starts(graph, allowed) if (found := _lowered(simulator, one, budget_bytes, allowed))]
+    within = [
+        found for one in _starts(graph, allowed, starts) if (found := _lowered(simulator, one, budget_bytes, allowed))
+    ]
     if not within:
         return None
     kept = [_better(simulator, one, budget_bytes, [(Action.KEEP,)] * len(allowed)) for one in within]
@@ -80,11 +85,13 @@ def _allowed(simulator: Simulator, choices: Collection[Action]) -> list[tuple[Ac
     return [tuple(one for one in found if free or one not in RECOMPUTED) for free in sources]
 
 
-def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]]) -> list[Actions]:
+def _starts(graph: StepGraph, allowed: list[tuple[Action, ...]], starts: Sequence[Plan]) -> list[Actions]:
     """Return the initial plans; storages whose action is not allowed are kept."""
-    plans = [*(preset(name, graph) for name in STARTS), *(make(graph) for make in CHECKPOINT_PLANS.values())]
-    given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
-    if len(allowed) <= FEW:
+    given = [plan.checked(graph).actions for plan in starts]
+    if not starts:
+        plans = [*(preset(name, graph) for name in STARTS), *starting_plans(graph)]
+        given = [plan.actions for plan in plans] + [(Action.OFFLOAD,) * len(allowed)]
+    if not starts and len(allowed) <= FEW:
         given.append((Action.RECOMPUTE_EACH,) * len(allowed))
     fitted = [[one if one in some else Action.KEEP for one, some in zip(row, allowed, strict=True)] for row in given]
     return [one for k, one in enumerate(fitted) if one not in fitted[:k]]

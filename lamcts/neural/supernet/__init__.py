@@ -1,15 +1,18 @@
 """Supernets: shared weights of all architectures of a space. Needs torch.
 
 net = supernet(nas.Digits4096(), channels=1, widths=(8,), cells=1)
-train(net, digits(), Recipe(epochs=20))
+net.fit(digits(), Recipe(epochs=20))
 f = SupernetObjective(net, digits())
 """
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.supernet.base import Supernet, recalibrate
 from lamcts.neural.supernet.build import supernet
-from lamcts.neural.supernet.darts import Darts, Relaxed, Searched
+from lamcts.neural.supernet.darts import Darts, Searched
 from lamcts.neural.supernet.objective import SupernetObjective
+from lamcts.neural.supernet.once_for_all import OnceForAll, extreme
 from lamcts.neural.supernet.region import SupernetRegion
+from lamcts.neural.supernet.relaxed import Relaxed
 
-__all__ = ["Darts", "Relaxed", "Searched", "Supernet", "SupernetObjective", "SupernetRegion", "recalibrate", "supernet"]
+__all__ = ["Darts", "OnceForAll", "Relaxed", "Searched", "Supernet", "SupernetObjective", "SupernetRegion", "extreme"]
+__all__ += ["recalibrate", "supernet"]

@@ -6,7 +6,8 @@ A point of the space is a mask of operations. Each training batch draws a random
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,14 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
 from lamcts.neural.supernet.region import SupernetRegion
+from lamcts.neural.train.data import Data
 from lamcts.neural.train.inherit import inherit
+from lamcts.neural.train.recipe import Recipe
+from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.training import train
+
+if TYPE_CHECKING:
+    from lamcts.neural.train.loop import Epoch
 
 TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
 JUDGED = 8  # networks that represent all in the evaluation after an epoch
@@ -36,6 +44,24 @@ class Supernet(nn.Module):
         self.space, self.region, self.shape, self.sizes = space, region, shape, dict(sizes)
         self.places = tuple(region.allowed)
         self.draws = Draws()
+
+    def fit(
+        self,
+        data: Data,
+        recipe: Recipe,
+        *,
+        seed: int | Seeds = 0,
+        device: str = "cpu",
+        checkpoint: Path | str | None = None,
+        report: "Callable[[Epoch], None] | None" = None,
+    ) -> "Supernet":
+        """Train all architectures by one random network a batch, and return the trained supernet.
+
+        Parameters are those of `lamcts.neural.train.train`, which also returns the results of each epoch.
+        """
+        trained = train(self, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report).net
+        assert isinstance(trained, Supernet)
+        return trained
 
     def forward(self, x: Tensor, point: Point | None = None) -> Tensor:
         """Return the scores of a point's architecture.
@@ -110,6 +136,7 @@ class Supernet(nn.Module):
 
     @cached_property
     def judged(self) -> list[Point]:
+        """The fixed networks that represent all in evaluation without a point."""
         generator = torch.Generator().manual_seed(0)
         return [self.draw(lambda n: int(torch.randint(n, (), generator=generator))) for _ in range(JUDGED)]
 

@@ -1,19 +1,20 @@
 """Differentiable architecture search (DARTS, Liu et al. 2018): operations are mixed in shares learnt by gradients.
 
 The training images are split in two halves: weights learn from one, shares from the other, batch by batch. The result
-is the cell with the largest share on each edge.
+is the architecture of the largest shares.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from lamcts.nas.base import Point
-from lamcts.neural.supernet.edge_cells import EdgeSupernet
-from lamcts.neural.supernet.region import SupernetRegion
+from lamcts.neural.supernet.relaxed import Relaxed
+from lamcts.neural.train import checkpoints
 from lamcts.neural.train.augment import Augmentation
 from lamcts.neural.train.data import Data, Part, stratified
 from lamcts.neural.train.failures import Diverged
@@ -21,79 +22,82 @@ from lamcts.neural.train.loop import DevicePart, batches, evaluate, to_device
 from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
+from lamcts.types import whole_number
 
 HALVES = (0.5, 0.5)  # of the training images: for weights, and for shares (DARTS)
 HALVES_SEED = 0  # of the split into halves, equal for all searches
 BETAS = (0.5, 0.999)  # betas of Adam for the shares: DARTS
 
 
-class Relaxed(nn.Module):
-    """Scores [b, k] by all operations of a supernet, weighted by the softmax of `logits`.
-
-    net: the supernet. logits: of the operations of each place, zero at first.
-    """
-
-    def __init__(self, net: EdgeSupernet) -> None:
-        super().__init__()
-        self.net = net
-        zeros = {place: torch.zeros(len(options)) for place, options in net.region.allowed.items()}
-        self.logits = nn.ParameterDict({place: nn.Parameter(each) for place, each in zeros.items()})
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.net.mixed(x, [self.logits[place].softmax(0) for place in self.net.region.allowed])
-
-    @property
-    def shares(self) -> dict[str, dict[str, float]]:
-        """The share of each operation, by place."""
-        allowed = self.net.region.allowed
-        found = {place: self.logits[place].detach().softmax(0).tolist() for place in allowed}
-        return {place: dict(zip(options, found[place], strict=True)) for place, options in allowed.items()}
-
-    @property
-    def point(self) -> Point:
-        """The cell of the operations with the largest shares; ties go to the first."""
-        return {place: max(shares, key=shares.__getitem__) for place, shares in self.shares.items()}
-
-    @torch.no_grad()
-    def restricted(self, region: SupernetRegion) -> "Relaxed":
-        """Return the mixture restricted to a part of the region, with copies of weights and logits."""
-        net = self.net.restricted(region)
-        assert isinstance(net, EdgeSupernet)
-        child = Relaxed(net)
-        for place, options in region.allowed.items():
-            mine = self.net.region.allowed[place]
-            child.logits[place].copy_(self.logits[place][[mine.index(option) for option in options]])
-        return child
-
-
 @dataclass(frozen=True)
 class Darts:
     """Settings of first-order DARTS.
 
-    rate: learning rate of Adam for the shares (3e-4); DARTS.
+    rate: learning rate of Adam for the shares (3e-4); DARTS; PC-DARTS: 6e-4.
     decay: weight decay of the logits (1e-3); DARTS.
+    warmup: first epochs that train weights alone (0; epochs); DARTS; PC-DARTS: 15 of 50.
     """
 
     rate: float = 3e-4
     decay: float = 1e-3
+    warmup: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.warmup, "warmup", least=0)
 
     def fit(
-        self, relaxed: Relaxed, data: Data, recipe: Recipe, *, seed: int | Seeds = 0, device: str = "cpu"
+        self,
+        relaxed: Relaxed,
+        data: Data,
+        recipe: Recipe,
+        *,
+        seed: int | Seeds = 0,
+        device: str = "cpu",
+        checkpoint: Path | str | None = None,
+        report: Callable[[int], None] | None = None,
     ) -> "Searched":
-        """Train weights and shares in place. `recipe`: of the weights; an epoch is one pass over their half."""
+        """Train weights and shares in place.
+
+        Parameters
+        ----------
+        relaxed : Relaxed
+            The mixture.
+        data : Data
+            Training and validation data.
+        recipe : Recipe
+            Training settings of the weights; an epoch is one pass over their half.
+        seed : int or Seeds, default 0
+            Seed of all random numbers.
+        device : str, default "cpu"
+            Device of torch.
+        checkpoint : path, default None
+            File written after each epoch. If it exists, the search resumes from it with the same bits on the CPU.
+        report : callable, default None
+            Called after each epoch with its number, from 1; after a resume, with new epochs alone.
+
+        Returns
+        -------
+        Searched
+            The mixture and its validation loss.
+
+        Raises
+        ------
+        Diverged
+            If the validation loss is not finite.
+        """
         _check(recipe)
         seeds, here = Seeds.of(seed), torch.device(device)
-        weights, shares = (to_device(part, here) for part in halves(data.train))
-        relaxed.to(here)
-        logits = list(relaxed.logits.values())
-        adam = torch.optim.Adam(logits, self.rate, BETAS, weight_decay=self.decay)
-        state, steps = TrainingState(relaxed.net, recipe, seeds, data), 0
-        for epoch in range(recipe.epochs):
-            steps += _epoch(relaxed, state, adam, weights, shares, epoch)
+        parts = [to_device(part, here) for part in halves(data.train)]
+        search = _Search(self, relaxed.to(here), data, recipe, seeds, checkpoint)
+        for epoch in range(search.epochs, recipe.epochs):
+            search.epoch(parts[0], parts[1], epoch)
+            search.save()
+            if report is not None:
+                report(epoch + 1)
         loss, accuracy = evaluate(relaxed, to_device(data.valid, here))
         if not math.isfinite(loss):
             raise Diverged(f"epoch {recipe.epochs}: the loss is {loss}; lower the rate, warm up, or clip gradients")
-        return Searched(relaxed, steps, loss, accuracy)
+        return Searched(relaxed, search.steps, loss, accuracy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,31 +130,70 @@ def halves(part: Part) -> list[Part]:
     return [Part(part.x[rows], part.y[rows]) for rows in stratified(part.y, HALVES, HALVES_SEED)]
 
 
-def _epoch(
-    relaxed: Relaxed,
-    state: TrainingState,
-    adam: torch.optim.Optimizer,
-    weights: DevicePart,
-    shares: DevicePart,
-    epoch: int,
-) -> int:
-    """Train for one epoch over both halves; return the number of steps."""
-    recipe, seeds = state.recipe, state.seeds
-    augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, epoch))
-    rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch))
-    others = list(batches(len(shares.y), recipe.batch, seeds.order, epoch))
-    state.begin(epoch)
-    relaxed.train()
-    with torch.enable_grad():
-        for i, mine in enumerate(rows):
-            _learn_shares(relaxed, adam, shares, others[i % len(others)])
-            x, targets = augmentation(weights.x[mine], weights.y[mine])
-            state.step(targets.loss(relaxed(x), recipe.smoothing), epoch + i / len(rows))
-    return 2 * len(rows)
+class _Search:
+    """A search under way. `epochs` and `steps`: done so far, with those of a checkpoint."""
+
+    def __init__(
+        self,
+        darts: Darts,
+        relaxed: Relaxed,
+        data: Data,
+        recipe: Recipe,
+        seeds: Seeds,
+        checkpoint: Path | str | None,
+    ) -> None:
+        self.darts, self.relaxed, self.file = darts, relaxed, None if checkpoint is None else Path(checkpoint)
+        self.state = TrainingState(relaxed.net, recipe, seeds, data)
+        self.adam = torch.optim.Adam(relaxed.architecture, darts.rate, BETAS, weight_decay=darts.decay)
+        self.optimisers = {"optimiser": self.state.optimiser, "adam": self.adam}
+        self.epochs = self.steps = 0
+        self._identity = self.state.identity | {
+            "darts": asdict(darts),
+            "start": checkpoints.digest(relaxed.state_dict()),
+        }
+        self._resume()
+
+    def epoch(self, weights: DevicePart, shares: DevicePart, epoch: int) -> None:
+        """Train for one epoch over both halves."""
+        recipe, seeds = self.state.recipe, self.state.seeds
+        augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, epoch))
+        rows = list(batches(len(weights.y), recipe.batch, seeds.order, epoch, weights.x.device))
+        others = list(batches(len(shares.y), recipe.batch, seeds.order, epoch, shares.x.device))
+        learns = epoch >= self.darts.warmup
+        self.state.begin(epoch)
+        self.relaxed.train()
+        with torch.enable_grad():
+            for i, mine in enumerate(rows):
+                if learns:
+                    _learn_shares(self.relaxed, self.adam, shares, others[i % len(others)])
+                x, targets = augmentation(weights.x[mine], weights.y[mine])
+                self.state.step(targets.loss(self.relaxed(x), recipe.smoothing), epoch + i / len(rows))
+        self.epochs, self.steps = epoch + 1, self.steps + (1 + learns) * len(rows)
+
+    def save(self) -> None:
+        """Write the checkpoint if there is to be one."""
+        if self.file is None:
+            return
+        arrays = {f"net/{name}": value for name, value in self.relaxed.state_dict().items()}
+        for part, optimiser in self.optimisers.items():
+            for i, state in optimiser.state_dict()["state"].items():
+                arrays |= {f"{part}/{i}/{name}": value for name, value in state.items() if value is not None}
+        checkpoints.save(self.file, {"identity": self._identity, "epochs": self.epochs, "steps": self.steps}, arrays)
+
+    def _resume(self) -> None:
+        """Load the checkpoint if it exists; raise ValueError if it is of another search."""
+        if self.file is None or not self.file.exists():
+            return
+        found = checkpoints.load(self.file, self._identity)
+        self.relaxed.load_state_dict(found.tensors("net"))
+        for part, optimiser in self.optimisers.items():
+            groups = optimiser.state_dict()["param_groups"]
+            optimiser.load_state_dict({"state": found.states(part), "param_groups": groups})
+        self.epochs, self.steps = found.values["epochs"], found.values["steps"]
 
 
 def _learn_shares(relaxed: Relaxed, adam: torch.optim.Optimizer, part: DevicePart, rows: Tensor) -> None:
-    logits = list(relaxed.logits.values())
+    logits = relaxed.architecture
     loss = nn.functional.cross_entropy(relaxed(part.x[rows]), part.y[rows])
     for each, gradient in zip(logits, torch.autograd.grad(loss, logits, materialize_grads=True), strict=True):
         each.grad = gradient

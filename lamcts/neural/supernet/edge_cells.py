@@ -10,13 +10,13 @@ from lamcts.nas.base import Point
 from lamcts.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.layers import Head
-from lamcts.neural.supernet.base import Supernet
+from lamcts.neural.supernet.mixture import Mixture
 from lamcts.neural.supernet.region import SupernetRegion
 
 NOTHING = "none"  # the operation without output, in all spaces of these cells
 
 
-class EdgeSupernet(Supernet):
+class EdgeSupernet(Mixture):
     """The skeleton of `build` with all operations of the region on each edge."""
 
     space: EdgeCells
@@ -42,7 +42,6 @@ class EdgeSupernet(Supernet):
         return self._through(x, lambda cell, x: cell(x, operations))
 
     def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
-        """Return the scores of a mixture of all operations, with shares [m] for each edge (Liu et al. 2018)."""
         return self._through(x, lambda cell, x: cell.mixed(x, shares))
 
     def _through(self, x: Tensor, run: "Callable[[SuperCell, Tensor], Tensor]") -> Tensor:

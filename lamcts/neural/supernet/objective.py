@@ -18,7 +18,7 @@ from lamcts.types import whole_number
 
 PERCENT, MEGA = 100.0, 1e6  # of a share; of operations
 
-By = Literal["accuracy", "loss"]
+Metric = Literal["loss", "accuracy"]
 
 
 class SharedWeights(Protocol):
@@ -46,15 +46,15 @@ class SupernetObjective:
     examples: training examples for the batch-norm statistics of each network (512; 0: the supernet's own statistics);
         untuned.
     keyed: whether points of one network count as one, and invalid points are never proposed (True).
-    by: "accuracy", in per cent, or "loss", the negative validation loss in nats, which separates networks with equal
-        accuracy on few examples ("accuracy"); paper: "accuracy".
+    metric: "loss", the negative validation loss in nats, which separates networks with equal accuracy on few examples,
+        or "accuracy", in per cent ("loss"); paper: "accuracy".
     """
 
     supernet: SharedWeights
     data: Data
     examples: int = 512
     keyed: bool = True
-    by: By = "accuracy"
+    metric: Metric = "loss"
 
     maximize = True
     x0 = None
@@ -62,8 +62,8 @@ class SupernetObjective:
 
     def __post_init__(self) -> None:
         whole_number(self.examples, "examples", least=0)
-        if self.by not in get_args(By):
-            raise ValueError(f"by: expected one of {', '.join(get_args(By))}, got {self.by!r}")
+        if self.metric not in get_args(Metric):
+            raise ValueError(f"metric: expected one of {', '.join(get_args(Metric))}, got {self.metric!r}")
 
     @property
     def architectures(self) -> ArchitectureSpace:
@@ -79,11 +79,11 @@ class SupernetObjective:
         return Canonical(inner, self.architectures.key, name=self.architectures.name) if self.keyed else inner
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the validation accuracy of a point's network, or its negative loss."""
-        loss, right = self.judged(point)
-        return PERCENT * right if self.by == "accuracy" else -loss
+        """Return the negative validation loss of a point's network, or its accuracy."""
+        loss, right = self.loss_and_accuracy(point)
+        return PERCENT * right if self.metric == "accuracy" else -loss
 
-    def judged(self, point: Point) -> tuple[float, float]:
+    def loss_and_accuracy(self, point: Point) -> tuple[float, float]:
         """Return the validation loss in nats and the accuracy, from 0 to 1."""
         return evaluate(self.network(point), self._held["valid"])
 
@@ -94,9 +94,9 @@ class SupernetObjective:
     def report(self, point: Point) -> dict[str, float]:
         """Return loss and accuracy on both parts, in nats and per cent."""
         net = self.network(point)
-        judged = {name: evaluate(net, self._held[name]) for name in ("valid", "test")}
-        accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in judged.items()}
-        return accuracies | {f"{name}_loss": loss for name, (loss, _) in judged.items()}
+        found = {name: evaluate(net, self._held[name]) for name in ("valid", "test")}
+        accuracies = {f"{name}_accuracy_percent": PERCENT * right for name, (_, right) in found.items()}
+        return accuracies | {f"{name}_loss": loss for name, (loss, _) in found.items()}
 
     def cost(self, point: Point) -> dict[str, float]:
         """Return parameters, MFLOPs of one example (two a multiply-add), operations and spilled maps of the cells."""
@@ -108,7 +108,7 @@ class SupernetObjective:
         """Return the settings that a resumed run must share, as JSON values."""
         known: dict[str, object] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
         known |= {"weights": digest(self.supernet.state_dict()), "examples": self.examples}
-        return known if self.by == "accuracy" else known | {"by": self.by}
+        return known if self.metric == "accuracy" else known | {"metric": self.metric}
 
     @cached_property
     def _held(self) -> dict[str, DevicePart]:

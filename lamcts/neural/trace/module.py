@@ -11,6 +11,7 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.graphs import StepGraph
+from lamcts.neural.trace.data_dependence import data_dependence
 from lamcts.neural.trace.recorder import Args, Kwargs, ModuleNames, Recorder, on_device
 
 Loss = Callable[[Any], Tensor]  # from the output of a module
@@ -30,6 +31,8 @@ class Trace:
         Storage of each tensor that autograd saved, in order.
     parameter_bytes, input_bytes, buffer_bytes : int
         Memory before the step. With gradients and optimizer state it is `graph.outside_bytes`.
+    without_grad : frozenset of int
+        Steps of the forward pass that ran under `torch.no_grad`.
     """
 
     graph: StepGraph
@@ -37,6 +40,7 @@ class Trace:
     parameter_bytes: int
     buffer_bytes: int
     input_bytes: int
+    without_grad: frozenset[int] = frozenset()
 
     @property
     def saved_bytes(self) -> int:
@@ -72,7 +76,7 @@ def trace(
     Raises
     ------
     ValueError
-        If the output has no gradient.
+        If the output has no gradient, or if operations depend on values of tensors; the message has the line.
     """
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
@@ -81,7 +85,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
+    with data_dependence(), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer])
 
@@ -94,7 +98,8 @@ def _traced(
     gradients = [one.grad for one in (*held.values(), *inputs) if one.grad is not None]
     given = on_device(iter(inputs))
     outside = (1 + states) * parameters + buffers + given + on_device(iter(gradients))
-    return Trace(recorder.graph(gradients, outside), tuple(recorder.packed), parameters, buffers, given)
+    graph, without_grad = recorder.graph(gradients, outside), frozenset(recorder.without_grad)
+    return Trace(graph, tuple(recorder.packed), parameters, buffers, given, without_grad)
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:

@@ -62,6 +62,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
         self.storages: list[Storage] = []
         self.packed: list[int] = []
+        self.without_grad: set[int] = set()  # steps of the forward pass under no_grad
         self.place: list[str] = []
         self.forward = True
         self._seen: dict[int, int] = {}
@@ -160,6 +161,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if not any(self.storages[one].bytes for one in writes) and not changed:
             return
         kind, flops, moved = work_of(func, *call)
+        if self.forward and not torch.is_grad_enabled():
+            self.without_grad.add(len(self.steps))
         label = _named(self._names[0], name if self.forward else f"d {name}")
         done = Step(label, kind, self.forward, reads, writes, flops, moved, flops > 0)
         self.steps.append(done._replace(node=self._node(), copied_bytes=self._copied(func, *call[:2])))

@@ -9,9 +9,11 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load
+from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
-from lamcts.neural.train.model_card import load_network, save_network
+from lamcts.neural.train.model_card import load_network, save_network, trained_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
+from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.torch_datasets import from_datasets
@@ -22,15 +24,19 @@ __all__ = [
     "Diverged",
     "OutOfMemory",
     "Part",
+    "Preset",
     "Recipe",
     "Seeds",
     "TrainObjective",
     "TrainingFailed",
     "TransferObjective",
     "digits",
+    "export_network",
     "from_datasets",
     "load",
     "load_network",
+    "preset",
     "save_network",
     "train",
+    "trained_network",
 ]

@@ -21,14 +21,19 @@ class Targets(NamedTuple):
     other: Tensor
     share: float
 
+    @property
+    def mixed(self) -> bool:
+        """Whether two classes count."""
+        return self.share != 1.0
+
     def loss(self, scores: Tensor, smoothing: float) -> Tensor:
         """Return the mean cross-entropy of scores [b, k], or [b, t, k] for texts, in nats."""
         flat = scores.float().flatten(0, -2)
         loss = functional.cross_entropy(flat, self.y.flatten(), label_smoothing=smoothing)
-        if self.share == 1.0:
+        if not self.mixed:
             return loss
-        mixed = functional.cross_entropy(flat, self.other.flatten(), label_smoothing=smoothing)
-        return self.share * loss + (1 - self.share) * mixed
+        other = functional.cross_entropy(flat, self.other.flatten(), label_smoothing=smoothing)
+        return self.share * loss + (1 - self.share) * other
 
 
 class Augmentation:

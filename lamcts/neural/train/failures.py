@@ -2,6 +2,8 @@
 
 from lamcts.errors import LamctsError
 
+NO_MEMORY = ("out of memory", "can't allocate memory")  # out-of-memory messages of torch on CUDA and on the CPU
+
 
 class TrainingFailed(LamctsError, RuntimeError):
     """A training without a result."""
@@ -12,4 +14,4 @@ class Diverged(TrainingFailed):
 
 
 class OutOfMemory(TrainingFailed):
-    """The device has too little memory for a step of this network at this batch size."""
+    """The device, or the memory budget, is too small for a step of this network at this batch size."""

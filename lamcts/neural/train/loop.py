@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,16 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.graphs import liveness
-from lamcts.neural.train.augment import Augmentation
+from lamcts.neural.train.augment import Augmentation, Targets
 from lamcts.neural.train.data import Data, Part
-from lamcts.neural.train.failures import Diverged, OutOfMemory
+from lamcts.neural.train.failures import NO_MEMORY, Diverged, OutOfMemory
+from lamcts.neural.train.planned_steps import PlannedSteps
+from lamcts.neural.train.planner import StepPlanner, checked
 from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
 
 PERCENT = 100.0  # of a share
 IMAGE = 3  # axes of an image: channels, height, width
-NO_MEMORY = ("out of memory", "can't allocate memory")  # out-of-memory messages of torch on CUDA and on the CPU
 CHUNK = 512  # examples evaluated at once; needs less memory than a training step of batch 128
 
 
@@ -73,6 +75,8 @@ class Trained:
         Loss in nats, and accuracy from 0 to 1, after the last epoch.
     peak_bytes : int or None
         Peak memory on a CUDA device; None elsewhere.
+    planned_peak_bytes : int or None
+        Peak memory by the plans of a memory budget, with data and averaged weights; None without a budget.
     """
 
     net: nn.Module
@@ -80,6 +84,7 @@ class Trained:
     test_loss: float
     test_accuracy: float
     peak_bytes: int | None
+    planned_peak_bytes: int | None = None
 
     @property
     def valid_accuracy(self) -> float:
@@ -93,7 +98,7 @@ class Trained:
 
     @property
     def summary(self) -> dict[str, float]:
-        """All results as numbers with units in their names; `peak_bytes` on CUDA only."""
+        """All results as numbers with units in their names; peaks where they are known."""
         found = {
             "valid_accuracy_percent": PERCENT * self.valid_accuracy,
             "test_accuracy_percent": PERCENT * self.test_accuracy,
@@ -101,7 +106,8 @@ class Trained:
             "test_loss": self.test_loss,
             "seconds": self.seconds,
         }
-        return found if self.peak_bytes is None else found | {"peak_bytes": float(self.peak_bytes)}
+        peaks = {"peak_bytes": self.peak_bytes, "planned_peak_bytes": self.planned_peak_bytes}
+        return found | {name: float(peak) for name, peak in peaks.items() if peak is not None}
 
     @property
     def seconds(self) -> float:
@@ -118,22 +124,27 @@ def train(
     device: str = "cpu",
     checkpoint: Path | str | None = None,
     report: Callable[[Epoch], None] | None = None,
+    memory: StepPlanner | None = None,
 ) -> Trained:
     """Train a network in place; see `lamcts.neural.train.train`."""
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
+    checked(memory)
     parts = {name: to_device(part, here) for name, part in data.parts.items()}
     state = TrainingState(net.to(here), recipe, seeds, data)
     done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
         _tell(report, epoch)
+    state.scaled(torch.zeros((), device=here))  # makes the scale, which a trace may not
+    plans = PlannedSteps(memory, state.net, state.optimiser, _beside(state, parts))
     with _memory(here) as peak:
         for number in range(len(epochs), recipe.epochs):
-            epochs.append(_epoch(state, parts, number))
+            epochs.append(_epoch(state, parts, number, plans))
             state.save(checkpoint, [asdict(row) for row in epochs], {})
             _tell(report, epochs[-1])
-        trained = Trained(state.result, epochs, *_evaluated(state, parts["test"]), peak())
+        evaluated = _evaluated(state, parts["test"], plans)
+        trained = Trained(state.result, epochs, *evaluated, peak(), plans.peak_bytes or state.planned_peak_bytes)
     if state.unfinished:
         state.save(checkpoint, [asdict(row) for row in epochs], trained.summary)
     return trained
@@ -144,36 +155,49 @@ def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
         report(epoch)
 
 
-def _epoch(state: TrainingState, parts: dict[str, DevicePart], number: int) -> Epoch:
+def _beside(state: TrainingState, parts: dict[str, DevicePart]) -> int:
+    """Return the bytes next to a training step: data on the device, and averaged weights."""
+    tensors = [tensor for part in parts.values() for tensor in part]
+    tensors += [] if state.average is None else state.average.state_dict().values()
+    return sum(one.nbytes for one in tensors)
+
+
+def _epoch(state: TrainingState, parts: dict[str, DevicePart], number: int, plans: PlannedSteps) -> Epoch:
     begin = time.perf_counter()
-    train_loss = _learn(state, parts["train"], number)
+    train_loss = _learn(state, parts["train"], number, plans)
     if not math.isfinite(train_loss):
         raise Diverged(f"epoch {number + 1}: the loss is {train_loss}; lower the rate, warm up, or clip gradients")
-    loss, accuracy = _evaluated(state, parts["valid"])
+    loss, accuracy = _evaluated(state, parts["valid"], plans)
     if not math.isfinite(loss):
         raise Diverged(f"epoch {number + 1}: the validation loss is {loss}; lower the rate, warm up, or clip gradients")
     return Epoch(number + 1, train_loss, loss, accuracy, time.perf_counter() - begin)
 
 
-def _evaluated(state: TrainingState, part: DevicePart) -> tuple[float, float]:
-    """Return the loss and accuracy on a part; texts are evaluated in batches."""
-    return evaluate(state.result, part, CHUNK if part.y.ndim == 1 else state.recipe.batch)
+def _evaluated(state: TrainingState, part: DevicePart, plans: PlannedSteps) -> tuple[float, float]:
+    """Return the loss and accuracy on a part; texts, and all within a memory budget, are evaluated in batches."""
+    whole = part.y.ndim == 1 and plans.planner is None
+    return evaluate(state.result, part, CHUNK if whole else min(CHUNK, state.recipe.batch))
 
 
-def _learn(state: TrainingState, part: DevicePart, number: int) -> float:
+def _learn(state: TrainingState, part: DevicePart, number: int, plans: PlannedSteps) -> float:
     """Train for one epoch; return the mean loss."""
     recipe, seeds = state.recipe, state.seeds
     augmentation = Augmentation(recipe, in_epoch(seeds.augmentation, number))
     total, steps = torch.zeros((), device=part.x.device), math.ceil(len(part.y) / recipe.batch)
     state.begin(number)
-    with torch.enable_grad():  # independent of the caller's mode
+    with torch.enable_grad(), plans:  # independent of the caller's mode
         for i, rows in enumerate(batches(len(part.y), recipe.batch, seeds.order, number, part.x.device)):
             x, targets = augmentation(part.x[rows], part.y[rows])
             with _autocast(recipe, part.x.device):
+                plans.before(x, targets.mixed, partial(_scaled_loss, state, targets))
                 loss = targets.loss(state.net(x), recipe.smoothing)
             state.step(loss, number + i / steps)
             total += loss.detach() * len(rows)
     return float(total) / len(part.y)
+
+
+def _scaled_loss(state: TrainingState, targets: Targets, scores: Tensor) -> Tensor:
+    return state.scaled(targets.loss(scores, state.recipe.smoothing))
 
 
 def batches(n: int, batch: int, seed: int, epoch: int, device: torch.device | None = None) -> Iterator[Tensor]:

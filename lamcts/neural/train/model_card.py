@@ -1,7 +1,7 @@
 """Saved networks: weights with a model card in one file, which loads without the search."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,16 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train.objective import TrainObjective, plain
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+
+    from lamcts.neural.train.checkpoints import Checkpoint
 
 OWN = "NetworkFactory"  # networks that a function of the user builds
 
 
-def save_network(path: Path | str, objective: TrainObjective, point: Point) -> dict[str, Any]:
+def save_network(
+    path: Path | str, objective: TrainObjective, point: Point, search: Mapping[str, object] | None = None
+) -> dict[str, Any]:
     """Write a trained network with its model card.
 
     Parameters
@@ -26,6 +30,8 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
         Objective with a `folder`, in which the network was trained.
     point : dict
         Point of the network.
+    search : mapping, default None
+        How the network was found, as JSON values: the entry "search" of the card.
 
     Returns
     -------
@@ -39,14 +45,53 @@ def save_network(path: Path | str, objective: TrainObjective, point: Point) -> d
     """
     from lamcts.neural.train import checkpoints
 
+    held = _kept(objective, point)
+    card = card_of(objective, point) | {"result": held.values["result"]}
+    card |= {} if search is None else {"search": dict(search)}
+    if objective.memory is not None:
+        peak = held.values["result"].get("planned_peak_bytes")
+        card["memory"] = {"budget_bytes": objective.memory.budget_bytes, "peak_bytes": peak}
+    checkpoints.save(path, card, _weights(held))
+    return card
+
+
+def trained_network(objective: TrainObjective, point: Point) -> "nn.Module":
+    """Return a trained network in evaluation mode, on the CPU. Needs torch.
+
+    Parameters
+    ----------
+    objective : TrainObjective
+        Objective with a `folder`, in which the network was trained.
+    point : dict
+        Point of the network.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network, with averaged weights if the recipe averages.
+
+    Raises
+    ------
+    RuntimeError
+        If the point was not trained into the folder.
+    """
+    held, net = _kept(objective, point), objective.build(point)
+    net.load_state_dict(_weights(held))
+    return net.eval()
+
+
+def _kept(objective: TrainObjective, point: Point) -> "Checkpoint":
+    """Return the checkpoint of a trained network."""
+    from lamcts.neural.train import checkpoints
+
     file = objective.kept(point)
     if file is None:
-        raise RuntimeError("save_network: expected a network that was trained into a folder, got none; train it first")
-    held = checkpoints.read(file)
-    card = card_of(objective, point) | {"result": held.values["result"]}
-    weights = held.tensors("average") or held.tensors("net")
-    checkpoints.save(path, card, weights)
-    return card
+        raise RuntimeError("expected a network that was trained into a folder, got none; train it first")
+    return checkpoints.read(file)
+
+
+def _weights(held: "Checkpoint") -> "dict[str, Tensor]":
+    return held.tensors("average") or held.tensors("net")
 
 
 def card_of(objective: TrainObjective, point: Point) -> dict[str, Any]:

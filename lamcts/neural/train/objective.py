@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from lamcts.errors import InvalidPoint
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train.data import Data
+from lamcts.neural.train.planner import StepPlanner, checked
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
@@ -61,6 +62,8 @@ class TrainObjective:
     folder: folder for checkpoints of each network and seed (None: no checkpoints), from which a killed run resumes.
         Each checkpoint takes three times the memory of the weights.
     keyed: whether points of one network count as one, and invalid points are never proposed (True).
+    memory: memory budget of each training, `lamcts.memory.Budget("8GiB")` (None: no budget). Networks above it follow a
+        plan, with the same weights on the CPU; those that no plan makes fit are failed evaluations.
 
     With a parameter `trial`, as `lamcts.maximize(..., pruner="median")` passes it, each epoch is reported, and a
     stopped training counts as pruned. A training that diverges or runs out of memory raises, and counts as failed.
@@ -74,6 +77,7 @@ class TrainObjective:
     device: str = "cpu"
     folder: Path | str | None = None
     keyed: bool = True
+    memory: StepPlanner | None = None
 
     _known: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -83,6 +87,7 @@ class TrainObjective:
     def __post_init__(self) -> None:
         if self.score not in ("accuracy", "loss"):
             raise ValueError(f"score: expected 'accuracy' or 'loss', got {self.score!r}")
+        checked(self.memory)
 
     @property
     def name(self) -> str:
@@ -115,7 +120,8 @@ class TrainObjective:
             if trial is not None:
                 trial.report(ahead + epoch.epoch, self.value(epoch))
 
-        trained = train(net, self.data, recipe, seed=seeds, device=self.device, checkpoint=file, report=report)
+        how: dict[str, Any] = {"device": self.device, "checkpoint": file, "report": report, "memory": self.memory}
+        trained = train(net, self.data, recipe, seed=seeds, **how)
         self._known[self.code(point)] = trained.summary
         return trained
 
@@ -146,25 +152,35 @@ class TrainObjective:
         """Return costs of a network, units in the names.
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
-        of memory, measured on CUDA, else traced, which takes seconds. operations, io_maps: operations of the cells, and
-        maps that a memory of few maps spills there.
+        of memory, measured on CUDA, else planned within a budget, else traced, which takes seconds, or nan where the
+        operations depend on the data. operations, io_maps: operations of the cells, and maps that a memory of few maps
+        spills there.
         """
         from lamcts.neural.build.sizes import cell_costs, size
-        from lamcts.neural.train.loop import step_bytes
 
         found = self._last(point)
         cost = size(
             self.architectures, point, self.data.shape, self.data.classes, self.sizes, integers=self.data.of_integers
         )
-        peak = found.get("peak_bytes") or step_bytes(self.build(point), self.data, self.recipe)
+        peak = found.get("peak_bytes") or found.get("planned_peak_bytes") or self._traced_peak(point)
         known = {"params": float(cost.parameters), "mflops": cost.flops / MEGA}
         known |= cell_costs(self.architectures, point)
         return known | {"seconds": found.get("seconds", math.nan), "peak_mb": peak / MEGA}
 
+    def _traced_peak(self, point: Point) -> float:
+        """Return the peak of a training step, in bytes; nan if the step cannot be traced."""
+        from lamcts.neural.train.loop import step_bytes
+
+        try:
+            return step_bytes(self.build(point), self.data, self.recipe)
+        except RuntimeError:  # of operations that depend on the data
+            return math.nan
+
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
-        known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "score": self.score}
-        return known | {"recipe": plain(self.recipe), "sizes": dict(self.sizes)}
+        known: dict[str, object] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
+        known |= {"score": self.score, "recipe": plain(self.recipe), "sizes": dict(self.sizes)}
+        return known if self.memory is None else known | {"memory_bytes": self.memory.budget_bytes}
 
     @property
     def place(self) -> Path:
@@ -199,7 +215,7 @@ class TransferObjective(TrainObjective):
 
     Results depend on the order of evaluations. To repeat a run, use one worker, an empty folder and the same seed.
 
-    architectures, data, sizes, score, device, keyed: as in `TrainObjective`.
+    architectures, data, sizes, score, device, keyed, memory: as in `TrainObjective`.
     recipe: of networks without a near ancestor.
     folder: as in `TrainObjective`, but required: trained networks are saved there as ancestors.
     again: recipe of networks with inherited weights (None: the same with 20/70 of the epochs); thesis 3.2.4.

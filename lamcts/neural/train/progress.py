@@ -23,10 +23,11 @@ class TrainingState:
 
     def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:
         self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
+        self.planned_peak_bytes: int | None = None  # of a finished training, from its checkpoint
         self.optimiser = optimiser_of(recipe, list(net.parameters()))
         self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
         self.scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "float16")
-        self._identity = {
+        self.identity = {
             "recipe": asdict(self.recipe) | {"drops": list(self.recipe.drops)},
             "seeds": list(self.seeds[1:]),  # the first seed is for the initial weights
             "data": data.fingerprint,
@@ -43,11 +44,15 @@ class TrainingState:
         reseed(self.net, in_epoch(self.seeds.noise, epoch), self.recipe.drop_path_at(epoch))
         self.net.train()
 
+    def scaled(self, loss: Tensor) -> Tensor:
+        """Return a loss as the backward pass takes it."""
+        return self.scaler.scale(loss)
+
     def step(self, loss: Tensor, epoch: float) -> None:
         """Take a gradient step for the loss of a batch; `epochs` are done so far."""
         self.optimiser.param_groups[0]["lr"] = self.recipe.rate_at(epoch)
         self.optimiser.zero_grad()
-        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+        self.scaled(loss).backward()  # type: ignore[no-untyped-call]
         if self.recipe.clip:
             self.scaler.unscale_(self.optimiser)
             nn.utils.clip_grad_norm_(self.net.parameters(), self.recipe.clip)
@@ -60,14 +65,15 @@ class TrainingState:
         """Resume from a checkpoint if it exists, and return its epochs; raise ValueError if it does not match."""
         if path is None or not Path(path).exists():
             return []
-        found = checkpoints.load(path, self._identity)
+        found = checkpoints.load(path, self.identity)
         self.net.load_state_dict(found.tensors("net"))
         if self.average is not None:
             self.average.load_state_dict(found.tensors("average"))
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": found.states("optimiser"), "param_groups": groups})
         self.scaler.load_state_dict(found.values["scaler"])
-        self.unfinished = not found.values["result"]
+        result = found.values["result"]
+        self.unfinished, self.planned_peak_bytes = not result, result.get("planned_peak_bytes")
         rows: list[dict[str, Any]] = found.values["epochs"]
         return rows
 
@@ -80,7 +86,7 @@ class TrainingState:
         arrays |= {f"optimiser/{i}/{name}": value for i, state in states.items() for name, value in state.items()}
         if self.average is not None:
             arrays |= {f"average/{name}": value for name, value in self.average.state_dict().items()}
-        values = {"identity": self._identity, "epochs": epochs, "result": result}
+        values = {"identity": self.identity, "epochs": epochs, "result": result}
         values["scaler"] = self.scaler.state_dict()
         checkpoints.save(path, values, {name: value for name, value in arrays.items() if value is not None})
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lamcts.errors import MissingExtra
 from lamcts.neural.train.data import Data
+from lamcts.neural.train.planner import StepPlanner
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 
@@ -24,6 +25,7 @@ def train(
     device: str = "cpu",
     checkpoint: Path | str | None = None,
     report: "Callable[[Epoch], None] | None" = None,
+    memory: StepPlanner | None = None,
 ) -> "Trained":
     """Train a network in place. Needs torch.
 
@@ -46,6 +48,9 @@ def train(
         File written after each epoch. If it exists, the training resumes from it with the same bits on the CPU.
     report : callable, default None
         Called after each epoch; an exception ends the training. After a resume it is called for earlier epochs first.
+    memory : lamcts.memory.Budget, default None
+        Memory budget, within which training steps are planned. Weights have the same bits on the CPU; a step that fits
+        runs without a plan. Data and averaged weights count. Evaluation is by batches of the recipe, not by 512.
 
     Returns
     -------
@@ -57,7 +62,9 @@ def train(
     Diverged
         If the loss is not finite.
     OutOfMemory
-        If the device has too little memory.
+        If the device has too little memory, or no plan is within the budget.
+    TrainingFailed
+        If a training step cannot be planned.
     """
     try:
         from lamcts.neural.train import loop
@@ -65,4 +72,4 @@ def train(
         if error.name != "torch":
             raise
         raise MissingExtra.of("torch", "torch") from None
-    return loop.train(net, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report)
+    return loop.train(net, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report, memory=memory)

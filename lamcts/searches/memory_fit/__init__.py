@@ -3,6 +3,7 @@
 with fit(model, batch, budget="8GiB") as fitted: ...
 """
 
+from lamcts.searches.memory_fit.budget import Budget
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.curve import curve, front
 from lamcts.searches.memory_fit.fitted_model import ActionCounts, Chosen, Fitted, action_counts
@@ -11,6 +12,7 @@ from lamcts.searches.memory_fit.fitting import UnverifiedPlan, budget_of, fit, t
 __all__ = [
     "KEEPING",
     "ActionCounts",
+    "Budget",
     "Chosen",
     "Fitted",
     "UnverifiedPlan",

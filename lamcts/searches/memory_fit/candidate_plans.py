@@ -1,8 +1,10 @@
-"""Plans without a search: presets of the thesis, the greedy plan, and the smallest plan.
+"""Plans without a search: presets of the thesis, checkpointing, the greedy plan, and the smallest plan.
 
 plans = [*presets(graph), *greedy(graph, room)]
 smallest(graph).peak_bytes
 """
+
+from collections.abc import Collection, Sequence
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
@@ -11,32 +13,51 @@ ROUNDS = 6  # greedy plans tried for the smallest, a second each for a ResNet-50
 NEAR = 0.02  # relative gap of the peak at which the bisection ends (untuned)
 KEEPING, OFFLOADING = "keep all", "offload all"
 OTHERS = ("baseline", "offload", "speed", "memory", "cost-aware")  # presets of the thesis except "liveness"
+ALL = tuple(memory.Action)
 
 
-def presets(graph: StepGraph, machine: memory.Machine | None = None) -> list[memory.Report]:
-    """Simulate the presets, keeping all and offloading all; storages that cannot be recomputed are kept."""
+def presets(
+    graph: StepGraph, machine: memory.Machine | None = None, choices: Collection[memory.Action] = ALL
+) -> list[memory.Report]:
+    """Simulate the presets, checkpointing by block, keeping all and offloading all.
+
+    Storages that cannot be recomputed are kept. Plans with other actions than `choices` and KEEP are left out.
+    """
     simulator = memory.Simulator(graph, machine)
     plans = [memory.preset(name, graph) for name in OTHERS]
     plans.insert(1, memory.keep_all(graph, KEEPING))
+    plans += memory.starting_plans(graph)
     plans.append(memory.Plan((memory.Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
-    return [simulator.report(_allowed(simulator, plan)) for plan in plans]
+    allowed = {*choices, memory.Action.KEEP}
+    return [simulator.report(_allowed(simulator, plan)) for plan in plans if allowed.issuperset(plan.actions)]
 
 
-def greedy(graph: StepGraph, room: int, machine: memory.Machine | None = None) -> list[memory.Report]:
-    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found."""
-    found = memory.greedy(graph, room, machine) if room >= _floor(graph) else None
+def greedy(
+    graph: StepGraph,
+    room: int,
+    machine: memory.Machine | None = None,
+    choices: Collection[memory.Action] = ALL,
+    starts: Sequence[memory.Plan] = (),
+) -> list[memory.Report]:
+    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found.
+
+    starts: plans of an earlier search, from which it begins then.
+    """
+    found = memory.greedy(graph, room, machine, choices=choices, starts=starts) if room >= _floor(graph) else None
     return [] if found is None else [memory.Simulator(graph, machine).report(found)]
 
 
-def smallest(graph: StepGraph, machine: memory.Machine | None = None) -> memory.Report:
+def smallest(
+    graph: StepGraph, machine: memory.Machine | None = None, choices: Collection[memory.Action] = ALL
+) -> memory.Report:
     """Return the plan with the lowest peak, found by bisection over budgets of the greedy plan.
 
     The result does not depend on any budget of the caller.
     """
-    best = min(presets(graph, machine), key=lambda one: one.peak_bytes)
+    best = min(presets(graph, machine, choices), key=lambda one: one.peak_bytes)
     low, room = _floor(graph), _floor(graph)
     for _ in range(ROUNDS):
-        found = greedy(graph, room, machine)
+        found = greedy(graph, room, machine, choices)
         low = low if found else room + 1
         best = min([best, *found], key=lambda one: one.peak_bytes)
         room = (low + best.peak_bytes) // 2

@@ -9,6 +9,7 @@ from lamcts.neural import memory
 if TYPE_CHECKING:
     from torch import nn
 
+    from lamcts.neural.memory.timing import StepTime
     from lamcts.neural.trace import Trace
 
 KINDS = ("keep", "recompute", "offload")
@@ -65,8 +66,8 @@ class Fitted:
     """A model with a plan that fits a memory budget.
 
     Inside a `with` block, training steps follow the plan. The block can be entered repeatedly. If everything is kept,
-    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. `print` describes the
-    plan.
+    steps run unchanged; else each step must match the trace: same batch shape, loss and mode. Penalties, auxiliary
+    losses, loss scaling and metrics may be added; see `lamcts.neural.memory.apply`. `print` describes the plan.
 
     Attributes
     ----------
@@ -84,6 +85,8 @@ class Fitted:
         Time of tracing, search and measurement.
     margin_bytes : int
         Part of the budget that planning left free, because a measured step took more than the plan.
+    step_time : StepTime or None
+        Measured time of a step under the plan, see `lamcts.neural.memory.step_time`; None if none ran.
     """
 
     model: "nn.Module"
@@ -94,6 +97,7 @@ class Fitted:
     measured: Any
     planned_seconds: float
     margin_bytes: int = 0
+    step_time: "StepTime | None" = None
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @property
@@ -116,6 +120,11 @@ class Fitted:
         return total_bytes(self.traced, self.optimizer, self.measured)
 
     @property
+    def peak_bytes(self) -> int:
+        """The measured peak of a step, or the simulated one without a measurement."""
+        return self.measured_bytes or self.report.total_bytes
+
+    @property
     def verified(self) -> bool | None:
         """Whether the measured step stayed within the budget; None without a measured peak.
 
@@ -125,6 +134,11 @@ class Fitted:
         if total is None:
             return None
         return bool(self.measured.held_bytes <= self.measured.predicted_bytes and total <= self.budget_bytes)
+
+    def timed(self, batch: Any, loss: Any = None) -> "StepTime":
+        """Measure the time of steps under the plan."""
+        plan = None if self.keeps_all else self.plan
+        return memory.step_time(self.model, batch, plan, loss=loss, traced=self.traced)
 
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
@@ -150,13 +164,15 @@ class Fitted:
         traced, outside = self.traced, self.traced.graph.outside_bytes
         fixed = fixed_bytes(traced, self.optimizer)
         state = fixed - traced.parameter_bytes - traced.buffer_bytes - traced.input_bytes
+        kept = self.chosen.kept
         return {
             "parameters": traced.parameter_bytes,
             "gradients": outside - fixed,
             f"optimiser ({self.optimizer})": state,
             "buffers": traced.buffer_bytes,
             "inputs": traced.input_bytes,
-            "activations": self.chosen.kept.peak_bytes,
+            "activations": kept.peak_bytes,
+            "rounding": kept.total_bytes - kept.peak_bytes - outside,
         }
 
     @property
@@ -176,7 +192,11 @@ class Fitted:
         if found.reserved_bytes is not None:
             reserved = total - found.peak_bytes + found.reserved_bytes
             text += f", {memory.size_text(reserved)} reserved by the allocator"
-        text += "" if found.milliseconds is None else f", {found.milliseconds:.1f} ms"
+        if self.step_time is not None:
+            modelled = f"{1e3 * self.report.seconds:.4g} modelled"
+            text += f"; {1e3 * self.step_time.seconds:.4g} ms a step, {modelled}"
+        elif found.milliseconds is not None:
+            text += f", {found.milliseconds:.1f} ms"
         text += f"; {memory.size_text(self.margin_bytes)} of the budget left free" if self.margin_bytes else ""
         if found.held_bytes > found.predicted_bytes:
             return f"{text}: more than planned for, leave more room"

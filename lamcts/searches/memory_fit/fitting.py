@@ -8,11 +8,14 @@ with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
 import logging
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
+from lamcts.searches.memory_fit.allocated_sizes import as_allocated, outside_sizes, unit_of
 from lamcts.searches.memory_fit.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.searches.memory_fit.fitted_model import Chosen, Fitted
 from lamcts.searches.memory_fit.measured_plans import MeasuredPlan, tightened
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0  # time limit of the search: a minute for a training of hours (untuned)
 ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers for each parameter
+STAYING = tuple(word for word in memory.ALL_OPTIONS if not word.startswith("offload"))
 WORDS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 logger = logging.getLogger("lamcts")
@@ -70,12 +74,14 @@ def fit(
         Evaluations of `least_time`; None is its default. 0 takes the best preset or greedy plan.
     seed : int, default 0
         Seed of the search. If `seconds` end the search, results also depend on the machine's speed.
-    machine : Machine, default Machine()
-        Rates of the simulation.
+    machine : Machine, default None
+        Rates of the simulation. None measures those of the model's device, once in a process, if steps are measured;
+        else it is `Machine()`.
     verify : bool, default True
-        Whether a training step of each plan is run and measured. A model on the "meta" device cannot run.
+        Whether training steps of each plan are run and measured. A model on the "meta" device cannot run.
     **settings
-        Options of `lamcts.minimize`; `seconds` is 60, for each plan.
+        Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed
+        actions: all by default, and no offloading if steps are measured on the CPU, where it frees no memory.
 
     Returns
     -------
@@ -85,7 +91,8 @@ def fit(
     Raises
     ------
     ValueError
-        If no plan within the budget is known; the message has the smallest budget that works.
+        If no plan within the budget is known; the message has the smallest budget that works. Also if two traces of the
+        model differ, or if its operations depend on values of tensors.
 
     Warns
     -----
@@ -96,32 +103,59 @@ def fit(
     step = traced(model, batch, loss, word)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
 
-    def planned(graph: StepGraph, room: int) -> Chosen:
-        return within(graph, room, evaluations=evaluations, seed=seed, machine=machine, **settings)
+    allocated = _allocated_sizes(model, batch, word)
+    runs = verify and not without_memory(model)
+    machine = machine or (_machine_of(model) if runs else None)
+    if runs and next(model.parameters()).device.type == "cpu":  # where copies on the host free no memory
+        settings = {"options": STAYING} | settings
+    choices = [memory.WORDS[word] for word in settings.get("options", memory.ALL_OPTIONS)]
+
+    def planned(graph: StepGraph, room: int, starts: Sequence[memory.Plan] = ()) -> Chosen:
+        sizes = allocated(graph)
+        return within(sizes, room, evaluations=evaluations, seed=seed, machine=machine, starts=starts, **settings)
 
     def measured(plan: memory.Plan) -> Any:
         return memory.measure(model, batch, plan, loss=loss, traced=step)
 
-    if verify and not without_memory(model):
-        found = tightened(planned, measured, lambda graph: smallest(graph, machine), step, word, size)
+    if runs:
+        found = tightened(
+            planned, measured, lambda graph: smallest(allocated(graph), machine, choices), step, word, size
+        )
     else:
         found = MeasuredPlan(planned(step.graph, size))
     took = time.perf_counter() - began
     logger.info("memory: planned in %.1f s", took)
     fitted = Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
+    if runs and fitted.verified is not False:  # a step over the budget is not run again
+        fitted = replace(fitted, step_time=fitted.timed(batch, loss))
     if fitted.verified is False:
         warnings.warn(f"memory plan, {fitted.measurement}", UnverifiedPlan, stacklevel=2)
     return fitted
 
 
+def _allocated_sizes(model: Any, batch: Any, optimizer: str) -> Callable[[StepGraph], StepGraph]:
+    """Return a function from a graph to one with the sizes that the allocator of the model's device gives."""
+    from lamcts.neural import trace
+
+    inputs = [one for one in _leaves(batch) if hasattr(one, "untyped_storage")]
+    outside = outside_sizes(model, inputs, trace.STATES[optimizer])
+    return partial(as_allocated, unit=unit_of(model), outside=outside)
+
+
+def _machine_of(model: Any) -> memory.Machine | None:
+    """Return the measured machine of a model's device; None for a device that is not measured."""
+    device = next(model.parameters()).device
+    return memory.measured_machine(device) if device.type in ("cpu", "cuda") else None
+
+
 def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
-    """Check model and batch, and trace the training step; see `fit`."""
+    """Check model and batch, and trace the training step, more than once to compare; see `fit`."""
     word = optimizer_word(optimizer)
     checked_model(model)
     checked_batch(batch)
     from lamcts.neural import trace
 
-    return trace.trace(model, batch, loss=loss, optimizer=word)
+    return trace.repeatable_trace(model, batch, loss=loss, optimizer=word)
 
 
 def within(
@@ -131,6 +165,7 @@ def within(
     evaluations: int | None = None,
     seed: int = 0,
     machine: memory.Machine | None = None,
+    starts: Sequence[memory.Plan] = (),
     **settings: Any,
 ) -> Chosen:
     """Return the fastest plan within a budget, with all candidates; `fit` carries it out.
@@ -149,8 +184,10 @@ def within(
         Seed of the search.
     machine : Machine, default Machine()
         Rates of the simulation.
+    starts : sequence of Plan, default ()
+        Plans of an earlier search of this step, from which the search continues, see `least_time`.
     **settings
-        Options of `lamcts.minimize`.
+        Options of `least_time`, such as the allowed actions, and of `lamcts.minimize`.
 
     Raises
     ------
@@ -158,25 +195,31 @@ def within(
         If no plan fits; the message has the smallest budget that works.
     """
     room = budget_of(budget) - graph.outside_bytes
-    plans = presets(graph, machine)
+    search: dict[str, Any] = {"seconds": SECONDS, "options": memory.ALL_OPTIONS} | settings
+    choices = [memory.WORDS[word] for word in search["options"]]
+    plans = presets(graph, machine, choices)
     kept = next(one for one in plans if one.plan.name == KEEPING)
     if kept.peak_bytes <= room:
         return Chosen(kept, kept, plans)
-    plans += greedy(graph, room, machine)
+    simulator = memory.Simulator(graph, machine)
+    plans += [simulator.report(plan) for plan in starts]
+    continued = greedy(graph, room, machine, choices, starts) if starts else []
+    plans += continued or greedy(graph, room, machine, choices)
     if not any(one.peak_bytes <= room for one in plans):
-        plans.append(_smallest(graph, room, machine))
+        plans.append(_smallest(graph, room, machine, choices))
     elif evaluations != 0:
-        search: dict[str, Any] = {"seconds": SECONDS, "options": memory.ALL_OPTIONS} | settings
         search |= {} if evaluations is None else {"evaluations": evaluations}
-        plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
-        found = memory.Simulator(graph, machine).report(plan)
+        plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, starts=starts, **search)
+        found = simulator.report(plan)
         known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
         plans += [] if (found.peak_bytes, found.seconds) in known else [found]
     return Chosen(min((one for one in plans if one.peak_bytes <= room), key=lambda one: one.seconds), kept, plans)
 
 
-def _smallest(graph: StepGraph, room: int, machine: memory.Machine | None) -> memory.Report:
-    least = smallest(graph, machine)
+def _smallest(
+    graph: StepGraph, room: int, machine: memory.Machine | None, choices: Sequence[memory.Action]
+) -> memory.Report:
+    least = smallest(graph, machine, choices)
     if least.peak_bytes > room:
         outside = graph.outside_bytes
         raise ValueError(

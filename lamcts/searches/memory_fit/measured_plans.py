@@ -3,9 +3,9 @@
 The simulator counts tensors. A convolution also allocates scratch memory, tenths of a small budget.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.graphs import StepGraph
 from lamcts.neural import memory
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 ROUNDS = 4  # plans after the first; the second knows all scratch memory, on the CPU (untuned)
 
-Planner = Callable[[StepGraph, int], Chosen]  # from a graph and a budget; raises ValueError if no plan fits
+STARTS = 3  # plans of a round from which the next one continues (untuned)
+
+
+class Planner(Protocol):
+    """Plan for a graph and a budget, from plans of an earlier round; raise ValueError if no plan fits."""
+
+    def __call__(self, graph: StepGraph, room: int, starts: Sequence[memory.Plan] = ()) -> Chosen: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def tightened(
         known = memory.Simulator(graph).report(chosen.report.plan).total_bytes
         room = min(room, known - over)  # the budget, unless more was allocated than the graph knows
         try:
-            chosen = planned(graph, room)
+            chosen = planned(graph, room, _best(chosen))
         except ValueError:  # no plan is that small
             least = smallest(graph)
             if least.plan.actions == chosen.report.plan.actions:
@@ -65,3 +71,10 @@ def tightened(
             chosen = Chosen(least, chosen.kept, [*chosen.plans, least])
         found.append(MeasuredPlan(chosen, measured(chosen.report.plan), budget - room))
     return min(found, key=total)
+
+
+def _best(chosen: Chosen) -> list[memory.Plan]:
+    """Return the plan of a round, and the fastest of the others with at most its peak."""
+    others = sorted(chosen.plans, key=lambda one: one.seconds)
+    small = [one.plan for one in others if one.peak_bytes <= chosen.report.peak_bytes and one.plan.frees]
+    return [chosen.report.plan, *(plan for plan in small if plan.actions != chosen.report.plan.actions)][:STARTS]

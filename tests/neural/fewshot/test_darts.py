@@ -60,7 +60,7 @@ def test_weights_learn_from_one_half_and_shares_from_the_other(data):
 
 def test_shares_go_where_the_loss_falls(data):
     net, part, rows = relaxed(), to_device(data.valid, torch.device("cpu")), torch.arange(20)
-    adam, losses = torch.optim.Adam(net.logits.values(), 0.05), []
+    adam, losses = torch.optim.Adam(net.architecture, 0.05), []
     for _ in range(8):
         losses.append(float(torch.nn.functional.cross_entropy(net(part.x), part.y).detach()))
         _learn_shares(net, adam, part, rows)
@@ -92,5 +92,5 @@ def test_few_shot_search_reads_out_the_leaf_of_the_lowest_validation_loss(data):
         SPACE.operations
     )
     assert found.steps == sum(leaf.steps for leaf in found.leaves) + found.leaves[0].steps
-    with pytest.raises(ValueError, match="expected cells with an operation on each edge, got nasnet"):
-        few_shot_darts(FewShot(nas.NasNet(), 1, sizes={"width": 2, "cells": 1}), data, Recipe(epochs=1))
+    with pytest.raises(ValueError, match="expected NASNet cells or operations on edges, got efficientnet"):
+        few_shot_darts(FewShot(nas.EfficientNet(), 1), data, Recipe(epochs=1))

@@ -125,9 +125,9 @@ def test_a_tree_is_an_objective_and_the_same_seed_and_a_resumption_give_the_same
     alone = few.route(point).subnet(SPACE.canonical(point))
     x = torch.tensor(data.test.x)
     assert torch.equal(few.subnet(point)(x), alone(x))
-    assert few.accuracy(point) == few.objective(point)
+    assert few.accuracy(point) == 100 * few.objective.loss_and_accuracy(point)[1]
     result = lamcts.maximize(few.objective, few.objective.space, budget=4, seed=0, n_init=2)
-    assert result.fun == few.accuracy(result.x)
+    assert result.fun == -few.objective.loss_and_accuracy(result.x)[0]
 
 
 def test_trees_of_nasnet_cells_are_split_at_layers(data, untrained):

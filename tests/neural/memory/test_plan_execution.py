@@ -211,7 +211,7 @@ def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
 
     module, batch = made(NETWORKS[name])
     traced = trace(module, batch)
-    scalars, alive, finish = 8, [], ForwardPass.finish
+    scalars, alive, finish = 8, [], ForwardPass.end
 
     def counted(self):
         held = finish(self)
@@ -219,7 +219,7 @@ def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
         alive.append((sum(self.graph.storages[n].bytes for n in numbers), held))
         return held
 
-    monkeypatch.setattr(ForwardPass, "finish", counted)
+    monkeypatch.setattr(ForwardPass, "end", counted)
     for actions in MIXTURES.values():
         memory.measure(module, batch, plan_of(traced, actions))
     assert len(alive) == len(MIXTURES)

@@ -7,11 +7,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
 from torch import nn  # noqa: E402
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.execution.link import Link  # noqa: E402
-from lamcts.neural.memory.execution.slot import retried  # noqa: E402
+from lamcts.neural.memory.execution.slot import StorageSlot, retried, storage_of  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
 
@@ -26,7 +27,7 @@ class Short:
 
     def __init__(self, monkeypatch, fails):
         self.calls, self.fetch, self.fails = 0, Link.fetch, fails
-        monkeypatch.setattr(Link, "fetch", lambda link, sent: self(link, sent))
+        monkeypatch.setattr(Link, "fetch", lambda link, sent, stream=None: self(link, sent))
 
     def __call__(self, link, sent):
         self.calls += 1
@@ -74,3 +75,20 @@ def test_the_link_is_settled_between_two_tries(monkeypatch):
     assert retried(make, link) is storage and order == ["made", "settled", "made"]
     order[:] = [""]
     assert retried(make, link) is storage and order == ["", "made"]
+
+
+def test_what_was_fetched_ahead_is_freed_before_the_second_try():
+    link, storage = Link(), torch.zeros(2).untyped_storage()
+    slot = StorageSlot("ahead", 0, Action.OFFLOAD, link)
+    slot.wrote(torch.ones(2).untyped_storage(), lambda: None, last=True)
+    slot.prefetch()
+    ahead, tries = StorageWeakRef(slot._coming.flat.untyped_storage()), []
+
+    def make():
+        tries.append(ahead.expired())
+        if len(tries) == 1:
+            raise torch.OutOfMemoryError
+        return storage
+
+    assert retried(make, link) is storage and tries == [False, True]
+    assert torch.equal(torch.empty(0).set_(storage_of(slot)), torch.ones(2))

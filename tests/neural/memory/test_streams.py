@@ -4,6 +4,9 @@ The stand-in makes a copy at the last moment that its events allow, and finds th
 """
 
 import copy
+import threading
+import weakref
+from itertools import pairwise
 
 import pytest
 
@@ -16,6 +19,7 @@ from benchmarks.memory.networks import Block  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.execution.link import STREAMS, Link  # noqa: E402
+from lamcts.neural.memory.execution.slot import StorageSlot, storage_of  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
 POISON = 0xFF  # of all four bytes: a float32 that is no number
@@ -23,13 +27,14 @@ TURN = (Action.OFFLOAD, Action.OFFLOAD_EACH, Action.RECOMPUTE, Action.OFFLOAD_AG
 
 
 class Side:
-    """Work that is done when somebody waits for it. behind: whether it waits for all that computes until now."""
+    """Work that is done when somebody waits for it. behind: the stream that it waits for until now."""
 
     def __init__(self):
-        self.todo, self.done, self.behind = [], 0, False
+        self.todo, self.done, self.behind, self.waited = [], 0, None, []
 
     def wait_stream(self, other):
-        self.behind = True
+        self.behind = other
+        self.waited.append((other, other.queued))
 
     def copied(self, until):
         while self.done < until:
@@ -40,7 +45,9 @@ class Side:
 
 
 class Compute:
-    """It does all at once."""
+    """It does all at once. queued: operations of a test so far."""
+
+    queued = 0
 
     def wait_event(self, event):
         side, until = event
@@ -48,17 +55,21 @@ class Compute:
 
 
 class Late:
-    """Streams of which one copies as late as may be."""
+    """Streams of which one copies as late as may be. Each thread computes on a stream of its own."""
 
     def __init__(self):
-        self.compute, self.sides, self.hosts = Compute(), [], []
+        self.threads, self.sides, self.hosts, self.allocated = {}, [], [], []
 
     def side(self, device):
         self.sides.append(Side())
         return self.sides[-1]
 
     def current(self, device):
-        return self.compute
+        return self.threads.setdefault(threading.get_ident(), Compute())
+
+    def empty(self, size, device, stream):
+        self.allocated.append(stream)
+        return torch.empty(size, dtype=torch.uint8, device=device)
 
     def host(self, size):
         self.hosts.append(torch.empty(size, dtype=torch.uint8))  # there for all time, as torch's pool is for copies
@@ -68,9 +79,9 @@ class Late:
         """Do nothing: what the stream itself allocated is its own."""
 
     def copy(self, target, source, stream):
-        if not stream.behind:
+        if stream.behind is None:
             raise AssertionError("a copy began before what computes had made, or left, its memory")
-        stream.behind = False
+        stream.behind = None
         target.fill_(POISON)
         ends = [StorageWeakRef(one.untyped_storage()) for one in (target, source)]
         stream.todo.append((target.numel(), ends))
@@ -158,3 +169,77 @@ def test_what_is_fetched_and_dropped_is_there_until_it_is_settled(late):
     link.fetch(link.send(torch.zeros(4).untyped_storage()))
     link.settle()
     assert late.sides[0].done == len(late.sides[0].todo) == 2
+
+
+def slots(link, count):
+    """Return offloaded slots, each of which the one before fetches ahead."""
+    made = [StorageSlot(f"storage {i}", i, Action.OFFLOAD, link) for i in range(count)]
+    for i, slot in enumerate(made):
+        slot.wrote(torch.full((4,), float(i)).untyped_storage(), lambda: None, last=True)
+    for before, after in pairwise(made):
+        before.next = weakref.ref(after)
+    return made
+
+
+def values(storage):
+    return torch.empty(0).set_(storage)
+
+
+def test_a_send_waits_for_what_wrote_the_storage_and_not_for_what_is_queued_later(late):
+    link, compute = Link(), late.current(torch.device("cpu"))
+    for _ in range(3):
+        compute.queued += 1  # the operation that writes the storage
+        link.send(torch.zeros(4).untyped_storage())
+        assert late.sides[0].waited[-1] == (compute, compute.queued)
+        compute.queued += 5  # that read it, or do not
+    assert late.sides[0].waited == [(compute, 1), (compute, 7), (compute, 13)]
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_what_another_thread_frees_is_followed_behind_the_stream_of_its_last_use(late, stays):
+    link, compute = Link(), late.current(torch.device("cpu"))
+    dropped = slots(link, 2)
+    last = dropped.pop()
+    if stays:  # it was too short-lived to offload
+        dropped[0].storage, dropped[0].came = torch.zeros(4).untyped_storage(), True
+    assert torch.equal(values(storage_of(dropped[0])), torch.zeros(4))
+    thread = threading.Thread(target=dropped.clear)
+    thread.start()
+    thread.join()
+    fetches = 1 if stays else 2
+    assert late.allocated == [compute] * fetches
+    assert {stream for stream, _ in late.sides[0].waited} == {compute}
+    assert torch.equal(values(storage_of(last)), torch.ones(4)) and len(late.allocated) == fetches
+
+
+def test_an_error_of_a_fetch_ahead_is_raised_at_the_next_use(late, monkeypatch):
+    link = Link()
+    made = slots(link, 2)
+    storage_of(made[0])
+
+    def fail(*_):
+        raise ValueError("stub")
+
+    monkeypatch.setattr(late, "empty", fail)
+    del made[0]
+    with pytest.raises(ValueError, match="stub"):
+        storage_of(made[0])
+    monkeypatch.undo()
+    monkeypatch.setitem(STREAMS, "cpu", late)
+    assert torch.equal(values(storage_of(made[0])), torch.ones(4))
+
+
+def test_memory_that_is_short_for_a_fetch_ahead_costs_no_step(late, monkeypatch):
+    made, tries = slots(Link(), 2), []
+    storage_of(made[0])
+    empty = late.empty
+
+    def short(*given):
+        tries.append(1)
+        if len(tries) == 1:
+            raise torch.OutOfMemoryError("stub")
+        return empty(*given)
+
+    monkeypatch.setattr(late, "empty", short)
+    del made[0]
+    assert torch.equal(values(storage_of(made[0])), torch.ones(4)) and len(tries) == 2

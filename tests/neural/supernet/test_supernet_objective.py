@@ -27,8 +27,8 @@ def net():
     return supernet(SPACE, channels=1, **SIZES)
 
 
-def test_a_network_is_judged_by_its_copied_weights(data, net):
-    f = SupernetObjective(net, data, examples=0)
+def test_a_network_is_evaluated_with_its_copied_weights(data, net):
+    f = SupernetObjective(net, data, examples=0, metric="accuracy")
     cpu, alone = torch.device("cpu"), net.subnet(POINT).eval()
     assert f.maximize and f(POINT, seed=1) == 100 * evaluate(alone, to_device(data.valid, cpu))[1]
     assert f.report(POINT)["test_loss"] == evaluate(alone, to_device(data.test, cpu))[0]
@@ -45,13 +45,18 @@ def test_points_of_one_network_have_one_value(data, net):
     assert SPACE.key(POINT) == SPACE.key(DEAD) and f.report(POINT) == f.report(DEAD)
 
 
-def test_networks_can_be_looked_up_by_their_loss_which_is_another_objective_to_a_journal(data, net):
-    f, by_loss = SupernetObjective(net, data, examples=10), SupernetObjective(net, data, examples=10, by="loss")
+def test_networks_are_ranked_by_loss_or_by_accuracy_which_a_journal_tells_apart(data, net):
+    f, by_loss = (SupernetObjective(net, data, examples=10, metric=metric) for metric in ("accuracy", "loss"))
+    assert SupernetObjective(net, data, examples=10)(POINT) == by_loss(POINT)
     assert by_loss(POINT) == -by_loss.report(POINT)["valid_loss"] < 0
-    assert by_loss.judged(POINT) == f.judged(POINT) == pytest.approx((-by_loss(POINT), f(POINT) / 100))
-    assert by_loss.fingerprint() == f.fingerprint() | {"by": "loss"} != f.fingerprint()
-    with pytest.raises(ValueError, match="by: expected one of accuracy, loss, got 'rank'"):
-        SupernetObjective(net, data, by="rank")
+    assert (
+        by_loss.loss_and_accuracy(POINT)
+        == f.loss_and_accuracy(POINT)
+        == pytest.approx((-by_loss(POINT), f(POINT) / 100))
+    )
+    assert by_loss.fingerprint() == f.fingerprint() | {"metric": "loss"} != f.fingerprint()
+    with pytest.raises(ValueError, match="metric: expected one of loss, accuracy, got 'rank'"):
+        SupernetObjective(net, data, metric="rank")
 
 
 def test_what_a_network_costs_comes_with_it(data, net):
@@ -71,7 +76,7 @@ def test_a_search_runs_on_a_supernet_and_a_journal_tells_supernets_apart(data, n
 
 
 def test_every_network_of_the_space_can_be_looked_up(data, net):
-    f, rng = SupernetObjective(net, data, examples=10), np.random.default_rng(0)
+    f, rng = SupernetObjective(net, data, examples=10, metric="accuracy"), np.random.default_rng(0)
     assert all(0 <= f(SPACE.random(rng)) <= 100 for _ in range(5))
     with pytest.raises(ValueError, match="examples: expected"):
         SupernetObjective(net, data, examples=-1)

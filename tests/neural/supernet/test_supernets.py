@@ -49,6 +49,16 @@ def data():
     return Data("little", *parts, classes=10)
 
 
+def test_a_supernet_fits_as_any_network_trains_and_reports_its_epochs(data):
+    recipe, epochs = Recipe(epochs=2, batch=20), []
+    net = supernet(DIGITS, channels=1, **SIZES["digits4096"])
+    fitted = net.fit(data, recipe, seed=3, report=epochs.append)
+    other = train(supernet(DIGITS, channels=1, **SIZES["digits4096"]), data, recipe, seed=3)
+    weights, expected = fitted.state_dict(), other.net.state_dict()
+    assert fitted is net and all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert [epoch.valid_loss for epoch in epochs] == [epoch.valid_loss for epoch in other.epochs]
+
+
 @EVERY
 def test_a_masked_supernet_is_the_network_alone_bit_for_bit(space):
     net, x = of(space), images()

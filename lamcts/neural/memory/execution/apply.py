@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
-from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.loss_pass import LossPass
 from lamcts.neural.memory.execution.mode_stack import insert, remove
+from lamcts.neural.memory.execution.recipe import tensors_of
 from lamcts.neural.memory.execution.replay import Replay
 from lamcts.neural.memory.execution.schedule import PlanSchedule, schedule
 from lamcts.neural.memory.execution.script import Script
@@ -57,7 +58,7 @@ class Executor(TorchDispatchMode):
     def __init__(self, model: nn.Module, schedule: PlanSchedule) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.schedule, self.link = model, schedule, Link()
-        self.step: ForwardPass | Replay | None = None
+        self.step: ForwardPass | Replay | LossPass | None = None
         self.held_bytes = 0
         self._below: list[TorchDispatchMode] = []  # modes that were entered before
         self._thread, self._sees, self._inside = threading.get_ident(), False, 0
@@ -95,7 +96,7 @@ class Executor(TorchDispatchMode):
         self.abandon()
         if torch.is_grad_enabled():
             torch.clear_autocast_cache()  # each step casts its parameters, as in the trace
-            inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
+            inputs = tensors_of((args, kwargs))
             self._form = self._form_of(inputs)
             self.step = self._started(inputs)
         self.sees(self.step is not None)
@@ -118,9 +119,11 @@ class Executor(TorchDispatchMode):
         return given, cast, [one.training for one in self._modules]
 
     def left(self, model: nn.Module, args: object, result: object) -> None:
-        """Abandon the pass if the model raised, which gives no result."""
+        """Go on to the loss; abandon the pass if the model raised, which gives no result."""
         if result is None:
             self.abandon()
+        elif self.step is not None and not self.step.whole and not isinstance(self.step, LossPass):
+            self.step = LossPass(self.step.left(tensors_of(result)))
 
     def finish(self) -> None:
         """End the current forward pass, if any."""
@@ -128,8 +131,8 @@ class Executor(TorchDispatchMode):
         if step is not None:
             self.link.settle()
             self.held_bytes = step.finish()
-            if isinstance(step, ForwardPass):
-                script = step.script(self.held_bytes)
+            script = step.script(self.held_bytes)
+            if script is not None:
                 self._script = (self._form, script) if script.repeatable else None
 
     def abandon(self) -> None:
@@ -153,7 +156,7 @@ def pack(tensor: Tensor) -> Kept | Moved:
     for executor in reversed(ENTERED):
         if executor.step is not None:
             packed = executor.step.pack(tensor)
-            if executor.step.whole and isinstance(executor.step, Replay):
+            if executor.step.whole and not executor.step.first:
                 executor.sees(False)
             return packed
     return Kept(tensor, tensor._version)

@@ -1,9 +1,11 @@
 """Transfers between device and host: on a separate stream on CUDA, plain copies elsewhere. Needs torch.
 
-Memory is allocated and freed on the computing stream only. The copying stream waits for it before each copy, and it
-waits for the copy before source or target are used again.
+Memory is allocated and freed on the computing stream only. The copying stream waits before each copy for the work that
+is queued on it then: until the operation that wrote a storage to send, or until the last use of memory that a fetch
+allocates. Later work is not waited for. The computing stream waits for the copy before source or target are used again.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +21,9 @@ class Streams(Protocol):
 
     def current(self, device: torch.device) -> torch.Stream:
         """Return the computing stream."""
+
+    def empty(self, size: int, device: torch.device, stream: torch.Stream) -> Tensor:
+        """Return `size` bytes of a device, allocated on a stream."""
 
     def host(self, size: int) -> Tensor:
         """Return a host buffer of `size` bytes that supports asynchronous copies."""
@@ -38,6 +43,10 @@ class Cuda:
 
     def current(self, device: torch.device) -> torch.Stream:
         return torch.cuda.current_stream(device)
+
+    def empty(self, size: int, device: torch.device, stream: torch.Stream) -> Tensor:
+        with torch.cuda.stream(stream):  # type: ignore[arg-type]
+            return torch.empty(size, dtype=torch.uint8, device=device)
 
     def host(self, size: int) -> Tensor:
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
@@ -79,6 +88,8 @@ class Link:
         self._sides: dict[torch.device, torch.Stream] = {}
         self._leaving: list[Transfer] = []
         self._coming: dict[int, Transfer] = {}  # by id of their tensors
+        self._failed: Exception | None = None  # of a fetch ahead
+        self.drop_ahead: Callable[[], None] = lambda: None  # the last fetch ahead, if it is not used yet
 
     def send(self, storage: UntypedStorage) -> Sent:
         """Begin to copy a storage to the host; its memory is freed at the next send, or by `settle`."""
@@ -87,17 +98,42 @@ class Link:
         if streams is None:
             return Sent(_on_host(flat), flat.device)
         self._left()
-        host = streams.host(flat.numel())
-        self._leaving.append(Transfer(flat, streams.copy(host, flat, self._side(flat.device))))
+        host, side = streams.host(flat.numel()), self._side(flat.device, streams.current(flat.device))
+        self._leaving.append(Transfer(flat, streams.copy(host, flat, side)))
         return Sent(host, flat.device)
 
-    def fetch(self, sent: Sent) -> Transfer:
-        """Begin to copy a storage back to the device."""
+    def stream(self, device: torch.device) -> torch.Stream | None:
+        """Return the computing stream of this thread; None without streams."""
+        streams = STREAMS.get(device.type)
+        return None if streams is None else streams.current(device)
+
+    def fetch_ahead(self, sent: Sent, stream: torch.Stream | None) -> Transfer | None:
+        """Begin to fetch behind the work of a stream; return None if that fails.
+
+        If memory is short, the storage is fetched when it is needed. Destructors cannot raise: `raise_failure` does.
+        """
+        try:
+            return self.fetch(sent, stream)
+        except torch.OutOfMemoryError:
+            return None
+        except Exception as error:
+            self._failed = error
+            return None
+
+    def raise_failure(self) -> None:
+        """Raise the error of an earlier fetch ahead, if any."""
+        error, self._failed = self._failed, None
+        if error is not None:
+            raise error
+
+    def fetch(self, sent: Sent, stream: torch.Stream | None = None) -> Transfer:
+        """Begin to copy a storage back to the device, behind the work of a stream, by default that of this thread."""
         streams = STREAMS.get(sent.device.type)
         if streams is None:
             return Transfer(sent.host.to(sent.device, copy=True), None)
-        flat = torch.empty(sent.host.shape, dtype=torch.uint8, device=sent.device)
-        coming = Transfer(flat, streams.copy(flat, sent.host, self._side(sent.device)))
+        stream = stream or streams.current(sent.device)
+        flat = streams.empty(sent.host.numel(), sent.device, stream)
+        coming = Transfer(flat, streams.copy(flat, sent.host, self._side(sent.device, stream)))
         self._coming[id(flat)] = coming
         return coming
 
@@ -126,11 +162,11 @@ class Link:
             current.wait_event(copied.event)
         streams.uses(copied.flat, current)  # no effect unless it was allocated on another stream
 
-    def _side(self, device: torch.device) -> torch.Stream:
-        """Return the copying stream, which first waits for the computation so far."""
+    def _side(self, device: torch.device, stream: torch.Stream) -> torch.Stream:
+        """Return the copying stream, which first waits for the work of a stream so far."""
         if device not in self._sides:
             self._sides[device] = STREAMS[device.type].side(device)
-        self._sides[device].wait_stream(STREAMS[device.type].current(device))
+        self._sides[device].wait_stream(stream)
         return self._sides[device]
 
 

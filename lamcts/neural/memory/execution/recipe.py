@@ -5,7 +5,7 @@ tensors that it modifies, such as running statistics of a batch norm, are copied
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,12 +45,14 @@ class Read(NamedTuple):
     """A tensor that an operation reads.
 
     source: its slot; None is the recomputed storage itself. copied: whether the operation modifies it, so that it needs
-    a copy.
+    a copy. witness: an alias without memory, with its version at the read; None if the source is recomputed itself.
     """
 
     source: "StorageSlot | None"
     shape: Shape
     copied: bool
+    witness: Tensor | None = None
+    version: int = 0
 
 
 class Outside(NamedTuple):
@@ -119,9 +121,20 @@ def check_version(tensor: Tensor, version: int, name: str = "") -> None:
         )
 
 
+def alias_of(tensor: Tensor) -> Tensor:
+    """Return an alias without gradient that shares the version counter of a tensor, below autograd too."""
+    with torch._C._DisableTorchDispatch(), _shared_versions():  # the alias is no operation of the step
+        return tensor.detach()
+
+
+def _shared_versions() -> AbstractContextManager[object]:
+    """Return a context in which views share version counters: inside a dispatch mode they have their own."""
+    return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.ADInplaceOrView, False)
+
+
 def witness_of(tensor: Tensor) -> Tensor:
-    """Return an alias without memory that shares the version counter of a tensor."""
-    alias = tensor.detach()
+    """Return such an alias without memory."""
+    alias = alias_of(tensor)
     alias.data = NOTHING
     return alias
 
@@ -168,6 +181,22 @@ def output_of(result: object, index: int) -> Tensor:
     return found
 
 
+def tensors_of(values: object) -> list[Tensor]:
+    """Return the tensors among nested values."""
+    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
+
+
+def address_of(tensor: Tensor) -> int:
+    """Return the address of a tensor's storage."""
+    return int(tensor.untyped_storage()._cdata)
+
+
+def index_of(result: object, tensor: Tensor) -> int:
+    """Return the index of the result that shares the storage of `tensor`."""
+    lies = [isinstance(one, Tensor) and address_of(one) == address_of(tensor) for one in tree_leaves(result)]
+    return lies.index(True)
+
+
 def _replaced(value: object, kind: type | tuple[type, ...], to: Callable[[Any], object]) -> object:
     """Map an argument of some kind, or those in a list."""
     if isinstance(value, kind):
@@ -199,6 +228,8 @@ def _given(leaf: Source, own: UntypedStorage | None, storage_of: Callable[["Stor
         return leaf.taken()
     if isinstance(leaf, Shape):  # its values are not read
         return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
+    if leaf.witness is not None and leaf.source is not None:
+        check_version(leaf.witness, leaf.version, leaf.source.name)
     storage = own if leaf.source is None else storage_of(leaf.source)
     assert storage is not None
     tensor = leaf.shape.on(storage)

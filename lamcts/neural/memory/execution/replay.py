@@ -6,35 +6,40 @@ are identified by address; everything else is kept as autograd saves it, so that
 
 from functools import partial
 
-import torch
 from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from lamcts.neural.memory.execution.generators import Random, state_before
 from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.loss_pass import ModelPart
 from lamcts.neural.memory.execution.recipe import (
     Operation,
     Outside,
     Read,
+    address_of,
     operation,
     output_of,
     shape_of,
     witness_of,
 )
+from lamcts.neural.memory.execution.schedule import AGAIN
 from lamcts.neural.memory.execution.script import Call, Script, modifies, passes
-from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
-from lamcts.neural.memory.execution.step import AGAIN, chain_prefetches
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, read_of
+from lamcts.neural.memory.execution.step import chain_prefetches
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
 
 
 class Replay:
     """A forward pass that repeats a script; raise RuntimeError if it deviates.
 
-    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check.
+    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check. first: as
+    in `ForwardPass`.
     """
 
+    first = False
+
     def __init__(self, script: Script, link: Link) -> None:
-        self.script, self.link = script, link
+        self.verified, self.link, self.schedule = script, link, script.schedule
         self.graph = script.schedule.traced.graph
         self.whole = not script.packs
         self.ran = self.packed = self._read_count = 0
@@ -44,7 +49,7 @@ class Replay:
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes of slots."""
-        calls, ran = self.script.calls, self.ran
+        calls, ran = self.verified.calls, self.ran
         call = calls[ran] if ran < len(calls) and not self.whole else None
         if call is None or call.function is not func:
             if self.whole or passes(func):
@@ -63,25 +68,44 @@ class Replay:
         """Return the object that autograd saves for a tensor, by the plan."""
         if self.whole:
             return Kept(tensor, tensor._version)
-        number = self.script.schedule.traced.packed[self.packed]
+        number = self.verified.schedule.traced.packed[self.packed]
         self.packed += 1
-        self.whole = self.packed == self.script.packs
-        if number not in self.script.moved:
+        self.whole = self.packed == self.verified.packs
+        if number not in self.verified.moved:
             return Kept(tensor, tensor._version)
         if self._number(tensor) != number:
             name = self.graph.storages[number].name
             raise RuntimeError(f"tensor {self.packed - 1} that autograd saves: expected {name}, got another: {AGAIN}")
-        with torch._C._DisableTorchDispatch():  # the witness is no operation of the step
-            return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
+        return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
 
     def finish(self) -> int:
         """End the pass; return the saved bytes on the device."""
         if not self.whole:
-            expected = f"{len(self.script.calls)} operations and {self.script.packs} saved tensors"
+            expected = f"{len(self.verified.calls)} operations and {self.verified.packs} saved tensors"
             raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
-        chain_prefetches(self.script.schedule, self.slots)
+        return self.end()
+
+    def left(self, outputs: list[Tensor]) -> ModelPart:
+        """Return what has happened when the model returns its outputs; raise RuntimeError if operations are missing."""
+        end = self.verified.end
+        if end is None or self.ran < len(self.verified.calls) or self.packed != end.packed:
+            calls = self.verified.calls[self.ran :]
+            expected = str(calls[0].function) if calls else "as many saved tensors as in the first step"
+            raise RuntimeError(f"operation {self.ran} of the model: expected {expected}, got its end: {AGAIN}")
+        for number, tensor in zip(end.outputs, outputs, strict=False):
+            if number is not None and address_of(tensor) not in self._numbers:
+                self._learn(number, tensor.untyped_storage())
+        until = end.ran, self.verified.packs
+        return ModelPart(self, end, until, {}, self._numbers, self._refs)
+
+    def end(self) -> int:
+        """Begin to prefetch; return the saved bytes on the device."""
+        chain_prefetches(self.verified.schedule, self.slots)
         self.slots = {}
-        return self.script.held_bytes
+        return self.verified.held_bytes
+
+    def script(self, held_bytes: int) -> None:
+        """Return None: only a first pass makes a script."""
 
     def _note(self, call: Call, args: Args, kwargs: Kwargs, result: object, random: Random) -> None:
         """Record the writes of slots; raise RuntimeError for an operation that modifies another slot."""
@@ -92,7 +116,7 @@ class Replay:
             storage = tensor.untyped_storage()
             slot = self.slots[number] if output is None else self._new_slot(number, storage)
             how = partial(self._recipe, func, args, kwargs, output, number, random)
-            slot.wrote(storage, how, slot.writes + 1 == self.script.schedule.writes[number])
+            slot.wrote(storage, how, slot.writes + 1 == self.verified.schedule.writes[number])
 
     def _changed(self, call: Call, args: Args, kwargs: Kwargs) -> dict[int, Tensor]:
         """Return the tensors of slots that an operation modifies; raise RuntimeError for unexpected ones."""
@@ -107,14 +131,17 @@ class Replay:
     def _new_slot(self, number: int, storage: UntypedStorage) -> StorageSlot:
         """Return the slot of a new storage; raise RuntimeError if it has another size or is not new."""
         expected, got = self.graph.storages[number], storage.nbytes()
-        memory = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
-        if expected.bytes not in (0, got) or memory.cdata in self._numbers or number in self.slots:
+        if expected.bytes not in (0, got) or storage._cdata in self._numbers or number in self.slots:
             raise RuntimeError(f"{expected.name}: expected {expected.bytes} new bytes, got {got}: {AGAIN}")
-        self._numbers[memory.cdata] = number
-        self._refs.append(memory)
-        order, action = self.graph.makers[number][-1], self.script.schedule.actions[number]
+        self._learn(number, storage)
+        order, action = self.graph.makers[number][-1], self.verified.schedule.actions[number]
         self.slots[number] = StorageSlot(expected.name, order, action, self.link)
         return self.slots[number]
+
+    def _learn(self, number: int, storage: UntypedStorage) -> None:
+        memory = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
+        self._numbers[memory.cdata] = number
+        self._refs.append(memory)
 
     def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
         return operation(func, args, kwargs, output, random, partial(self._read, made))
@@ -122,15 +149,12 @@ class Replay:
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
-        expected = self.script.reads[self._read_count : self._read_count + 1]
+        expected = self.verified.reads[self._read_count : self._read_count + 1]
         self._read_count += 1
         if expected != [-1 if number is None else number]:
             name = self.graph.storages[made].name
             raise RuntimeError(f"{name}: expected the inputs of the first step, got others: {AGAIN}")
-        if number is None:
-            tensor = tensor.detach()
-            return Outside(tensor, tensor._version, changed)
-        return Read(None if number == made else self.slots[number], shape_of(tensor), changed)
+        return read_of(None if number is None else self.slots[number], number == made, tensor, changed)
 
     def _number(self, tensor: Tensor) -> int | None:
         """Return the number of a tensor's storage; None if it has no slot."""

@@ -7,6 +7,11 @@ from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.trace import Trace
 
+AGAIN = (
+    "trace the model again, with this batch, this loss and in this mode (train, eval, autocast); no plan follows a "
+    "model whose operations change from step to step, such as by Python's or NumPy's random numbers"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class PlanSchedule:
@@ -25,6 +30,11 @@ class PlanSchedule:
     fetched: list[int]
     staying: frozenset[int]
     held_bytes: int
+
+    @property
+    def moved(self) -> frozenset[int]:
+        """Storages that are not kept."""
+        return self.leaving | self.staying
 
 
 def schedule(traced: Trace, plan: Plan) -> PlanSchedule:

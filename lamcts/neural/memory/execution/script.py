@@ -22,18 +22,29 @@ class Call(NamedTuple):
     random: bool = False
 
 
+class ModelEnd(NamedTuple):
+    """Numbers of traced operations and of saved tensors when the model returned, and storages of its outputs."""
+
+    ran: int
+    packed: int
+    outputs: tuple[int | None, ...]
+
+
 class Script:
     """Operations of a verified forward pass.
 
-    calls: its operations without views, each with the writes that a replay records. reads: storages that recomputations
-    read, in order; -1 for those without a slot. moved: storages that are not kept.
+    calls: operations of its model without views, each with the writes that a replay records. reads: storages that
+    recomputations read, in order; -1 for those without a slot. moved: storages that are not kept. end: the end of the
+    model's part; None if nothing follows it.
     packs: number of saved tensors until the last one that is moved. held_bytes: saved bytes on the device. repeatable:
     whether each slot begins as the result of an operation.
     """
 
-    def __init__(self, schedule: PlanSchedule, calls: list[Call], reads: list[int], held_bytes: int) -> None:
-        self.schedule, self.reads, self.held_bytes = schedule, reads, held_bytes
-        self.moved = schedule.leaving | schedule.staying
+    def __init__(
+        self, schedule: PlanSchedule, calls: list[Call], reads: list[int], held_bytes: int, end: ModelEnd | None
+    ) -> None:
+        self.schedule, self.reads, self.held_bytes, self.end = schedule, reads, held_bytes, end
+        self.moved = schedule.moved
         slots = self.moved.union(reads)
         self.calls = [self._reduced(one, slots) for one in calls]
         first: dict[int, int | None] = {}

@@ -4,9 +4,11 @@ Python references count the uses: tensors saved by autograd and recipes of other
 the last of them, as in the plan.
 """
 
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -14,7 +16,16 @@ from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from lamcts.neural.memory.execution.link import Link, Sent, Transfer
-from lamcts.neural.memory.execution.recipe import Operation, Shape, check_version
+from lamcts.neural.memory.execution.recipe import (
+    Operation,
+    Outside,
+    Read,
+    Shape,
+    alias_of,
+    check_version,
+    shape_of,
+    witness_of,
+)
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
@@ -37,7 +48,8 @@ class StorageSlot:
         self.next: Callable[[], StorageSlot | None] = lambda: None
         self._sent: Sent | None = None
         self._coming: Transfer | None = None
-        self.came = False
+        self.came = False  # whether its end begins the next fetch
+        self._stream: torch.Stream | None = None  # of its last use
         self._materialised: StorageWeakRef | None = None
 
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
@@ -76,22 +88,31 @@ class StorageSlot:
         found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._materialised.cdata)
         return found
 
-    def prefetch(self) -> None:
-        """Begin to fetch this storage ahead of its use; do nothing if memory is short now."""
+    def used(self) -> None:
+        """Remember the stream that uses this storage, for the next fetch."""
+        if self.came and self.storage is not None:
+            self._stream = self.link.stream(self.storage.device)
+
+    def prefetch(self, stream: torch.Stream | None = None) -> None:
+        """Begin to fetch this storage ahead of its use, behind the work of a stream."""
         if self._sent is not None and self._coming is None and self.storage is None:
-            with suppress(torch.OutOfMemoryError):  # it is fetched when it is needed
-                self._coming = self.link.fetch(self._sent)
+            self._coming = self.link.fetch_ahead(self._sent, stream)
+            self.link.drop_ahead = partial(_drop, weakref.ref(self))
 
     def __del__(self) -> None:
-        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph."""
+        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph.
+
+        That may happen on any thread, such as by the cyclic collector, so the stream is that of the last use.
+        """
         self.storage = None
         following = self.next() if self.came else None
         if following is not None:
-            following.prefetch()
+            following.prefetch(self._stream)
 
     def _fetched(self) -> UntypedStorage:
         assert self._sent is not None
         coming, self._coming, self.came = self._coming or self.link.fetch(self._sent), None, True
+        self._stream = self.link.stream(self._sent.device)
         return self.link.arrived(coming)
 
     def _recomputed(self, resident: dict[str, UntypedStorage]) -> UntypedStorage:
@@ -103,11 +124,19 @@ class StorageSlot:
         return storage
 
 
+def _drop(ahead: Callable[[], StorageSlot | None]) -> None:
+    """Free what was fetched ahead; it is fetched again when it is needed."""
+    slot = ahead()
+    if slot is not None:
+        slot._coming = None
+
+
 def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
-    """Return a storage; if memory is short, release all that waits for transfers or is cached, and try once more."""
+    """Return a storage; if memory is short, release what is in transfer, fetched ahead or cached, and try once more."""
     with suppress(torch.OutOfMemoryError):
         return make()
     link.settle()
+    link.drop_ahead()
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.empty_cache()
     return make()
@@ -150,12 +179,25 @@ class Moved(NamedTuple):
         return self.shape.on(storage_of(self.slot))
 
 
+def read_of(slot: StorageSlot | None, own: bool, tensor: Tensor, changed: bool) -> Read | Outside:
+    """Return the source of a tensor that a recomputation reads, from its slot; `own` is the recomputed storage."""
+    if own:
+        return Read(None, shape_of(tensor), changed)
+    if slot is None:
+        return Outside(alias_of(tensor), tensor._version, changed)
+    if slot.action in RECOMPUTED:
+        return Read(slot, shape_of(tensor), changed)
+    return Read(slot, shape_of(tensor), changed, witness_of(tensor), tensor._version)
+
+
 def storage_of(wanted: StorageSlot) -> UntypedStorage:
     """Return a slot's storage; each input of a recomputation is materialised once and held until its last use.
 
     Nothing here holds a slot longer, so its storage is freed with its last reference.
     """
+    wanted.link.raise_failure()
     if wanted.storage is not None:
+        wanted.used()
         return wanted.storage
     inputs = wanted.sources
     if all(source.storage is not None for source in inputs):

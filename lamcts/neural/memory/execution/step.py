@@ -5,32 +5,37 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.memory.execution.generators import Random, check_result, state_before
 from lamcts.neural.memory.execution.link import Link
+from lamcts.neural.memory.execution.loss_pass import ModelPart
 from lamcts.neural.memory.execution.recipe import (
     Operation,
     Outside,
     Read,
+    address_of,
+    index_of,
     operation,
     shape_of,
+    tensors_of,
     witness_of,
 )
-from lamcts.neural.memory.execution.schedule import PlanSchedule
-from lamcts.neural.memory.execution.script import Call, Script, passes
-from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot
+from lamcts.neural.memory.execution.schedule import AGAIN, PlanSchedule
+from lamcts.neural.memory.execution.script import Call, ModelEnd, Script, passes
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, read_of
 from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
 
-AGAIN = "trace the model again, with this batch, this loss and in this mode (train, eval, autocast)"
-
 
 class ForwardPass:
-    """The forward pass of a step; raise RuntimeError if it deviates from the trace."""
+    """The forward pass of a step; raise RuntimeError if it deviates from the trace.
+
+    What comes after the traced operations is kept. first: whether the step is followed by the trace.
+    """
+
+    first = True
 
     def __init__(self, schedule: PlanSchedule, link: Link, outside: Sequence[Tensor]) -> None:
         self.schedule, self.link = schedule, link
@@ -40,6 +45,7 @@ class ForwardPass:
         self.kept: dict[int, int] = {}  # bytes by storage
         self.calls: list[Call] = []
         self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
+        self._end: ModelEnd | None = None
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
         for tensor in outside:
@@ -51,7 +57,7 @@ class ForwardPass:
         result = func(*args, **kwargs)
         if self.whole:
             return result
-        made = _tensors(result)
+        made = tensors_of(result)
         changed = changed_by(func, args, kwargs)
         writes = self._note(func, args, kwargs, (result, made, changed, random)) if made else ()
         if not passes(func):
@@ -64,7 +70,7 @@ class ForwardPass:
         """Match an operation with the trace and record writes of slots; return these, each with its output."""
         result, made, changed, random = did
         op = func._overloadpacket.__name__
-        reads = {self._number(one) for one in ([] if op in SHAPED else _tensors((args, kwargs)))}
+        reads = {self._number(one) for one in ([] if op in SHAPED else tensors_of((args, kwargs)))}
         written = {self._number(one): one for one in (*made, *changed)}
         changes = {self._number(one) for one in changed}
         written = {n: one for n, one in written.items() if n not in reads or n in changes}
@@ -73,7 +79,7 @@ class ForwardPass:
         self._follow(KINDS.get(op, op), written)
         writes = []
         for n in [n for n in written if n in self.schedule.actions]:
-            output = None if n in changes else _index(result, written[n])
+            output = None if n in changes else index_of(result, written[n])
             how = partial(self._recipe, func, args, kwargs, output, n, random)
             slot = self._slot(n)
             if slot.action in RECOMPUTED:
@@ -84,7 +90,14 @@ class ForwardPass:
 
     def script(self, held_bytes: int) -> Script:
         """Return the script of this pass, after it is finished."""
-        return Script(self.schedule, self.calls, self.reads, held_bytes)
+        return Script(self.schedule, self.calls, self.reads, held_bytes, self._end)
+
+    def left(self, outputs: list[Tensor]) -> ModelPart:
+        """Return what has happened when the model returns its outputs."""
+        numbers = tuple(self._numbers.get(address_of(one)) for one in outputs)
+        self._end = ModelEnd(self.ran, self.packed, numbers)
+        until = self.graph.forward_count, len(self.schedule.traced.packed)
+        return ModelPart(self, self._end, until, self.kept, self._numbers, self._refs)
 
     @property
     def whole(self) -> bool:
@@ -93,6 +106,8 @@ class ForwardPass:
 
     def pack(self, tensor: Tensor) -> Kept | Moved:
         """Return the object that autograd saves for a tensor, by the plan."""
+        if self.whole:
+            return Kept(tensor, tensor._version)
         number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
         if expected != (number,):
             raise RuntimeError(
@@ -100,9 +115,8 @@ class ForwardPass:
             )
         self.packed += 1
         self._check_bytes(number, tensor)
-        if number in self.schedule.leaving or number in self.schedule.staying:
-            with torch._C._DisableTorchDispatch():  # the witness is no operation of the step
-                return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
+        if number in self.schedule.moved:
+            return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.kept[number] = self.graph.storages[number].bytes
         return Kept(tensor, tensor._version)
 
@@ -111,6 +125,10 @@ class ForwardPass:
         if not self.whole:
             expected = f"{self.graph.forward_count} operations and {len(self.schedule.traced.packed)} saved tensors"
             raise RuntimeError(f"expected {expected} in a forward pass, got {self.ran} and {self.packed}: {AGAIN}")
+        return self.end()
+
+    def end(self) -> int:
+        """Begin to prefetch; return the saved bytes on the device."""
         resident = {n: self.graph.storages[n].bytes for n, slot in self.slots.items() if slot.storage is not None}
         chain_prefetches(self.schedule, self.slots)
         self.slots = {}
@@ -129,12 +147,7 @@ class ForwardPass:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
         number = self._number(tensor)
         self.reads.append(number if number == made or number in self.slots else -1)
-        if number == made:
-            return Read(None, shape_of(tensor), changed)
-        if number in self.slots:
-            return Read(self.slots[number], shape_of(tensor), changed)
-        tensor = tensor.detach()
-        return Outside(tensor, tensor._version, changed)
+        return read_of(self.slots.get(number), number == made, tensor, changed)
 
     def _follow(self, kind: str, written: dict[int, Tensor]) -> None:
         """Check that an operation is the next one of the trace."""
@@ -170,17 +183,3 @@ def chain_prefetches(schedule: PlanSchedule, slots: dict[int, StorageSlot]) -> N
         slots[n].came = n in schedule.staying
     for first in prefetched[:1]:
         slots[first].prefetch()
-
-
-def _tensors(values: object) -> list[Tensor]:
-    return [one for one in tree_leaves(values) if isinstance(one, Tensor)]
-
-
-def _index(result: object, tensor: Tensor) -> int:
-    """Return the index of the result that shares the storage of `tensor`."""
-    lies = [isinstance(one, Tensor) and _address(one) == _address(tensor) for one in tree_leaves(result)]
-    return lies.index(True)
-
-
-def _address(tensor: Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)

@@ -1,0 +1,137 @@
+"""`lamcts nas --evaluate darts`: search a cell by gradients, and train its network alone."""
+
+import argparse
+import math
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lamcts import plot
+from lamcts.cli import trained
+from lamcts.cli.console import number, say
+from lamcts.cli.evaluate import RESULT
+from lamcts.cli.parser import option
+from lamcts.cli.results import write_json
+from lamcts.cli.search import folder_of
+from lamcts.cli.supernets import LINES, SPLIT_BY, splits_of
+from lamcts.cli.target import Target
+from lamcts.errors import MissingExtra
+from lamcts.types import Json
+
+if TYPE_CHECKING:
+    from lamcts.neural.supernet import Searched
+
+STEPS = 400  # gradient steps of weights and shares: some minutes of a core for NASNet cells on digits; untuned
+EVALUATE = "darts"
+PER_BATCH = 2  # gradient steps: of the weights, and of the shares
+OF_SEARCHES = (  # options of searches that evaluate networks one by one
+    ("search", "auto"),
+    ("batch", 1),
+    ("workers", 1),
+    ("noisy", False),
+    *((name, None) for name in ("budget", "first", "known", "fix", "target", "seconds", "patience")),
+    *((name, None) for name in ("journal", "against")),
+)
+
+
+def add_darts_options(one: argparse.ArgumentParser) -> None:
+    """Add the option that only `--evaluate darts` takes."""
+    of = one.add_argument_group("search by gradients")
+    line = "partial channels: operations work on 1 / K of the channels of NASNet cells, as in PC-DARTS (default: 1)"
+    of.add_argument("--partial", type=int, metavar="K", help=line)
+
+
+class Found(NamedTuple):
+    """The result of a search: the best leaf, and gradient steps of all."""
+
+    best: "Searched"
+    leaves: int
+    steps: int
+
+
+def main(args: argparse.Namespace) -> int:
+    """Search a cell by gradients, train it alone, and write both to a folder."""
+    trained.need_torch()
+    _refuse(args)
+    wanted = trained.training_of(args)
+    about = _settings(args, wanted)
+    folder = folder_of(args, Target(None, EVALUATE, f"{wanted.short}-{EVALUATE}", about))
+    alone = wanted.objective(args, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{args.space} by shares of its operations on {wanted.data.name}"
+    say(f"{name}: {about['steps']} steps, seed {args.seed}, output in {folder}/")
+    found = _searched(args, wanted, about, folder)
+    point, about = found.best.point, about | {"steps": found.steps, "leaves": found.leaves}
+    alone.train(point, seed=args.seed)
+    accuracy = f"{number(100 * found.best.valid_accuracy)} per cent, loss {number(found.best.valid_loss)}"
+    known: Json = {"objective": name, "seed": args.seed, "best": {"point": point}}
+    known["darts"] = about | {"valid_loss": found.best.valid_loss, "shares": found.best.relaxed.shares}
+    known = trained.save_best(args, alone, point, [["mixture", accuracy]], known, {EVALUATE: about})
+    write_json(folder / RESULT, known | {"search": EVALUATE})
+    written = [RESULT, *([] if args.no_plot else _draw(alone.architectures, point, folder))]
+    say(f"written to {folder}/: {', '.join(written)}")
+    return 0
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Raise ValueError for options that have no effect on a search by gradients, and for other spaces."""
+    for name, default in OF_SEARCHES:
+        if getattr(args, name) != default:
+            raise ValueError(f"{option(name)}: expected none with --evaluate {EVALUATE}, which evaluates no networks")
+    from lamcts.nas.cells import EdgeCells
+    from lamcts.nas.nasnet import NasNet
+
+    spaces = {name: kind.make() for name, kind in trained.KINDS.items()}
+    known = [name for name, space in spaces.items() if isinstance(space, (EdgeCells, NasNet))]
+    if args.space not in known:
+        raise ValueError(f"--space: expected one whose operations can be mixed, {', '.join(known)}, got {args.space!r}")
+    if args.partial is not None and not isinstance(spaces[args.space], NasNet):
+        raise ValueError(f"--partial: expected only with --space nasnet, got {args.space}: leave it out")
+
+
+def _settings(args: argparse.Namespace, wanted: trained.Training) -> Json:
+    """Return the settings that decide the search, which name the folder."""
+    steps, epoch = STEPS if args.steps is None else args.steps, _epoch(wanted)
+    if steps < epoch:
+        raise ValueError(f"--steps: expected at least {epoch}, an epoch of {wanted.data.name}, got {steps}")
+    about: Json = {"steps": steps // epoch * epoch} | splits_of(args)
+    return about | ({} if args.partial is None else {"partial": args.partial})
+
+
+def _epoch(wanted: trained.Training) -> int:
+    """Return the gradient steps of an epoch, of weights and shares."""
+    from lamcts.neural.supernet.darts import halves
+
+    return PER_BATCH * math.ceil(len(halves(wanted.data.train)[0].y) / wanted.recipe.batch)
+
+
+def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, folder: Path) -> Found:
+    """Return the result of the search; its checkpoints are in the folder."""
+    from lamcts.neural.fewshot import FewShot, few_shot_darts
+
+    sizes = wanted.sizes | ({"partial": about["partial"]} if "partial" in about else {})
+    few = FewShot(wanted.space, about.get("splits", 0), about.get("split_by", SPLIT_BY[0]), sizes=sizes)
+    recipe = replace(wanted.recipe, epochs=about["steps"] // _epoch(wanted))
+    report = None if args.quiet else partial(_epoch_done, recipe.epochs)
+    device = args.device or "cpu"
+    found = few_shot_darts(few, wanted.data, recipe, seed=args.seed, device=device, folder=folder, report=report)
+    return Found(found.best, len(found.leaves), found.steps)
+
+
+def _epoch_done(epochs: int, path: tuple[int, ...], epoch: int) -> None:
+    """Print the progress of the first mixture ten times, and the begin of each leaf."""
+    if not path and (epoch % max(1, epochs // LINES) == 0 or epoch == epochs):
+        say(f"  epoch {epoch} of {epochs}")
+    if path and epoch == 1:
+        say(f"  sub-supernet {'-'.join(map(str, path))}")
+
+
+def _draw(space: object, point: Json, folder: Path) -> list[str]:
+    """Draw the cells; return the name of the file."""
+    try:
+        plot.cells(space, point).savefig(folder / "network.png")  # type: ignore[arg-type]
+    except MissingExtra as error:
+        say(f"no figures: {error}")
+        return []
+    return ["network.png"]

@@ -1,0 +1,35 @@
+"""Spaces of networks from files of the user, loaded by name in each process. Needs torch."""
+
+from typing import Any
+
+from lamcts.cli.own_networks import NamedFunction, space_named
+from lamcts.nas.base import ArchitectureSpace
+from lamcts.neural.build import NetworkFactory
+from lamcts.spaces.base import SearchSpace
+
+
+class NamedNetworks(NetworkFactory):
+    """The networks of a space and a function that are named by texts; build: None if the space builds its networks."""
+
+    def __init__(self, space: str, build: str | None, name: str) -> None:
+        self.named, found = (space, build, name), space_named(space)
+        if build is not None:
+            super().__init__(_checked(space, found), NamedFunction(build), name)
+        elif isinstance(found, NetworkFactory):
+            super().__init__(found.architectures, found.function, name)
+        else:
+            cure = "add --build FILE.py:FUNCTION, which builds a network"
+            raise ValueError(f"--space: expected a NetworkFactory, got {type(found).__name__} from {space}: {cure}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedNetworks, self.named
+
+
+def _checked(text: str, found: object) -> SearchSpace | ArchitectureSpace:
+    """Return a space without networks of its own; ValueError for anything else."""
+    if isinstance(found, NetworkFactory):
+        raise ValueError(f"--build: expected none with {text}, which builds its networks; leave it out")
+    if not isinstance(found, (SearchSpace, ArchitectureSpace)):
+        got = f"{type(found).__name__} from {text}"
+        raise ValueError(f"--space: expected a space, such as lamcts.Space, got {got}")
+    return found

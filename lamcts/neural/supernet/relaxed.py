@@ -1,0 +1,112 @@
+"""Supernets whose operations are mixed in shares that gradients can learn."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.nas.nasnet import NasNet
+from lamcts.neural.build.weights import initialise
+from lamcts.neural.supernet.build import supernet
+from lamcts.neural.supernet.mixture import Mixture
+from lamcts.neural.supernet.nasnet_mixture import NasNetEdges, NasNetMixture
+from lamcts.neural.supernet.region import SupernetRegion
+
+
+class Relaxed(nn.Module):
+    """Scores [b, k] by all operations of a supernet, weighted by the softmax of `logits`.
+
+    net: the supernet. logits: of the operations of each place, zero at first. edge_logits: of the edges of each node,
+    for partial channels; empty else.
+    """
+
+    def __init__(self, net: Mixture) -> None:
+        super().__init__()
+        self.net = net
+        self.logits = _zeros(net.region.allowed)
+        self.edge_logits = _zeros(net.normalised)
+
+    @classmethod
+    def of(
+        cls, space: ArchitectureSpace, *, channels: int = 3, classes: int = 10, seed: int = 0, **sizes: Any
+    ) -> "Relaxed":
+        """Return the mixture of a space with equal shares, on the CPU.
+
+        Parameters
+        ----------
+        space : ArchitectureSpace
+            NASNet cells, or cells with an operation on each edge.
+        channels : int, default 3
+            Image channels.
+        classes : int, default 10
+            Number of classes.
+        seed : int, default 0
+            Seed of the initial weights.
+        **sizes
+            Keyword arguments of `lamcts.neural.build.build`. NASNet cells also take `partial`: with K above 1,
+            operations work on 1 / K of the channels, as in PC-DARTS, whose K is 4.
+
+        Raises
+        ------
+        ValueError
+            For a space without mixtures, or unknown sizes.
+        """
+        if not isinstance(space, NasNet):
+            net = supernet(space, channels=channels, classes=classes, seed=seed, **sizes)
+            if not isinstance(net, Mixture):
+                raise ValueError(f"space: expected NASNet cells or operations on edges, got {space.name}")
+            return cls(net)
+        if unknown := sizes.keys() - {"width", "cells", "partial"}:
+            raise ValueError(f"Relaxed: expected sizes width, cells or partial, got {', '.join(sorted(unknown))}")
+        edges = NasNetEdges()
+        with torch.device("meta"):
+            made = NasNetMixture(edges, SupernetRegion.whole(edges), (channels, classes), sizes)
+        made.to_empty(device="cpu")
+        initialise(made, seed)
+        return cls(made)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net.mixed(x, list(self._shares().values()))
+
+    def _shares(self) -> dict[str, Tensor]:
+        """Return the shares [m] of each place, in the order of the region."""
+        found = {place: self.logits[place].softmax(0) for place in self.net.region.allowed}
+        for node, places in self.net.normalised.items():
+            for place, share in zip(places, self.edge_logits[node].softmax(0), strict=True):
+                found[place] = share * found[place]
+        return found
+
+    @property
+    def architecture(self) -> list[nn.Parameter]:
+        """All logits, which the optimizer of the shares changes."""
+        return [*self.logits.values(), *self.edge_logits.values()]
+
+    @property
+    def shares(self) -> dict[str, dict[str, float]]:
+        """The share of each operation, by place; with partial channels, times the share of the edge."""
+        found, allowed = self._shares(), self.net.region.allowed
+        return {place: dict(zip(names, found[place].tolist(), strict=True)) for place, names in allowed.items()}
+
+    @property
+    def point(self) -> Point:
+        """The architecture of the largest shares; ties go to the first."""
+        return self.net.strongest(self.shares)
+
+    @torch.no_grad()
+    def restricted(self, region: SupernetRegion) -> "Relaxed":
+        """Return the mixture restricted to a part of the region, with copies of weights and logits."""
+        net = self.net.restricted(region)
+        assert isinstance(net, Mixture)
+        child = Relaxed(net)
+        for place, options in region.allowed.items():
+            mine = self.net.region.allowed[place]
+            child.logits[place].copy_(self.logits[place][[mine.index(option) for option in options]])
+        child.edge_logits.load_state_dict(self.edge_logits.state_dict())
+        return child
+
+
+def _zeros(options: Mapping[str, Any]) -> nn.ParameterDict:
+    """Return a logit of zero for each option, by place."""
+    return nn.ParameterDict({place: nn.Parameter(torch.zeros(len(each))) for place, each in options.items()})

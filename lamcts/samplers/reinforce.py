@@ -1,0 +1,205 @@
+"""REINFORCE (Williams 1992; Zoph and Le 2017): a policy over the parameters, learned by policy gradients. No model."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.regions.region import Region
+from lamcts.samplers.base import Proposal
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import register
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats, Note, Rows, whole_number
+
+if TYPE_CHECKING:
+    from lamcts.spaces.base import SearchSpace
+
+TEMPERATURES = (1.0, 1.0, 2.0, 4.0, 8.0)  # of each round of draws, higher where all points are evaluated (untuned)
+DRAWN = 8  # draws of a round for each missing point (untuned)
+FAILED = -1.0  # advantage of a failed evaluation, in standard deviations (untuned)
+LARGEST = 3.0  # advantage of one result at most, in standard deviations (untuned)
+HUGE = 1e100  # losses beyond it are equal, so that their squares are finite
+
+
+@register("reinforce", "REINFORCE: a policy over the options, learned by policy gradients; a baseline")
+@dataclass(frozen=True)
+class Reinforce(LocalSampler):
+    """REINFORCE with an independent categorical policy for each parameter.
+
+    Each result moves the policy along the gradient of its log probability, in proportion to its advantage over a moving
+    average of losses. Advantages are in moving standard deviations, so that the unit of the objective has no effect.
+
+    Parameters
+    ----------
+    rate : float, default 0.1
+        Step size of the logits, above 0; untuned.
+    entropy : float, default 0.01
+        Weight of the entropy bonus, which delays convergence; untuned.
+    decay : float, default 0.9
+        Decay of the moving averages, from 0 to below 1; untuned.
+    bins : int, default 16
+        Equal intervals of a real number, or of a number with too many values to list; untuned. The policy chooses an
+        interval, and the value is uniform inside.
+
+    Raises
+    ------
+    ValueError
+        For tables of points (`Finite`) and permutations, whose columns are not independent.
+
+    Notes
+    -----
+    Zoph and Le's policy is a recurrent network, trained on thousands of networks; this one has no dependence between
+    parameters, which suits hundreds. Points are evaluated once: where the policy proposes evaluated points only, its
+    temperature rises, and then points are uniform. Results that arrive late count as results of the current policy.
+
+    References
+    ----------
+    Williams (1992), Machine Learning 8. Zoph and Le (2017), arXiv 1611.01578. Thesis, section 2.2.2.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})
+    >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.Reinforce(), seed=0).ask(4))
+    4
+    """
+
+    rate: float = 0.1
+    entropy: float = 0.01
+    decay: float = 0.9
+    bins: int = 16
+
+    def __post_init__(self) -> None:
+        whole_number(self.bins, "Reinforce: bins", least=2)
+        if not (self.rate > 0 and self.entropy >= 0 and 0 <= self.decay < 1):
+            got = f"{self.rate!r}, {self.entropy!r}, {self.decay!r}"
+            raise ValueError(f"Reinforce: expected rate > 0, entropy >= 0 and decay in [0, 1), got {got}")
+
+    @classmethod
+    def suited(cls, space: "SearchSpace", detail: str) -> "Reinforce | None":
+        if detail:
+            return None
+        _check(Parameters(space))
+        return cls()
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_ReinforceSession":
+        progress = ReinforceProgress(rng, seen.best_row(region.rows))
+        return _ReinforceSession(self, region, seen, progress)
+
+
+@dataclass
+class ReinforceProgress(Progress):
+    """The policy: logits of all options of all parameters in a row; moving mean and variance of losses."""
+
+    logits: Floats = field(default_factory=lambda: np.zeros(0))
+    mean: float = 0.0
+    variance: float = 0.0
+    results: int = 0  # finite losses so far
+
+
+class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
+    def __init__(self, settings: Reinforce, region: Region, seen: Observations, progress: ReinforceProgress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.policy = Policy(Parameters(region.space), settings.bins)
+        if not len(progress.logits):
+            progress.logits = np.zeros(self.policy.size)
+
+    def ask(self, n: int) -> Proposal:
+        batch, progress = Batch(self.region, self.seen, n), self.progress
+        for temperature in TEMPERATURES:
+            if not batch.open:
+                break
+            batch.take(self.policy.draw(DRAWN * batch.missing, progress.logits / temperature, progress.rng))
+        batch.fill(progress.rng)
+        return Proposal(batch.x, [None] * len(batch.x))
+
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        super().tell(notes, rows)
+        for row in rows:
+            self._learn(self.seen.x[row], float(self.seen.y[row]))
+
+    def _learn(self, x: Floats, loss: float) -> None:
+        """Move the policy by one result."""
+        progress, own = self.progress, self.settings
+        advantage = self._advantage(loss)
+        gradient = advantage * self.policy.score(x, progress.logits)
+        gradient += own.entropy * self.policy.entropy_slope(progress.logits)
+        progress.logits = progress.logits + own.rate * gradient
+
+    def _advantage(self, loss: float) -> float:
+        """Return how much better a loss is than the moving average, and move the average; 0 for the first loss."""
+        progress = self.progress
+        if not np.isfinite(loss):
+            return FAILED
+        progress.results += 1
+        share = max(1 - self.settings.decay, 1 / progress.results)  # a plain mean at first
+        gap = float(np.clip(loss, -HUGE, HUGE)) - progress.mean
+        deviation = progress.variance**0.5 if progress.results > 1 else 0.0
+        progress.mean += share * gap
+        progress.variance = (1 - share) * (progress.variance + share * gap**2)
+        return float(np.clip(-gap / deviation, -LARGEST, LARGEST)) if deviation > 0 else 0.0
+
+
+class Policy:
+    """Independent categorical distributions over the options of each parameter, or over intervals.
+
+    Letters: n rows, d coordinates, p parameters. The logits of all options are one row; `edges` are their parts.
+    """
+
+    def __init__(self, parameters: Parameters, bins: int) -> None:
+        _check(parameters)
+        self.parameters = parameters
+        counts = [bins if levels is None else len(levels) for levels in parameters.levels]
+        self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(int)
+        self.size = int(self.edges[-1])
+
+    def shares(self, logits: Floats) -> list[Floats]:
+        """Return the probabilities of each parameter's options."""
+        parts = [logits[a:b] - logits[a:b].max() for a, b in zip(self.edges, self.edges[1:], strict=False)]
+        return [np.exp(part) / np.exp(part).sum() for part in parts]
+
+    def draw(self, n: int, logits: Floats, rng: np.random.Generator) -> Floats:
+        """Return `n` draws, [n, d]."""
+        z = np.empty((n, self.parameters.count))
+        for i, (shares, levels) in enumerate(zip(self.shares(logits), self.parameters.levels, strict=True)):
+            options = rng.choice(len(shares), n, p=shares)
+            if levels is None:
+                z[:, i] = self.parameters.valid(i, (options + rng.random(n)) / len(shares))
+            else:
+                z[:, i] = levels[options]
+        return self.parameters.rows(z)
+
+    def score(self, x: Floats, logits: Floats) -> Floats:
+        """Return the gradient of the log probability of a point [d]; inactive parameters have none."""
+        z = self.parameters.codes(x[None])
+        active, gradient = self.parameters.active(z)[0], np.zeros(self.size)
+        for i, shares in enumerate(self.shares(logits)):
+            if active[i]:
+                part = gradient[self.edges[i] : self.edges[i + 1]]
+                part -= shares
+                part[self._option(i, z[0, i], len(shares))] += 1.0
+        return gradient
+
+    def entropy_slope(self, logits: Floats) -> Floats:
+        """Return the gradient of the sum of entropies."""
+        slopes = []
+        for shares in self.shares(logits):
+            logs = np.log(np.maximum(shares, np.finfo(float).tiny))
+            slopes.append(-shares * (logs - shares @ logs))
+        return np.concatenate(slopes)
+
+    def _option(self, i: int, code: float, count: int) -> int:
+        """Return the number of the option, or interval, of a code."""
+        levels = self.parameters.levels[i]
+        if levels is None:
+            return min(int(code * count), count - 1)
+        return int(np.abs(levels - code).argmin())
+
+
+def _check(parameters: Parameters) -> None:
+    """Raise ValueError for parameters that cannot be drawn independently."""
+    if parameters.tables or parameters.permutations:
+        kind = "a table of points" if parameters.tables else "a permutation"
+        raise ValueError(f"reinforce: expected independent parameters, got {kind}; use sampler='mutate' or 'mixed_gp'")
