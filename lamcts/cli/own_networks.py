@@ -85,7 +85,7 @@ def own_model(text: str) -> "nn.Module":
     """Return the module of FILE.py:NAME, or of a function that returns one, with torch's generators seeded."""
     from lamcts.neural.evolve import model_of
 
-    return model_of(lambda: named(_absolute("model", text)), text)
+    return model_of(lambda: named(absolute("model", text)), text)
 
 
 def is_own(text: str | None) -> bool:
