@@ -52,6 +52,14 @@ class GraphNetwork(nn.Module):
             self._inherit(model.tensors)
         self._opaque_tensors(model.tensors)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles: functions are found again by their names."""
+        return {name: value for name, value in self.__dict__.items() if name != "functions"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.functions = {number: function_named(call.target) for number, call in self.calls.items()}
+
     def _module(self, number: int, node: OperationNode) -> str | None:
         """Make the module of a node, unless it is shared and there; return its key."""
         made = module_of(node, self.graph.nodes[node.inputs[0]].shape) if node.inputs else None

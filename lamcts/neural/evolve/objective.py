@@ -188,6 +188,10 @@ class Evolution:
         net = self.networks.network(self.networks.point(()), seed=0).to(self.batch.device)
         return net, latency(net, self.batch)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for workers, which make batch and parent themselves."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("batch", "_parent")}
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to continue the other, as JSON values."""
         own = {"against": list(self.against), "caps": dict(self.caps), "paths": repr(self.networks.paths)}

@@ -1,6 +1,7 @@
 """Evolutions in one call: what is trained, what is kept, and what continues."""
 
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,12 @@ def test_another_database_is_another_run(tmp_path: Path) -> None:
     quick(**own)
     with pytest.raises(JournalError, match="database"):
         quick(database=segments().of_operations, **own)
+
+
+def test_objectives_can_be_pickled_after_they_have_measured(found: evolve.Found) -> None:
+    other = pickle.loads(pickle.dumps(found.parent.evolution))
+    assert other.fingerprint() == found.parent.evolution.fingerprint()
+    assert other.cost(found.best.point) == found.best.costs
 
 
 def test_two_workers_evaluate_children() -> None:
