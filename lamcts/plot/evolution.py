@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.graphs.computation.drawing import drawable
-from lamcts.graphs.computation.paths import COSTS
 from lamcts.plot import canvas
 from lamcts.plot.networks import drawing_down
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lamcts.searches.evolve import Child, Found
+
+MEASURED = ("peak_mb", "latency_ms")  # costs that take seconds: not measured for children of the search
 
 
 def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
@@ -66,12 +67,12 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
 def _searched(found: "Found", cost: str) -> "Iterator[tuple[float, float]]":
     """Yield the cost, as a share, and the accuracy of each child of the search."""
     evolution = found.parent.evolution
-    score, networks = evolution.training.score, evolution.networks
+    score = evolution.training.score
     for row in found.result.rows():
         if row["message"] is None and row[score] == row[score]:
             value = row.get(cost)
-            if value is None and cost in COSTS:
-                value = COSTS[cost](networks.graph({name: row[name] for name in found.parent.point}))
+            if value is None and cost not in MEASURED:
+                value = evolution.cost({name: row[name] for name in found.parent.point}, [cost])[cost]
             if value is not None:
                 yield value / found.parent.costs[cost], row[score]
 

@@ -78,7 +78,7 @@ def test_the_best_child_is_written_as_source_with_results_and_figures(
     lines = out.splitlines()
     assert lines[0].startswith("own_evolved.py:model evolved on own_evolved-data: 8 trainings, seed 0, into")
     assert lines[1] == "2 networks trained once, 0 of them pruned; the parent and 2 finalists with 2 seeds"
-    assert lines[2].split() == ["accuracy", "spread", "test", "flops", "params", "peak_mb", "latency_ms"]
+    assert lines[2].split() == ["accuracy", "spread", "test", "flops", "params", "io_maps", "peak_mb", "latency_ms"]
     assert lines[3].split()[0] == "parent" and lines[4].split()[:2] == ["child", "1"]
     ratio = float(lines[4].partition(" x ")[2].split()[0])
     found = json.loads((tmp_path / FOLDER / "result.json").read_text())
@@ -123,7 +123,10 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
         ),
         (["--device", "tpu9"], "--device: expected a device of torch"),
         (["--side", "4"], "--side: expected none with data of your own"),
-        (["--against", "watts"], "--against: expected costs among flops, params, peak_mb, latency_ms, got watts"),
+        (
+            ["--against", "watts"],
+            "--against: expected costs among flops, params, io_maps",
+        ),
         (["--database", "own_evolved.py"], "own_evolved.py: expected a database of segments, got another file; write"),
     ],
 )

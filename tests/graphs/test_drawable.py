@@ -33,3 +33,11 @@ def test_labels_have_groups_and_names_of_opaque_operations() -> None:
     graph, _ = drawable(ComputationGraph(tuple(nodes), (5,)), names={0: "view", 1: "scaled_dot_product_attention"})
     assert graph.nodes[1:3] == ["conv 3x3, 4 depthwise", "conv 3x3, 4, 2 groups"]
     assert graph.nodes[3] == "view\nscaled_dot_product_...\nopaque"
+
+
+def test_operations_that_compute_sizes_are_not_drawn() -> None:
+    nodes = [OperationNode("input", (), (4, 8, 8))]
+    nodes += [OperationNode("opaque", (0,), (), {"target": 0}), OperationNode("opaque", (1,), (), {"target": 1})]
+    nodes += [OperationNode("opaque", (0, 2), (256,), {"target": 2}), OperationNode("relu", (3,), (256,))]
+    graph, _ = drawable(ComputationGraph(tuple(nodes), (4,)), names={0: "sym_size", 1: "mul", 2: "view"})
+    assert graph.nodes == ["input 4 x 8 x 8", "view", "relu"] and graph.edges == [(0, 1, ""), (1, 2, "")]

@@ -7,6 +7,7 @@ from lamcts.graphs.computation.kinds import IMAGE, POINTWISE, channels, pair
 from lamcts.nas.base import Graph
 
 FOLLOWING = {*POINTWISE, "batch_norm", "layer_norm", "flatten"}  # operations that join the node before them
+SIZE, HIDDEN = "sym_size", -1  # the operation that returns a size; the group of operations that are not drawn
 LINES = 4  # of a label (by eye)
 WORDS = 22  # letters of the name of an opaque operation (by eye)
 
@@ -27,8 +28,13 @@ def drawable(
     """
     group: list[int] = []
     labels: list[list[str]] = []
+    sizes = _sizes(graph, names or {})
     for number, node in enumerate(graph.nodes):
-        before = node.inputs[0] if len(node.inputs) == 1 else None
+        if number in sizes:
+            group.append(HIDDEN)
+            continue
+        inputs = [one for one in node.inputs if one not in sizes]
+        before = inputs[0] if len(inputs) == 1 else None
         label = _label(node, names or {})
         if before is not None and _joins(graph, before, number, marked) and len(labels[group[before]]) < LINES:
             group.append(group[before])
@@ -38,8 +44,19 @@ def drawable(
             group.append(len(labels))
             labels.append([label])
     ends = {(group[one], group[number]) for number, node in enumerate(graph.nodes) for one in node.inputs}
-    edges = [(start, end, "") for start, end in sorted(ends) if start != end]
+    edges = [(start, end, "") for start, end in sorted(ends) if start != end and HIDDEN not in (start, end)]
     return Graph(["\n".join(lines) for lines in labels], edges), {group[number] for number in marked}
+
+
+def _sizes(graph: ComputationGraph, names: Mapping[int, str]) -> set[int]:
+    """Return the numbers of operations that compute sizes of tensors, which are not drawn."""
+    found: set[int] = set()
+    for number, node in enumerate(graph.nodes):
+        if node.op == "opaque":
+            size = names.get(int(node.attributes["target"])) == SIZE  # type: ignore[arg-type]
+            if size or (node.inputs and found.issuperset(node.inputs)):
+                found.add(number)
+    return found
 
 
 def _joins(graph: ComputationGraph, before: int, number: int, marked: Collection[int]) -> bool:

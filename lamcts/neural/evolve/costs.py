@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from lamcts import costs
 from lamcts.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import step_bytes
@@ -14,8 +15,18 @@ from lamcts.neural.train.recipe import Recipe
 MEGA = 1e6  # bytes
 ROUNDS = 30  # interleaved runs of parent and child; the fastest of each counts (untuned)
 WARM = 3  # runs of each that are not timed
+SMALL, SIZES = 3, 3  # maps of the smallest memory, and numbers of memories, as for cells in `lamcts.costs`
 MEASURED = ("peak_mb", "latency_ms")
-CLOSED: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
+
+
+def io_maps(graph: ComputationGraph) -> float:
+    """Return the maps that a memory of few maps spills while the graph is computed; see `lamcts.costs.mean_spills`."""
+    inputs = [node.inputs for node in graph.nodes]
+    least = max(SMALL, 1 + max(map(len, inputs)))
+    return costs.mean_spills(inputs, range(least, least + SIZES))
+
+
+CLOSED: dict[str, Callable[[ComputationGraph], float]] = {"flops": flops, "params": parameters, "io_maps": io_maps}
 COSTS = (*CLOSED, *MEASURED)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from lamcts.nas.base import Point
-from lamcts.neural.evolve.costs import CLOSED, COSTS, MEASURED, latency, latency_ratio, peak_mb
+from lamcts.neural.evolve.costs import CLOSED, COSTS, latency, latency_ratio, peak_mb
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.train.loop import Trained, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
@@ -27,11 +27,12 @@ class Evolution:
     training : TrainObjective
         How a child is trained; its architectures are `EvolvedNetworks`.
     against : tuple of str, default ()
-        Costs that are further objectives: "flops" and "params" of one example, "peak_mb" of a training step, and
-        "latency_ms" of a forward pass of one batch, as a ratio to the parent measured next to it times its time.
+        Costs that are further objectives: "flops" and "params" of one example, "io_maps" that a memory of few maps
+        spills, "peak_mb" of a training step, and "latency_ms" of a forward pass of one batch: the ratio to the parent,
+        measured side by side, times the parent's time.
     caps : mapping of str to float, default {}
-        Largest "peak_mb" and "latency_ms". A child that exceeds one is a failed evaluation, without training. Caps of
-        "flops" and "params" belong to `EditPaths`.
+        Largest "peak_mb", "latency_ms" and "io_maps". A child that exceeds one is a failed evaluation, without
+        training. Caps of "flops" and "params" belong to `EditPaths`.
 
     Raises
     ------
@@ -58,9 +59,9 @@ class Evolution:
     hypervolume = None
 
     def __post_init__(self) -> None:
-        for what, given, known in (("against", self.against, COSTS), ("caps", self.caps, MEASURED)):
-            if unknown := [name for name in given if name not in known]:
-                raise ValueError(f"{what}: expected costs among {', '.join(known)}, got {', '.join(unknown)}")
+        for what, given in (("against", self.against), ("caps", self.caps)):
+            if unknown := [name for name in given if name not in COSTS]:
+                raise ValueError(f"{what}: expected costs among {', '.join(COSTS)}, got {', '.join(unknown)}")
         if not isinstance(self.training.architectures, EvolvedNetworks):
             got = type(self.training.architectures).__name__
             raise ValueError(f"training: expected an objective of EvolvedNetworks, got {got}")

@@ -33,7 +33,8 @@ class Child:
         Accuracy on validation and test data in per cent after training from scratch, one for each seed; nan for a
         training that failed.
     costs : dict
-        Costs by name: "flops" of one example, "params", "peak_mb" of a training step, and "latency_ms" of a batch.
+        Costs by name: "flops" of one example, "params", "io_maps" that a memory of few maps spills, "peak_mb" of a
+        training step, and "latency_ms" of a batch.
     evolution : Evolution
         The objective that trained the network.
     weights : dict
@@ -150,9 +151,9 @@ class Found:
         Returns
         -------
         dict
-            Ratios by name of the cost.
+            Ratios by name of the cost; nan where the parent's cost is 0 and the child's is not.
         """
-        return {name: value / self.parent.costs[name] for name, value in child.costs.items()}
+        return {name: _ratio(value, self.parent.costs[name]) for name, value in child.costs.items()}
 
     def to_dict(self) -> Json:
         """Return parent, front and finalists as JSON values.
@@ -170,8 +171,9 @@ class Found:
     def _row(self, child: Child) -> Json:
         accuracies = [None if one != one else one for one in child.accuracies]
         tests = [None if one != one else one for one in child.test_accuracies]
+        ratios = {name: None if ratio != ratio else ratio for name, ratio in self.ratios(child).items()}
         row = {"point": child.point, "accuracies": accuracies, "test_accuracies": tests, "costs": child.costs}
-        return row | {"ratios": self.ratios(child), "edits": child.edits}
+        return row | {"ratios": ratios, "edits": child.edits}
 
     def __str__(self) -> str:
         names = list(self.parent.costs)
@@ -183,3 +185,7 @@ class Found:
             lines.append([label, *numbers, *costs])
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join("  ".join(text.rjust(w) for text, w in zip(line, widths, strict=True)) for line in lines)
+
+
+def _ratio(value: float, whole: float) -> float:
+    return 1.0 if value == whole else value / whole if whole else math.nan

@@ -78,7 +78,7 @@ def test_a_cap_below_the_smallest_child_names_that() -> None:
         ({"flops": 0}, "at_most: flops: expected a number above 0, such as 0.8 or 50M, got 0"),
         ({"flops": "many"}, "at_most: flops: expected a number above 0, such as 0.8 or 50M, got 'many'"),
         ({"peak_mb": -1}, "at_most: peak_mb: expected a number above 0"),
-        ({"watts": 3}, "at_most: expected costs among flops, params, peak_mb, latency_ms, got watts"),
+        ({"watts": 3}, "at_most: expected costs among flops, params, .*, got watts"),
     ],
 )
 def test_caps_are_positive_and_known(caps: dict[str, object], told: str) -> None:
@@ -87,13 +87,13 @@ def test_caps_are_positive_and_known(caps: dict[str, object], told: str) -> None
 
 
 def test_unknown_costs_are_named() -> None:
-    with pytest.raises(ValueError, match="against: expected costs among flops, params, peak_mb, latency_ms, got watts"):
+    with pytest.raises(ValueError, match=r"against: expected costs among flops, params, .*, got watts"):
         quick(against=("watts",))
     training = quick(budget=4, seeds=1, finalists=1).parent.evolution.training
-    with pytest.raises(ValueError, match="against: expected costs among flops, params, peak_mb, latency_ms, got watts"):
+    with pytest.raises(ValueError, match=r"against: expected costs among flops, params, .*, got watts"):
         Evolution(training, ("watts",))
-    with pytest.raises(ValueError, match="caps: expected costs among peak_mb, latency_ms, got flops"):
-        Evolution(training, (), {"flops": 1.0})
+    with pytest.raises(ValueError, match=r"caps: expected costs among flops, params, .*, got watts"):
+        Evolution(training, (), {"watts": 1.0})
 
 
 def test_a_recipe_that_diverges_is_reported() -> None:
