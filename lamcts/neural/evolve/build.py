@@ -57,7 +57,7 @@ class GraphNetwork(nn.Module):
         return {name: value for name, value in self.__dict__.items() if name != "functions"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self.functions = {number: function_named(call.target) for number, call in self.calls.items()}
 
     def _module(self, number: int, node: OperationNode) -> str | None:
