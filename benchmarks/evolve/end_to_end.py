@@ -33,7 +33,7 @@ KEY = ("data", "method", "seed")
 COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds")
 METHODS = ("parent", "width", "pruned", "random", "operations", "segments")
 DATA = {"digits": (None, None), "mnist": (14, 2000), "cifar10": (16, 2000)}
-WIDTH, HALF, REPEATS = 12, 0.5, 3
+WIDTH, HALF, REPEATS = 8, 0.5, 3
 RANDOM = 10**6  # parents that a search never has: all children come from the network itself
 
 

@@ -19,6 +19,7 @@ READER_LEFT = 141  # and for one whose reader has closed the pipe
 COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
     "nas": "search network architectures, by a published table or by training; the same command again resumes",
+    "evolve": "evolve your own network: replace parts of it and train the children; the same command again resumes",
     "memory": "plan which activations of a training step are kept, recomputed or offloaded, within a memory budget",
     "bound": "print the data movement of a loop nest that no schedule avoids",
     "movement": "print the exact cache misses of a loop nest at each level of a memory, next to the lower bound",

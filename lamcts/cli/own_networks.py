@@ -1,4 +1,4 @@
-"""`lamcts nas --build` and `--space FILE.py:NAME`: networks, spaces and data of the user's own."""
+"""`lamcts nas --build`, `--space FILE.py:NAME` and `lamcts evolve`: networks, spaces and data of the user's own."""
 
 import argparse
 import os
@@ -12,6 +12,8 @@ from lamcts.objectives.programs.function import load, named
 from lamcts.text import safe_text
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from lamcts.neural.build import NetworkFactory
     from lamcts.neural.train import Data
 
@@ -77,6 +79,13 @@ def own_data(text: str) -> "Data":
         raise ValueError(f"--data: expected data sets (train, validation, test), got {got} from {text}")
     train, valid, test = found
     return from_datasets(train, valid, test, name=short_name(text))
+
+
+def own_model(text: str) -> "nn.Module":
+    """Return the module of FILE.py:NAME, or of a function that returns one, with torch's generators seeded."""
+    from lamcts.neural.evolve import model_of
+
+    return model_of(lambda: named(absolute("model", text)), text)
 
 
 def is_own(text: str | None) -> bool:

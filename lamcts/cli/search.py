@@ -40,7 +40,7 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     line = "the values are noisy: re-evaluate the best points on a tenth of the budget and choose by the mean"
     how.add_argument("--noisy", action="store_true", help=line)
     line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
-    how.add_argument("--workers", type=_number_or_threads, default=1, metavar="N", help=line)
+    how.add_argument("--workers", type=number_or_threads, default=1, metavar="N", help=line)
     stop = one.add_argument_group("stopping early")
     stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
@@ -177,7 +177,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
     )
 
 
-def _number_or_threads(text: str) -> int | str:
+def number_or_threads(text: str) -> int | str:
     try:
         return text if text == "threads" else int(text)
     except ValueError:

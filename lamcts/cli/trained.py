@@ -133,13 +133,13 @@ def training_of(args: argparse.Namespace) -> Training:
     if own_networks.given(args.space, args.build):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
-    data = _data(args, "wikitext2" if of_texts else "digits")
+    data = data_of(args, "wikitext2" if of_texts else "digits")
     if data.of_texts != of_texts or (len(data.shape) == 1) != of_texts:
         raise ValueError(f"--data: expected {'a text' if of_texts else 'images'} for {args.space}, got {data.name}")
     where = own_networks.short_name(args.data) if own_networks.is_own(args.data) else Path(args.data or data.name).stem
     short = "-".join([args.space, where, *([str(args.side)] if args.side else [])])
     kind = _as_preset(args, KINDS[args.space])
-    recipe = _recipe({**kind.recipe, **values_of("--recipe", args.recipe)})
+    recipe = recipe_of({**kind.recipe, **values_of("--recipe", args.recipe)})
     return Training(kind.make(), data, recipe, {**kind.sizes, **values_of("--size", args.size)}, short)
 
 
@@ -163,13 +163,13 @@ def _own_training(args: argparse.Namespace) -> Training:
         raise ValueError(
             "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
-    data = _data(args, "digits")
+    data = data_of(args, "digits")
     space = own_networks.factory_of(args, data)
     short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
-    return Training(space, data, _recipe(values_of("--recipe", args.recipe)), {}, short)
+    return Training(space, data, recipe_of(values_of("--recipe", args.recipe)), {}, short)
 
 
-def _data(args: argparse.Namespace, default: str) -> "Data":
+def data_of(args: argparse.Namespace, default: str) -> "Data":
     """Return the data that the options name."""
     from lamcts.neural.train import load
 
@@ -195,7 +195,7 @@ def need_torch() -> None:
         raise MissingExtra.of("torch", "torch")
 
 
-def _recipe(values: Json) -> "Recipe":
+def recipe_of(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
     for name in values:

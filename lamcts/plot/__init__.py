@@ -8,6 +8,7 @@ A run is a Result, the path of a journal (or of the folder of `lamcts run`), a J
 
 from lamcts.plot.curves import best_so_far, hypervolume, reward, violation
 from lamcts.plot.effects import contours, importance, parameters, slices
+from lamcts.plot.evolution import evolution_front, evolution_graphs
 from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.layer_shares import layer_shares
@@ -21,6 +22,8 @@ __all__ = [
     "best_so_far",
     "cells",
     "contours",
+    "evolution_front",
+    "evolution_graphs",
     "front",
     "fronts",
     "hypervolume",

@@ -1,12 +1,13 @@
 """Cells of an architecture as graphs, from the input on the left to the output on the right."""
 
+from collections.abc import Collection
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.nas.base import ArchitectureSpace, Graph, Point
-from lamcts.plot.canvas import COLOURS, FAINT, Look, page
+from lamcts.plot.canvas import COLOURS, FAINT, SELECTED, Look, page
 from lamcts.plot.layered import Layout, layered
 from lamcts.types import Floats
 
@@ -20,7 +21,9 @@ PAD = 0.09  # inches around a node's label
 PORT = 0.11  # inches between the arrows that reach a node
 MARGIN = 0.12  # inches around a drawing
 TITLE = 0.4  # inches above a drawing
-LEAST = 4.0  # inches, of a figure's width: its title needs them
+PLAIN: Look = {"facecolor": "#F2F4F7", "edgecolor": FAINT}  # of nodes
+MARKED: Look = {"facecolor": "#FBE3D3", "edgecolor": SELECTED}
+LEAST, LEAST_DOWN = 4.0, 3.0  # inches, of a drawing's width: its title needs them
 
 
 def cells(space: ArchitectureSpace, point: Point, *, title: str | None = None) -> "Figure":
@@ -62,19 +65,40 @@ def drawing(graphs: dict[str, Graph]) -> "Figure":
     axes = figure.subplots(len(boxes), 1, squeeze=False, height_ratios=ratios)[:, 0]
     colours = _colours(graphs)
     for ax, (name, graph), layout, box in zip(axes, graphs.items(), layouts, boxes, strict=True):
-        ax.set(xlim=(box[0], box[0] + width), ylim=(box[1], box[3]), aspect="equal", anchor="NW")
-        ax.axis("off")
-        ax.set_title(name, loc="left", fontsize=12, fontweight="bold")
+        _framed(ax, name, (box[0], box[0] + width), (box[1], box[3]))
         _draw(ax, graph, layout, colours)
     return figure
 
 
-def _layout(graph: Graph) -> Layout:
-    nodes = np.array([_extent(label) for label in graph.nodes]).reshape(-1, 2) + 2 * PAD
+def drawing_down(graphs: dict[str, Graph], marked: dict[str, set[int]]) -> "Figure":
+    """Draw graphs without cycles from top to bottom, side by side, with some nodes in another colour."""
+    layouts = [_layout(graph, down=True) for graph in graphs.values()]
+    boxes = [_box(layout) for layout in layouts]
+    widths = [max(LEAST_DOWN, top - bottom) for _, bottom, _, top in boxes]
+    height = max(right - left for left, _, right, _ in boxes)
+    figure = page(sum(widths), height + TITLE)
+    axes = figure.subplots(1, len(boxes), squeeze=False, width_ratios=widths)[0]
+    for ax, (name, graph), layout, box, width in zip(axes, graphs.items(), layouts, boxes, widths, strict=True):
+        middle = (box[1] + box[3]) / 2
+        _framed(ax, name, (middle - width / 2, middle + width / 2), (-box[0] - height, -box[0]))
+        _draw(ax, graph, layout, _colours(graphs), marked[name], down=True)
+    return figure
+
+
+def _framed(ax: "Axes", name: str, x: tuple[float, float], y: tuple[float, float]) -> None:
+    ax.set(xlim=x, ylim=y, aspect="equal", anchor="NW")
+    ax.axis("off")
+    ax.set_title(name, loc="left", fontsize=12, fontweight="bold")
+
+
+def _layout(graph: Graph, down: bool = False) -> Layout:
+    """Return the layout from left to right; of a graph from top to bottom, before it is turned."""
+    order = [1, 0] if down else [0, 1]
+    nodes = np.array([_extent(label) for label in graph.nodes]).reshape(-1, 2)[:, order] + 2 * PAD
     for side in range(2):
         ports = np.bincount([edge[side] for edge in graph.edges], minlength=len(nodes))
         nodes[:, 1] = np.maximum(nodes[:, 1], PORT * (ports + 1))
-    labels = np.array([_extent(label) for _, _, label in graph.edges]).reshape(-1, 2)
+    labels = np.array([_extent(label) for _, _, label in graph.edges]).reshape(-1, 2)[:, order]
     return layered(nodes, graph.edges, labels)
 
 
@@ -95,22 +119,37 @@ def _colours(graphs: dict[str, Graph]) -> dict[str, str]:
     return {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)} | {"": FAINT}
 
 
-def _draw(ax: "Axes", graph: Graph, layout: Layout, colours: dict[str, str]) -> None:
+def _draw(
+    ax: "Axes",
+    graph: Graph,
+    layout: Layout,
+    colours: dict[str, str],
+    marked: Collection[int] = (),
+    down: bool = False,
+) -> None:
     from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
     starts, ends = _ports(layout, len(graph.nodes))
     for (_, _, label), chain, start, end in zip(graph.edges, layout.chains, starts, ends, strict=True):
-        line = np.vstack([start, *_through(layout, chain[1:-1]), end])
+        line = _curve(np.vstack([start, *_through(layout, chain[1:-1]), end]), down)
         style: Look = {"arrowstyle": "-|>", "mutation_scale": 9, "linewidth": 1.3, "color": colours[label]}
-        ax.add_patch(FancyArrowPatch(path=_curve(line), zorder=1, **style))
+        ax.add_patch(FancyArrowPatch(path=line, zorder=1, **style))
     clear = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}  # the line stops at its label
     for (_, _, label), slot in zip(graph.edges, layout.named, strict=True):
         if label:
-            _write(ax, layout.at[slot], label, {"color": colours[label], "bbox": clear, "zorder": 2})
-    shape: Look = {"boxstyle": "round,pad=0,rounding_size=0.07", "facecolor": "#F2F4F7", "edgecolor": FAINT}
-    for label, at, size in zip(graph.nodes, layout.at, layout.size, strict=False):  # the nodes are the first slots
-        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **shape))
+            _write(ax, turned(layout.at[slot], down), label, {"color": colours[label], "bbox": clear, "zorder": 2})
+    shape: Look = {"boxstyle": "round,pad=0,rounding_size=0.07"}
+    places, sizes = turned(layout.at, down), layout.size[:, ::-1] if down else layout.size
+    nodes = zip(graph.nodes, places, sizes, strict=False)  # the nodes are the first slots
+    for number, (label, at, size) in enumerate(nodes):
+        look = shape | (MARKED if number in marked else PLAIN)
+        ax.add_patch(FancyBboxPatch(at - size / 2, *size, linewidth=1, zorder=3, **look))
         _write(ax, at, label, {"zorder": 4})
+
+
+def turned(points: Floats, down: bool) -> Floats:
+    """Return points [..., 2] of a drawing from left to right as those of one from top to bottom."""
+    return points[..., ::-1] * np.array([1.0, -1.0]) if down else points
 
 
 def _write(ax: "Axes", at: Floats, label: str, look: Look) -> None:
@@ -136,8 +175,8 @@ def _through(layout: Layout, slots: list[int]) -> list[Floats]:
     return [layout.at[s] + layout.size[s] * sides for s in slots]
 
 
-def _curve(line: Floats) -> "Path":
-    """Return a smooth path through points: level at each of them."""
+def _curve(line: Floats, down: bool = False) -> "Path":
+    """Return a smooth path through points: level at each of them, or upright in a drawing from top to bottom."""
     from matplotlib.path import Path
 
     points, codes = [line[0]], [Path.MOVETO]
@@ -145,4 +184,4 @@ def _curve(line: Floats) -> "Path":
         middle = (x + z) / 2
         points += [np.array([middle, y]), np.array([middle, w]), np.array([z, w])]
         codes += [Path.CURVE4] * 3
-    return Path(np.array(points), codes)
+    return Path(turned(np.array(points), down), codes)

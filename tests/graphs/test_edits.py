@@ -6,40 +6,19 @@ import numpy as np
 import pytest
 
 from lamcts.graphs.computation import ComputationGraph, OperationNode, cut
-from lamcts.graphs.computation.database import SegmentDatabase, mine
+from lamcts.graphs.computation.database import SegmentDatabase
 from lamcts.graphs.computation.edits import Edit, children, segmentation
 from lamcts.graphs.computation.isomorphism import distinct
 from lamcts.graphs.computation.labels import label
+from tests.graphs.computation_cases import database as cases
+from tests.graphs.computation_cases import network
 
 pytest.importorskip("networkx")
 
 
-def network(blocks: int, width: int = 8, flipped: bool = False) -> ComputationGraph:
-    """Return a residual network of blocks of two convolutions, with the stride of 2 in the second block."""
-    nodes = [OperationNode("input", (), (3, 16, 16))]
-
-    def add(op: str, *inputs: int, **settings: object) -> int:
-        shape = nodes[inputs[0]].shape
-        if op == "conv":
-            stride, width = settings["stride"], settings["channels"]
-            shape = (width, shape[1] // stride, shape[2] // stride)  # type: ignore[assignment, operator]
-            settings |= {"kernel": (3, 3), "padding": (1, 1), "stride": (stride, stride)}
-        nodes.append(OperationNode(op, inputs, shape, settings))  # type: ignore[arg-type]
-        return len(nodes) - 1
-
-    at = add("conv", 0, channels=width, stride=1)
-    for block in range(blocks):
-        stride = 2 if block == 1 else 1
-        path = add("relu", add("batch_norm", add("conv", at, channels=width, stride=stride)))
-        path = add("batch_norm", add("conv", path, channels=width, stride=1))
-        short = at if stride == 1 else add("conv", at, channels=width, stride=2)
-        at = add("relu", add("add", *((short, path) if flipped else (path, short))))
-    return ComputationGraph(tuple(nodes), (at,))
-
-
 @pytest.fixture(scope="module")
 def database() -> SegmentDatabase:
-    return mine([network(2), network(3), network(4, width=16), network(3, flipped=True)], size=40)
+    return cases()
 
 
 def test_the_label_of_the_footnote() -> None:
@@ -68,6 +47,17 @@ def test_saved_and_loaded(database: SegmentDatabase, tmp_path: Path) -> None:
     database.save(tmp_path / "two.json.gz")
     assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
     assert SegmentDatabase.load(tmp_path / "one.json.gz") == database
+    (tmp_path / "none.json.gz").write_text("segments")
+    with pytest.raises(ValueError, match=r"none\.json\.gz: expected a database of segments, got another file"):
+        SegmentDatabase.load(tmp_path / "none.json.gz")
+
+
+def test_databases_are_joined_and_have_digests(database: SegmentDatabase) -> None:
+    operations = database.of_operations
+    assert all(len(segment.nodes) == 1 for segment in operations.segments)
+    assert operations.joined(database).digest != database.digest  # in another order
+    assert database.joined(operations) == database
+    assert {one.digest for one in operations.joined(database).segments} == {one.digest for one in database.segments}
 
 
 def test_segmentation_covers_each_operation_once(database: SegmentDatabase) -> None:

@@ -34,7 +34,18 @@ def node_flops(node: OperationNode, shapes: list[Shape]) -> int:
 
 
 def parameters(graph: ComputationGraph) -> int:
-    """Return the number of parameters, those of shared modules once; opaque ones count by attribute "parameters"."""
+    """Return the number of parameters.
+
+    Parameters
+    ----------
+    graph : ComputationGraph
+        The network.
+
+    Returns
+    -------
+    int
+        Parameters of shared modules count once; opaque operations count as their attribute "parameters", or as 0.
+    """
     counted: dict[object, int] = {}
     for number, node in enumerate(graph.nodes):
         shapes = [graph.nodes[one].shape for one in node.inputs]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lamcts.graphs.computation.encoding import PairEncoding, learn
-from lamcts.graphs.computation.graph import ComputationGraph, OperationNode
+from lamcts.graphs.computation.graph import ComputationGraph, OperationNode, hashed
 from lamcts.graphs.computation.isomorphism import distinct
 from lamcts.graphs.computation.kinds import Shape
 from lamcts.graphs.computation.labels import labels
@@ -60,19 +61,40 @@ class SegmentDatabase:
         return {segment.digest: segment for segment in self.segments}
 
     @cached_property
+    def digest(self) -> str:
+        """A hash of segments and merges in their order."""
+        return hashed([[segment.digest for segment in self.segments], self.encoding.merges])
+
+    @cached_property
     def of_operations(self) -> "SegmentDatabase":
         """The segments of one operation, without merges: the units of the paper's ablation (AutoGO 4.2)."""
         return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
 
     def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
-        """Return the segments and merges of both, each once, with those of this database first."""
+        """Return the segments and merges of both databases, each once.
+
+        Parameters
+        ----------
+        other : SegmentDatabase
+            The other database; its segments and merges come after those of this one.
+
+        Returns
+        -------
+        SegmentDatabase
+        """
         segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
         ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
         merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
         return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
 
     def save(self, path: Path | str) -> None:
-        """Write the database to a file of compressed JSON, the same bytes for equal databases."""
+        """Write the database to a file of compressed JSON, the same bytes for equal databases.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "segments.json.gz".
+        """
         values = {
             "format": FORMAT,
             "segments": [segment.to_json() for segment in self.segments],
@@ -84,12 +106,26 @@ class SegmentDatabase:
     def load(cls, path: Path | str) -> "SegmentDatabase":
         """Return the database that `save` wrote.
 
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        SegmentDatabase
+
         Raises
         ------
         ValueError
             If the file has another format.
         """
-        return _from_json(json.loads(gzip.decompress(Path(path).read_bytes())), str(path))
+        try:
+            values = json.loads(gzip.decompress(Path(path).read_bytes()))
+        except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
+            cure = "write one with SegmentDatabase.save"
+            raise ValueError(f"{path}: expected a database of segments, got another file; {cure}") from error
+        return _from_json(values, str(path))
 
 
 def _from_json(values: dict[str, Any], name: str) -> SegmentDatabase:

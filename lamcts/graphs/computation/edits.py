@@ -48,6 +48,18 @@ class Edit:
     def apply(self, graph: ComputationGraph, database: SegmentDatabase) -> ComputationGraph:
         """Return the graph with the replacement.
 
+        Parameters
+        ----------
+        graph : ComputationGraph
+            The network that the edit was drawn for.
+        database : SegmentDatabase
+            The database that holds the replacement.
+
+        Returns
+        -------
+        ComputationGraph
+            Nodes outside the run keep their operations, shapes and attributes.
+
         Raises
         ------
         Infeasible

@@ -53,6 +53,7 @@ POINTWISE = [
     "dropout",
     "identity",
 ]
+# of a graph, by name
 OPERATIONS: dict[str, OperationKind] = {
     "input": OperationKind(inputs=0),
     "conv": OperationKind(resizes=True, sets_channels=True, parameters=True),

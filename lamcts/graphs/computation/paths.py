@@ -1,7 +1,6 @@
 """Networks as paths of edits from a parent: each edit is drawn from one whole number, so that a path is a point."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +9,7 @@ from lamcts.graphs.computation.costs import flops, parameters
 from lamcts.graphs.computation.database import SegmentDatabase
 from lamcts.graphs.computation.edits import LONGEST, Edit, children
 from lamcts.graphs.computation.graph import ComputationGraph
+from lamcts.types import whole_number
 
 COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
 SEEDS = 2**20  # different draws of an edit
@@ -21,7 +21,6 @@ KEPT = 4096  # graphs of paths that are remembered
 Step = tuple[Edit | None, ComputationGraph | None]
 
 
-@dataclass(frozen=True, eq=False)
 class EditPaths:
     """The networks that edits lead to from a parent.
 
@@ -31,52 +30,101 @@ class EditPaths:
         The parent.
     database : SegmentDatabase
         Replacements.
-    caps : mapping, default {}
+    caps : mapping, optional
         Largest "flops" and "params" of a child.
-    floors : mapping, default {}
+    floors : mapping, optional
         Smallest ones: AutoGO 4.2 lets FLOPs fall by 20 % at most in one of two settings.
     steps : int, default 12
         Largest number of edits.
     longest : int, default 3
         Largest number of contiguous segments that one edit replaces.
 
+    Raises
+    ------
+    ValueError
+        For unknown costs.
+
     Notes
     -----
     A path is a tuple of seeds from 1 to 2**20 - 1. Equal paths give equal networks.
     """
 
-    graph: ComputationGraph
-    database: SegmentDatabase
-    caps: Mapping[str, float] = field(default_factory=dict)
-    floors: Mapping[str, float] = field(default_factory=dict)
-    steps: int = STEPS
-    longest: int = LONGEST
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        graph: ComputationGraph,
+        database: SegmentDatabase,
+        caps: Mapping[str, float] | None = None,
+        floors: Mapping[str, float] | None = None,
+        steps: int = STEPS,
+        longest: int = LONGEST,
+    ) -> None:
+        self.graph, self.database = graph, database
+        self.caps, self.floors = dict(caps or {}), dict(floors or {})
+        self.steps, self.longest = whole_number(steps, "steps"), whole_number(longest, "longest")
         for name in (*self.caps, *self.floors):
             if name not in COSTS:
                 raise ValueError(f"caps and floors: expected names of {', '.join(COSTS)}, got {name!r}")
-        object.__setattr__(self, "_reach", lru_cache(KEPT)(self._reached))
+        self._reach = lru_cache(KEPT)(self._reached)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EditPaths, (self.graph, self.database, dict(self.caps), dict(self.floors), self.steps, self.longest)
+        return EditPaths, (self.graph, self.database, self.caps, self.floors, self.steps, self.longest)
 
     def __repr__(self) -> str:
         limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
-        return f"EditPaths({self.graph.digest}, {len(self.database.segments)} segments, {limits})"
+        return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
-        """Return the network of a path, or None if an edit has no feasible replacement."""
+        """Return the network of a path.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits.
+
+        Returns
+        -------
+        ComputationGraph or None
+            None if an edit has no feasible replacement.
+        """
         return self._last(tuple(path))[1]
 
     def edits(self, path: Sequence[int]) -> list[Edit | None]:
-        """Return the edits of a path, None for one without a feasible replacement."""
+        """Return the edits of a path.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits.
+
+        Returns
+        -------
+        list of Edit or None
+            None for an edit without a feasible replacement.
+        """
         return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
+
+    def origins(self, path: Sequence[int]) -> list[int | None]:
+        """Return where the operations of a path's network come from.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits, all of which have replacements.
+
+        Returns
+        -------
+        list of int or None
+            For each operation its number in the parent; None if an edit added it.
+        """
+        found: list[int | None] = list(range(len(self.graph.nodes)))
+        for edit in self.edits(path):
+            if edit is not None:
+                found[edit.start : edit.stop] = [None] * len(self.database.by_digest[edit.segment].nodes)
+        return found
 
     def _last(self, path: tuple[int, ...]) -> Step:
         """Return the last edit of a path and the network after it, remembered for recent paths."""
-        found: Step = self._reach(path)  # type: ignore[attr-defined]
-        return found
+        return self._reach(path)
 
     def _reached(self, path: tuple[int, ...]) -> Step:
         if not path:
@@ -87,7 +135,18 @@ class EditPaths:
         return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
 
     def distance(self, graph: ComputationGraph) -> float:
-        """Return how far a network is from keeping caps and floors, as a sum of shares of them; 0 if it keeps all."""
+        """Return how far a network is from keeping caps and floors.
+
+        Parameters
+        ----------
+        graph : ComputationGraph
+            The network.
+
+        Returns
+        -------
+        float
+            The sum of all excesses as shares of their caps or floors; 0 if the network keeps all of them.
+        """
         over = sum(max(COSTS[name](graph) / cap - 1, 0.0) for name, cap in self.caps.items())
         return over + sum(max(1 - COSTS[name](graph) / floor, 0.0) for name, floor in self.floors.items())
 
@@ -96,6 +155,13 @@ class EditPaths:
 
         Where the path's own network does not, edits are added that bring it nearer until it does; else one edit is
         added after which it still does.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits so far.
+        rng : numpy.random.Generator
+            Draws the seeds of further edits.
 
         Returns
         -------

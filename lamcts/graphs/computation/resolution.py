@@ -9,7 +9,7 @@ from lamcts.graphs.computation.levels import Constraint, Infeasible, is_map, lev
 from lamcts.graphs.computation.segment import Segment
 from lamcts.graphs.computation.widths import Widths
 
-HALVING = 2
+HALVING = 2  # a level is a factor of it
 
 
 def resolve(

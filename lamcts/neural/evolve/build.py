@@ -52,6 +52,14 @@ class GraphNetwork(nn.Module):
             self._inherit(model.tensors)
         self._opaque_tensors(model.tensors)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles: functions are found again by their names."""
+        return {name: value for name, value in self.__dict__.items() if name != "functions"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.functions = {number: function_named(call.target) for number, call in self.calls.items()}
+
     def _module(self, number: int, node: OperationNode) -> str | None:
         """Make the module of a node, unless it is shared and there; return its key."""
         made = module_of(node, self.graph.nodes[node.inputs[0]].shape) if node.inputs else None
@@ -102,7 +110,18 @@ class GraphNetwork(nn.Module):
                     self.register_buffer(key, value)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the network's output, or a tuple of several."""
+        """Compute the graph.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, ...)
+            A batch of examples.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            The output of the network, or its outputs.
+        """
         values: list[Any] = []
         for node, key in zip(self.graph.nodes, self.keys, strict=True):
             given = [values[one] for one in node.inputs]

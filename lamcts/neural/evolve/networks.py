@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lamcts.graphs.computation import ComputationGraph
+from lamcts.graphs.computation.drawing import drawable
 from lamcts.graphs.computation.paths import SEEDS, EditPaths
 from lamcts.nas.base import Graph, Point
 from lamcts.neural.build.factory import NetworkFactory
@@ -40,16 +41,51 @@ class EvolvedNetworks(NetworkFactory):
         self.model, self.paths, self.inherit = model, paths, inherit
 
     def path(self, point: Point) -> tuple[int, ...]:
-        """Return the seeds of a point's edits."""
+        """Return the seeds of a point's edits, without zeros.
+
+        Parameters
+        ----------
+        point : dict
+            A point of the space.
+
+        Returns
+        -------
+        tuple of int
+        """
         return tuple(int(seed) for seed in point.values() if seed)
 
     def point(self, path: Sequence[int]) -> Point:
-        """Return the point of a path."""
+        """Return the point of a path.
+
+        Parameters
+        ----------
+        path : sequence of int
+            Seeds of the edits; () is the parent.
+
+        Returns
+        -------
+        dict
+        """
         seeds = [*path, *[0] * (self.paths.steps - len(path))]
         return {f"{STEP}{i + 1}": seed for i, seed in enumerate(seeds)}
 
     def graph(self, point: Point) -> ComputationGraph:
-        """Return the graph of a valid point; ValueError for an invalid one."""
+        """Return the operations of a point's network.
+
+        Parameters
+        ----------
+        point : dict
+            A point of the space.
+
+        Returns
+        -------
+        ComputationGraph
+
+        Raises
+        ------
+        ValueError
+            If an edit has no feasible replacement.
+        """
         if (graph := self.paths.child(self.path(point))) is None:
             raise ValueError("an edit has no feasible replacement")
         return graph
@@ -64,10 +100,8 @@ class EvolvedNetworks(NetworkFactory):
         return None if self.invalid(point) is not None else self.graph(point).digest
 
     def built(self, point: Point) -> GraphNetwork:
-        """Return a point's network with new weights."""
+        """Return a point's network with weights drawn from torch's generator; `network` takes a seed."""
         return GraphNetwork(self.graph(point), self.model, self.inherit)
 
     def graphs(self, point: Point) -> dict[str, Graph]:
-        graph = self.graph(point)
-        edges = [(one, number, "") for number, node in enumerate(graph.nodes) for one in node.inputs]
-        return {"network": Graph([node.op for node in graph.nodes], edges)}
+        return {"network": drawable(self.graph(point), names=self.model.names)[0]}

@@ -1,6 +1,7 @@
 """The validation accuracy of a user's network after edits, trained from scratch, with its costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 import torch
 
 from lamcts.nas.base import Point
-from lamcts.neural.evolve.build import GraphNetwork
-from lamcts.neural.evolve.costs import CLOSED, COSTS, MEASURED, latency, latency_ratio, peak_mb
+from lamcts.neural.evolve.costs import CLOSED, COSTS, latency, latency_ratio, peak_mb
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.train.loop import Trained, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
 from lamcts.neural.train.seeds import Seeds
+from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 
 
@@ -26,16 +27,22 @@ class Evolution:
     training : TrainObjective
         How a child is trained; its architectures are `EvolvedNetworks`.
     against : tuple of str, default ()
-        Costs that are further objectives: "flops" and "params" of one example, "peak_mb" of a training step, and
-        "latency_ms" of a forward pass of one batch, as a ratio to the parent measured next to it times its time.
-    caps : mapping, default {}
-        Largest "peak_mb" and "latency_ms". A child that exceeds one is a failed evaluation, without training. Caps of
-        "flops" and "params" belong to `EditPaths`.
+        Costs that are further objectives: "flops" and "params" of one example, "io_maps" that a memory of few maps
+        spills, "peak_mb" of a training step, and "latency_ms" of a forward pass of one batch: the ratio to the parent,
+        measured side by side, times the parent's time.
+    caps : mapping of str to float, default {}
+        Largest "peak_mb", "latency_ms" and "io_maps". A child that exceeds one is a failed evaluation, without
+        training. Caps of "flops" and "params" belong to `EditPaths`.
 
     Raises
     ------
     ValueError
         For unknown costs.
+
+    Notes
+    -----
+    An objective for `lamcts.minimize`: points are seeds of edits. Objects can be pickled, so that workers evaluate
+    children. Torch's global generators are seeded for each training, because dropout draws from them, and restored.
     """
 
     training: TrainObjective
@@ -52,9 +59,9 @@ class Evolution:
     hypervolume = None
 
     def __post_init__(self) -> None:
-        for what, given, known in (("against", self.against, COSTS), ("caps", self.caps, MEASURED)):
-            if unknown := [name for name in given if name not in known]:
-                raise ValueError(f"{what}: expected costs among {', '.join(known)}, got {', '.join(unknown)}")
+        for what, given in (("against", self.against), ("caps", self.caps)):
+            if unknown := [name for name in given if name not in COSTS]:
+                raise ValueError(f"{what}: expected costs among {', '.join(COSTS)}, got {', '.join(unknown)}")
         if not isinstance(self.training.architectures, EvolvedNetworks):
             got = type(self.training.architectures).__name__
             raise ValueError(f"training: expected an objective of EvolvedNetworks, got {got}")
@@ -68,10 +75,12 @@ class Evolution:
 
     @property
     def name(self) -> str:
+        """Names of the network and the data."""
         return f"{self.networks.name} evolved on {self.training.data.name}"
 
     @property
     def space(self) -> SearchSpace:
+        """The space of the edits, in which isomorphic networks are one point."""
         return self.training.space
 
     @property
@@ -81,23 +90,78 @@ class Evolution:
         return own | dict.fromkeys(self.against, "min")
 
     def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> dict[str, float]:
-        """Return accuracy and costs by name, after training."""
+        """Return accuracy and costs by name, after training.
+
+        Parameters
+        ----------
+        point : dict
+            Seeds of the edits.
+        seed : int, optional
+            Seed of weights, order of examples, augmentation and dropout; by default a random one.
+        trial : Reporter, optional
+            Receives the validation score of each epoch and may stop the training; not used with several objectives.
+
+        Returns
+        -------
+        dict of str to float
+            The validation score by its name, and the costs of `against`.
+
+        Raises
+        ------
+        RuntimeError
+            If a measured cost exceeds its cap.
+        TrainingFailed
+            If the training diverges or runs out of memory.
+        """
         costs = self.cost(point, [*self.against, *self.caps])
         for name, cap in self.caps.items():
             if costs[name] > cap:
                 raise RuntimeError(f"{name}: {costs[name]:.4g} exceeds the cap of {cap:.4g}")
-        value = self.training(point, seed=seed, trial=None if self.against else trial)  # no pruning of a front
+        seed = fresh_seed() if seed is None else seed
+        with seeded(seed):
+            value = self.training(point, seed=seed, trial=None if self.against else trial)  # no pruning of a front
         return {self.training.score: value} | {name: costs[name] for name in self.against}
 
     def train(self, point: Point, seed: int) -> Trained:
-        """Train a point's network, also one that exceeds a cap, such as the parent; resume from the folder if any."""
+        """Train a point's network, also one that exceeds a cap, such as the parent.
+
+        Parameters
+        ----------
+        point : dict
+            Seeds of the edits.
+        seed : int
+            Seed of weights, order of examples, augmentation and dropout.
+
+        Returns
+        -------
+        Trained
+            The network and its results, from the folder of the training if they are there.
+
+        Raises
+        ------
+        TrainingFailed
+            If the training diverges or runs out of memory.
+        """
         own, seeds = self.training, Seeds.of(seed)
         file = None if own.folder is None else own.place / f"{own.code(point, seeds)}.npz"
         net = own.network(point, seeds.weights)
-        return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
+        with seeded(seed):
+            return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
 
     def cost(self, point: Point, names: list[str] | None = None) -> dict[str, float]:
-        """Return costs of a point by name, by default all; measured ones are measured once a process."""
+        """Return costs of a point; each one is measured once a process.
+
+        Parameters
+        ----------
+        point : dict
+            Seeds of the edits.
+        names : list of str, optional
+            Names of the costs; by default all.
+
+        Returns
+        -------
+        dict of str to float
+        """
         graph = self.networks.graph(point)
         known = self._costs.setdefault(graph.digest, {})
         for name in COSTS if names is None else names:
@@ -107,10 +171,11 @@ class Evolution:
 
     def _measured(self, name: str, point: Point) -> float:
         net = self.training.network(point, seed=0)
-        if name == "peak_mb":
-            return peak_mb(net, self.training.data, self.training.recipe)
-        parent, milliseconds = self._parent
-        return milliseconds * latency_ratio(net.to(self.batch.device), parent, self.batch)
+        with seeded(0):
+            if name == "peak_mb":
+                return peak_mb(net, self.training.data, self.training.recipe)
+            parent, milliseconds = self._parent
+            return milliseconds * latency_ratio(net.to(self.batch.device), parent, self.batch)
 
     @cached_property
     def batch(self) -> torch.Tensor:
@@ -119,12 +184,24 @@ class Evolution:
         return torch.tensor(rows, device=self.training.device)
 
     @cached_property
-    def _parent(self) -> tuple[GraphNetwork, float]:
+    def _parent(self) -> tuple[torch.nn.Module, float]:
         """The parent, and the time of its forward pass in milliseconds."""
-        net = self.networks.built(self.networks.point(())).to(self.batch.device)
+        net = self.networks.network(self.networks.point(()), seed=0).to(self.batch.device)
         return net, latency(net, self.batch)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for workers, which make batch and parent themselves."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("batch", "_parent")}
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what two runs must share for one to continue the other, as JSON values."""
         own = {"against": list(self.against), "caps": dict(self.caps), "paths": repr(self.networks.paths)}
         return self.training.fingerprint() | own
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch's global generators, from which dropout draws; afterwards they are as before."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield

@@ -175,6 +175,7 @@ def module_of(node: OperationNode, before: Shape) -> nn.Module | None:
     return nn.LayerNorm(channels(node.shape), eps, affine) if node.op == "layer_norm" else None
 
 
+# settings of a convolution with their defaults
 WINDOW = {"kernel": 1, "stride": 1, "padding": 0, "dilation": 1}
 
 

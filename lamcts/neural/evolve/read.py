@@ -39,9 +39,20 @@ class ReadModel:
     tensors: dict[str, Tensor] = field(repr=False)
 
     @property
+    def names(self) -> dict[int, str]:
+        """Short names of the opaque operations by their attribute "target"."""
+        return {number: _short(call.target) for number, call in self.calls.items()}
+
+    @property
     def opaque(self) -> list[str]:
         """Names of the opaque operations, each once."""
         return list(dict.fromkeys(call.target.removeprefix("torch.ops.") for call in self.calls.values()))
+
+
+def _short(target: str) -> str:
+    """Return the name of a function without its modules and its overload."""
+    parts = target.split(".")
+    return parts[3] if target.startswith("torch.ops.") else parts[-1]
 
 
 class UnreadableModel(ValueError):

@@ -64,7 +64,7 @@ def load(weights=WEIGHTS):
 
 
 def save_source(net: GraphNetwork, path: Path | str, about: str = "") -> Path:
-    """Write a network as source, with its weights beside it.
+    """Write a network as source, with its weights next to it.
 
     Parameters
     ----------

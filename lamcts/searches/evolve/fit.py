@@ -1,5 +1,6 @@
 """Evolve a user's network in one call."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,34 +9,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lamcts
-from lamcts.graphs.computation import ComputationGraph, GraphPredictor
-from lamcts.graphs.computation.database import SegmentDatabase, mine, runs, shipped
-from lamcts.graphs.computation.edits import LONGEST
-from lamcts.graphs.computation.paths import COSTS as CLOSED
-from lamcts.graphs.computation.paths import EditPaths
-from lamcts.neural.evolve import COSTS, Evolution, EvolvedNetworks, ReadModel, read
-from lamcts.neural.train import Data, Recipe, TrainObjective, from_datasets
-from lamcts.searches.evolve.found import Child, Found
+from lamcts.graphs import computation
+from lamcts.neural import evolve, train
+from lamcts.searches.evolve.finalists import best_points, front_of, ordered, trained
+from lamcts.searches.evolve.found import Found
 from lamcts.searches.evolve.predictors import predictor_of
 from lamcts.searches.evolve.sampler import Evolve
+from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-PARENTS = 10
+    from lamcts.graphs.computation import EditPaths, GraphPredictor, SegmentDatabase
+    from lamcts.neural.evolve import Evolution, ReadModel
+    from lamcts.neural.train import Data, Recipe
+
+PARENTS = 10  # of each generation: AutoGO 4.2
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
-FINALISTS = 5
-EXAMPLES = 8  # of the batch with which the network is read
+FINALISTS = 5  # untuned
+# of absolute caps
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-PERCENT = 100.0
 
 
 def fit(
     model: "nn.Module",
     batch: "Tensor | None" = None,
     data: "Data | Sequence[Any] | None" = None,
-    recipe: Recipe | None = None,
+    recipe: "Recipe | None" = None,
     *,
     at_most: Mapping[str, float | str] | None = None,
     against: Sequence[str] = (),
@@ -43,10 +44,10 @@ def fit(
     seeds: int = 3,
     finalists: int = FINALISTS,
     seed: int = 0,
-    database: SegmentDatabase | None = None,
-    longest: int = LONGEST,
+    database: "SegmentDatabase | None" = None,
+    longest: int = computation.LONGEST,
     parents: int = PARENTS,
-    predictor: str | GraphPredictor | None = None,
+    predictor: "str | GraphPredictor | None" = None,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -71,7 +72,7 @@ def fit(
     against : sequence of str, default ()
         Costs that are objectives next to the accuracy: "flops", "params", "peak_mb", "latency_ms".
     budget : int, default 200
-        Number of trainings, those of the parent and the finalists included.
+        Number of trainings, those of the parent and the finalists (`seeds` each) included.
     seeds : int, default 3
         Number of trainings of the parent and of each finalist.
     finalists : int, default 5
@@ -106,63 +107,84 @@ def fit(
     Raises
     ------
     ValueError
-        If nothing of the model can be replaced, a cap cannot be kept, or an argument is out of range.
+        If data, batch and model do not fit to each other, nothing of the model can be replaced, a cap cannot be kept,
+        an argument is out of range, or every training failed.
     UnreadableModel
         If the model cannot be read.
+    KeyboardInterrupt
+        If the search is interrupted. With `journal` and `folder`, the same call resumes it.
+
+    Warns
+    -----
+    UserWarning
+        If the model is not deterministic, or a training of the parent or a finalist fails.
+
+    Notes
+    -----
+    A child whose training diverges or runs out of memory is a failed evaluation, and the search goes on. With
+    `workers`, call it under ``if __name__ == "__main__":``, as with all programs that start processes.
     """
-    import torch
-
-    if data is None:
-        raise ValueError("data: expected lamcts.neural.train.Data or data sets (train, validation, test), got none")
-    held = data if isinstance(data, Data) else from_datasets(*data)
-    examples = torch.tensor(held.train.x[:EXAMPLES]) if batch is None else batch
-    parent = read(model, examples)
-    _warn_of_noise(model, examples)
-    paths = _paths(parent, held, database, dict(at_most or {}), tuple(against), longest, seed)
-    networks = EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
-    training = TrainObjective(networks, held, recipe or Recipe(), device=device, folder=folder)
-    caps = {cost: float(cap) for cost, cap in (at_most or {}).items() if cost not in CLOSED}
-    evolution = Evolution(training, tuple(against), caps)
-    last = seeds * (1 + finalists) - finalists
-    if budget <= last:
-        raise ValueError(f"budget: expected more than the {last} trainings of parent and finalists, got {budget}")
-    options = {
-        "tree": None,
-        "n_init": 0,
-        "sampler": Evolve(paths, parents, predictor_of(predictor)),
-        "seed": seed,
-    } | options
+    last = _final_trainings(budget, seeds, finalists)
+    evolve.check_device(device)
+    held = evolve.data_of(data)
+    examples = evolve.examples_of(batch, held)
+    evolve.check_model(model, examples, held)
+    parent = evolve.read(model, examples)
+    paths = _paths(parent, database, dict(at_most or {}), tuple(against), longest, seed)
+    networks = evolve.EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
+    training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
+    caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
+    evolution = evolve.Evolution(training, tuple(against), caps)
+    sampler = Evolve(paths, parents, predictor_of(predictor))
+    options = {"tree": None, "n_init": 0, "sampler": sampler, "seed": seed} | options
     result = _searched(evolution, budget - last, options)
-    chosen = [_trained(evolution, point, range(seeds)) for point in _best(evolution, result, finalists)]
-    chosen.sort(key=lambda child: -child.accuracy)
-    return Found(_trained(evolution, networks.point(()), range(seeds)), _front(chosen, against), chosen, result)
+    chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
+    parent_child = trained(evolution, networks.point(()), range(seeds))
+    return Found(parent_child, front_of(chosen, against, caps), chosen, result)
 
 
-def _searched(evolution: Evolution, budget: int, options: dict[str, Any]) -> "lamcts.Result":
+def _final_trainings(budget: int, seeds: int, finalists: int) -> int:
+    """Return the number of trainings of parent and finalists; ValueError if they leave none for the search."""
+    for name, given in (("budget", budget), ("seeds", seeds), ("finalists", finalists)):
+        whole_number(given, name)
+    last = seeds * (1 + finalists)
+    if budget <= last:
+        text = f"more than the {last} trainings of the parent and {finalists} finalists with {seeds} seeds"
+        raise ValueError(f"budget: expected {text}, got {budget}; reduce seeds or finalists")
+    return last
+
+
+def _searched(evolution: "Evolution", budget: int, options: dict[str, Any]) -> "lamcts.Result":
+    """Return the result of the search; KeyboardInterrupt if it was interrupted."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="budget: expected at least")  # of models, which this sampler has not
-        return lamcts.minimize(evolution, budget=budget, **options)
+        result = lamcts.minimize(evolution, budget=budget, **options)
+    if result.status == "interrupted":
+        raise KeyboardInterrupt
+    return result
 
 
 def _paths(
-    parent: ReadModel,
-    data: Data,
-    database: SegmentDatabase | None,
+    parent: "ReadModel",
+    database: "SegmentDatabase | None",
     at_most: dict[str, float | str],
     against: tuple[str, ...],
     longest: int,
     seed: int,
-) -> EditPaths:
+) -> "EditPaths":
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
-    for cost in (*at_most, *against):
-        if cost not in COSTS:
-            raise ValueError(f"at_most, against: expected costs among {', '.join(COSTS)}, got {cost!r}")
-    if not any(True for _ in runs(parent.graph)):
-        raise ValueError(f"model: expected operations that can be replaced, got only opaque ones: {parent.opaque}")
-    caps = {cost: absolute(cap, CLOSED[cost](parent.graph), cost) for cost, cap in at_most.items() if cost in CLOSED}
+    for argument, costs in (("at_most", at_most), ("against", against)):
+        if unknown := [cost for cost in costs if cost not in evolve.COSTS]:
+            raise ValueError(f"{argument}: expected costs among {', '.join(evolve.COSTS)}, got {', '.join(unknown)}")
+    if not any(True for _ in computation.runs(parent.graph)) or not computation.flops(parent.graph):
+        got = f"only opaque ones: {', '.join(parent.opaque)}" if parent.opaque else "none"
+        raise ValueError(f"model: expected convolutions or linear layers, which can be replaced, got {got}")
+    whole = {cost: count(parent.graph) for cost, count in computation.COSTS.items()}
+    caps = {cost: absolute(cap, whole[cost], cost) for cost, cap in at_most.items() if cost in whole}
     floors = {cost: SHRINKING * cap for cost, cap in caps.items() if cost not in against}
-    caps = caps or {"flops": GROWTH * CLOSED["flops"](parent.graph)}
-    paths = EditPaths(parent.graph, database or shipped().joined(mine([parent.graph])), caps, floors, longest=longest)
+    caps = caps or {"flops": GROWTH * whole["flops"]}
+    database = database or computation.shipped().joined(computation.mine([parent.graph]))
+    paths = computation.EditPaths(parent.graph, database, caps, floors, longest=longest)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
         raise ValueError(_unreachable(paths, rng))
@@ -177,90 +199,36 @@ def absolute(cap: float | str, of_parent: int, cost: str) -> float:
     >>> absolute(0.5, 200, "flops"), absolute("50M", 200, "flops")
     (100.0, 50000000.0)
     """
-    if isinstance(cap, str):
-        number, unit = (
-            (cap[:-1], cap[-1].upper()) if cap[-1:].upper() in UNITS and not cap[-1:].isdigit() else (cap, "")
-        )
-        try:
-            return float(number) * UNITS[unit]
-        except ValueError:
-            raise ValueError(f"at_most: {cost}: expected a number such as 50M, got {cap!r}") from None
-    if not cap > 0:
-        raise ValueError(f"at_most: {cost}: expected a share of the parent's above 0, got {cap}")
-    return cap * of_parent
+    if not isinstance(cap, str):
+        return positive(cap, cost) * of_parent
+    unit = UNITS.get(cap[-1:].upper(), 1.0)
+    return positive(cap[:-1] if unit > 1 else cap, cost) * unit
 
 
-def _unreachable(paths: EditPaths, rng: np.random.Generator) -> str:
+def positive(cap: float | str, cost: str) -> float:
+    """Return a cap as a number above 0; ValueError for anything else."""
+    try:
+        found = float(cap)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not found > 0:
+        raise ValueError(f"at_most: {cost}: expected a number above 0, such as 0.8 or 50M, got {cap!r}")
+    return found
+
+
+def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
     """Return the message for caps that no child keeps, with the smallest child that was found."""
-    lower = EditPaths(paths.graph, paths.database, dict.fromkeys(paths.caps, 1.0), {}, paths.steps)
-    reached: list[ComputationGraph] = [paths.graph]
+    lower = computation.EditPaths(paths.graph, paths.database, dict.fromkeys(paths.caps, 1.0), {}, paths.steps)
+    reached = [paths.graph]
     path: tuple[int, ...] = ()
     for drawn in map(int, rng.integers(1, 2**20, 300)):
         child = lower.child((*path, drawn))
         if child is not None and len(path) < paths.steps and lower.distance(child) < lower.distance(reached[-1]):
             path = (*path, drawn)
             reached.append(child)
+    whole = {name: computation.COSTS[name](paths.graph) for name in paths.caps}
     texts = [
-        f"{name} of at most {cap:.4g} ({cap / CLOSED[name](paths.graph):.2f} of the parent's)"
-        for name, cap in paths.caps.items()
+        f"{name} of at most {cap:.4g} ({cap / whole[name]:.2f} of the parent's)" for name, cap in paths.caps.items()
     ]
-    least = ", ".join(f"{name} {CLOSED[name](reached[-1]) / CLOSED[name](paths.graph):.2f}" for name in paths.caps)
+    least = ", ".join(f"{name} {computation.COSTS[name](reached[-1]) / whole[name]:.2f}" for name in whole)
     return f"at_most: no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"
-
-
-def _warn_of_noise(model: "nn.Module", examples: "Tensor") -> None:
-    """Warn if two passes in evaluation mode differ."""
-    import torch
-
-    mode = model.training
-    model.eval()
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        same = torch.equal(model(examples), model(examples))
-    model.train(mode)
-    if not same:
-        text = "model: two passes in evaluation mode differ: it is not deterministic, and its children are neither"
-        warnings.warn(text, UserWarning, stacklevel=3)
-
-
-def _best(evolution: Evolution, result: "lamcts.Result", count: int) -> list[dict[str, Any]]:
-    """Return the points to train with several seeds: of the front by accuracy, then others by accuracy."""
-    rows = [row for row in result.rows() if row["message"] is None]
-    names = list(evolution.space.decode(np.zeros(evolution.space.dim)))
-    score = evolution.training.score
-    sign = -1.0 if evolution.training.maximize else 1.0
-    key = score if rows and score in rows[0] else "value"
-    front = [tuple(one.point.values()) for one in result.front] if evolution.against else []
-    points = [{name: row[name] for name in names} for row in sorted(rows, key=lambda row: sign * row[key])]
-    points.sort(key=lambda point: tuple(point.values()) not in front)  # stable
-    if not points:
-        raise ValueError(f"expected a child that could be trained, got {result.message}")
-    return points[:count]
-
-
-def _trained(evolution: Evolution, point: dict[str, Any], seeds: Sequence[int]) -> Child:
-    """Return a child after trainings with all seeds."""
-    trainings = [evolution.train(point, one) for one in seeds]
-    best = max(trainings, key=lambda one: one.valid_accuracy)
-    return Child(
-        point,
-        evolution.networks.paths.child(evolution.networks.path(point)) or evolution.networks.paths.graph,
-        [PERCENT * one.valid_accuracy for one in trainings],
-        [PERCENT * one.test_accuracy for one in trainings],
-        evolution.cost(point),
-        evolution,
-        {name: value.detach().cpu().clone() for name, value in best.net.state_dict().items()},
-    )
-
-
-def _front(children: list[Child], against: Sequence[str]) -> list[Child]:
-    """Return the children that no other one beats in accuracy and all costs, in their order."""
-
-    def losses(child: Child) -> list[float]:
-        return [-child.accuracy, *(child.costs[name] for name in against)]
-
-    def dominated(one: Child) -> bool:
-        mine = losses(one)
-        others = [losses(other) for other in children if other is not one]
-        return any(all(a <= b for a, b in zip(other, mine, strict=True)) and other != mine for other in others)
-
-    return [child for child in children if not dominated(child)]

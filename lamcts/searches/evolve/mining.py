@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from lamcts.graphs.computation.database import VOCABULARY, SegmentDatabase
-from lamcts.graphs.computation.database import mine as mine_graphs
-from lamcts.neural.evolve import read
+from lamcts.graphs import computation
+from lamcts.neural import evolve
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from lamcts.graphs.computation import SegmentDatabase
 
-def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = VOCABULARY) -> SegmentDatabase:
+
+def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation.VOCABULARY) -> "SegmentDatabase":
     """Return the frequent segments of models.
 
     Parameters
@@ -27,5 +28,12 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = VOCABULARY)
     -------
     SegmentDatabase
         For `fit(..., database=...)`; `save` writes it to a file.
+
+    Raises
+    ------
+    UnreadableModel
+        If a model cannot be read.
+    MissingExtra
+        Without networkx.
     """
-    return mine_graphs((read(model, batch).graph for model in models), size)
+    return computation.mine((evolve.read(model, batch).graph for model in models), size)

@@ -1,14 +1,22 @@
 """Predictors of `fit` by name."""
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from lamcts.graphs.computation import CountsForest, GraphPredictor
-from lamcts.neural.evolve import GnnPredictor, PscPredictor
+from lamcts.graphs import computation
+from lamcts.neural import evolve
 
-PREDICTORS: dict[str, type[GraphPredictor]] = {"forest": CountsForest, "gnn": GnnPredictor, "psc": PscPredictor}
+if TYPE_CHECKING:
+    from lamcts.graphs.computation import GraphPredictor
+
+PREDICTORS: "dict[str, type[GraphPredictor]]" = {
+    "forest": computation.CountsForest,
+    "gnn": evolve.GnnPredictor,
+    "psc": evolve.PscPredictor,
+}
 
 
-def predictor_of(given: str | GraphPredictor | None) -> GraphPredictor | None:
+def predictor_of(given: "str | GraphPredictor | None") -> "GraphPredictor | None":
     """Return a predictor by name, or the given one; ValueError for an unknown name.
 
     Examples

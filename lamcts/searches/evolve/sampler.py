@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lamcts.graphs.computation import ComputationGraph, GraphPredictor
-from lamcts.graphs.computation.paths import EditPaths
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.searches.evolve.parents import select
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
+    from lamcts.graphs.computation import ComputationGraph, EditPaths, GraphPredictor
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
@@ -50,9 +49,9 @@ class Evolve(LocalSampler):
 
     several: ClassVar[bool] = True
 
-    paths: EditPaths
+    paths: "EditPaths"
     parents: int = 10
-    predictor: GraphPredictor | None = None
+    predictor: "GraphPredictor | None" = None
     least: int = LEAST
     candidates: int = CANDIDATES
 
@@ -101,7 +100,7 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
             self._fits = count, [settings.predictor.fit(graphs, column, count) for column in losses.T]
         return self._fits[1]
 
-    def _graphs(self, x: Floats) -> list[ComputationGraph]:
+    def _graphs(self, x: Floats) -> "list[ComputationGraph]":
         """Return the networks of points; the parent for a point without one, which a user may have told."""
         paths = self.settings.paths
         return [paths.child(self._path(row)) or paths.graph for row in x]

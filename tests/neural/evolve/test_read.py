@@ -1,5 +1,7 @@
 """Modules of users that are read and built again: equal outputs, equal gradients."""
 
+import copy
+import pickle
 from collections.abc import Iterator
 
 import pytest
@@ -63,6 +65,16 @@ def test_costs_are_those_of_torch(name: str) -> None:
     assert flops(graph) * len(BATCH) == counter.get_total_flops()
     if name != "shared":
         assert parameters(graph) == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", ["transformer", "unet"])
+def test_networks_with_opaque_operations_can_be_copied_and_pickled(name: str) -> None:
+    found = read(made(name), BATCH)
+    net = GraphNetwork(found.graph, found).eval()
+    with torch.no_grad():
+        for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            assert torch.equal(other(BATCH), net(BATCH))
+            assert not {*map(id, other.parameters())} & {*map(id, net.parameters())}
 
 
 def test_what_is_opaque_is_listed() -> None:

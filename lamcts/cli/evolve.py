@@ -1,0 +1,183 @@
+"""`lamcts evolve`: evolve a network of the user's own, and write the best child as source."""
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamcts import pruners
+from lamcts.cli import own_networks, trained
+from lamcts.cli.console import counted, say
+from lamcts.cli.parser import Parser
+from lamcts.cli.search import GIVE_UP, number_or_threads
+from lamcts.errors import MissingExtra
+from lamcts.study.load import JOURNAL
+from lamcts.types import Json
+
+if TYPE_CHECKING:
+    from lamcts.searches.evolve import Found
+
+BUDGET, SEEDS, FINALISTS = 200, 3, 5  # trainings, those of each finalist, and finalists; as `evolve.fit`
+BEST, RESULT = "best.py", "result.json"  # in the folder of a run
+COSTS = "flops, params, io_maps, peak_mb, latency_ms"
+
+
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    line = "your network, FILE.py:NAME or package.module:NAME: a torch.nn.Module, or a function that returns one"
+    one.add_argument("model", metavar="FILE.py:NAME", help=line)
+    of = one.add_argument_group("training")
+    line = "FILE.py:NAME of data sets (train, validation, test) or a function that returns them; a .npz file; or a name"
+    of.add_argument("--data", metavar="FILE.py:NAME", required=True, help=f"{line} such as digits")
+    of.add_argument("--side", type=int, metavar="PIXELS", help="resize images of a data set by name")
+    of.add_argument("--epochs", type=int, metavar="N", help="epochs of each training (default: 12)")
+    line = "a setting of the training, such as rate=0.1 or optimiser=adamw; repeatable"
+    of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
+    of.add_argument("--device", metavar="NAME", default="cpu", help="cpu or cuda (default: cpu)")
+    line = "start what is left of the network from its weights; such children cannot be compared with each other"
+    of.add_argument("--inherit", action="store_true", help=line)
+    _add_search_options(one)
+    out = one.add_argument_group("output")
+    line = f"file of the best child's source, with its weights next to it (default: DIR/{BEST})"
+    out.add_argument("--out", "-o", metavar="FILE.py", help=line)
+    line = "folder of all other files (default: named by network, data and seed)"
+    out.add_argument("--folder", metavar="DIR", help=line)
+    out.add_argument("--journal", metavar="FILE", help="journal to write and to resume from (default: DIR/journal.db)")
+    out.add_argument("--no-plot", action="store_true", help="write no figures")
+    out.add_argument("--quiet", action="store_true", help="print no progress")
+
+
+def _add_search_options(one: Parser) -> None:
+    how = one.add_argument_group("search")
+    line = f"caps, such as flops=0.8 (share of the network's), params=50M or peak_mb=200 (absolute), of {COSTS}"
+    how.add_argument("--at-most", nargs="+", action="extend", metavar="COST=CAP", help=line)
+    line = f"costs to minimise next to the accuracy, of {COSTS}"
+    how.add_argument("--against", nargs="+", action="extend", metavar="COST", help=line)
+    line = f"number of trainings, those of the network and the finalists included (default: {BUDGET})"
+    how.add_argument("--budget", type=int, default=BUDGET, metavar="N", help=line)
+    line = f"trainings of the network and of each finalist (default: {SEEDS})"
+    how.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=line)
+    line = f"children that are trained with all seeds (default: {FINALISTS})"
+    how.add_argument("--finalists", type=int, default=FINALISTS, metavar="N", help=line)
+    how.add_argument("--seed", type=int, default=0, help="random seed of the search (default: 0)")
+    line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
+    how.add_argument("--workers", type=number_or_threads, default=1, metavar="N", help=line)
+    line = f"stop trainings that are worse than others: {', '.join(pruners.NAMES)}; not with --against"
+    how.add_argument("--pruner", metavar="NAME", help=line)
+    line = "segments to replace parts with, as `evolve.mine(models, batch).save(FILE)` writes them"
+    how.add_argument("--database", metavar="FILE", help=f"{line} (default: those of lamcts and of your network)")
+    line = f"stop when the first N evaluations fail with the same error (default: {GIVE_UP}; 0: never)"
+    how.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    trained.need_torch()
+    from lamcts.searches import evolve
+
+    out, folder = _places(args)
+    model, data = own_networks.own_model(args.model), trained.data_of(args, args.data)
+    settings = _settings(args, folder)
+    say(f"{args.model} evolved on {data.name}: {counted(args.budget, 'training')}, seed {args.seed}, into {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        found = evolve.fit(model, None, data, **settings)
+    except KeyboardInterrupt:
+        say("the same command resumes this run")
+        raise
+    _report(args, found)
+    written = _write(args, found, folder, out)
+    say(f"written to {folder}{os.sep}: {', '.join(written)}")
+    say(f"best child: {out}, weights in {out.with_suffix('.safetensors').name}; `load()` there returns the network")
+    return 0
+
+
+def _places(args: argparse.Namespace) -> tuple[Path, Path]:
+    """Return the file of the best child and the folder of a run."""
+    names = [own_networks.short_name(args.model)]
+    names += [own_networks.short_name(args.data) if own_networks.is_own(args.data) else Path(args.data).stem]
+    folder = Path(args.folder or "-".join([*names, f"seed{args.seed}"]))
+    out = Path(args.out or folder / BEST)
+    if out.suffix != ".py":
+        raise ValueError(f"--out: expected a file that ends in .py, got {str(out)!r}; --folder names the folder")
+    if args.out and not out.absolute().parent.is_dir():
+        raise ValueError(f"--out: expected a file in a folder that exists, got {str(out)!r}")
+    return out, folder
+
+
+def _settings(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Return the keyword arguments of `evolve.fit`."""
+    from lamcts.searches.evolve import SegmentDatabase
+
+    recipe = trained.values_of("--recipe", args.recipe)
+    recipe |= {} if args.epochs is None else {"epochs": args.epochs}
+    plain = ("budget", "seeds", "finalists", "seed", "device", "inherit", "workers", "pruner")
+    return {name: getattr(args, name) for name in plain} | {
+        "recipe": trained.recipe_of(recipe),
+        "at_most": _caps(args.at_most),
+        "against": tuple(args.against or ()),
+        "database": None if args.database is None else SegmentDatabase.load(args.database),
+        "folder": folder / trained.FOLDER,
+        "journal": Path(args.journal or folder / JOURNAL),
+        "name": own_networks.short_name(args.model),
+        "give_up": args.give_up or None,
+        "progress": not args.quiet,
+    }
+
+
+def _caps(texts: Sequence[str] | None) -> dict[str, float | str]:
+    """Return caps by cost: numbers, or texts with a unit."""
+    found: dict[str, float | str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not value:
+            raise ValueError(f"--at-most: expected COST=CAP, such as flops=0.8, got {text!r}")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _report(args: argparse.Namespace, found: "Found") -> None:
+    """Print the table of parent and front, and what was never replaced."""
+    say(f"{counted(found.result.nfev, 'network')} trained once, {found.result.pruned} of them pruned; {_finals(found)}")
+    for line in str(found).splitlines():
+        say(line)
+    if opaque := found.parent.evolution.networks.model.opaque:
+        say(f"opaque operations, which are never replaced: {', '.join(opaque)}")
+
+
+def _finals(found: "Found") -> str:
+    seeds = counted(len(found.parent.accuracies), "seed")
+    return f"the parent and {counted(len(found.finalists), 'finalist')} with {seeds}"
+
+
+def _write(args: argparse.Namespace, found: "Found", folder: Path, out: Path) -> list[str]:
+    """Write the best child, the front, results and figures; return the names of the files in the folder."""
+    found.best.save(out)
+    names = [RESULT]
+    for i, child in enumerate(found.front):
+        names.append(f"child{i + 1}.py")
+        child.save(folder / names[-1])
+    keys = ("model", "data", "budget", "seeds", "seed")
+    about: Json = {"settings": {key: getattr(args, key) for key in keys} | {"at_most": args.at_most or []}}
+    about |= {"against": args.against or [], "evaluations": found.result.nfev, "message": found.result.message}
+    (folder / RESULT).write_text(json.dumps(about | found.to_dict(), indent=2) + "\n")
+    return names + ([] if args.no_plot else _draw(found, folder))
+
+
+def _draw(found: "Found", folder: Path) -> list[str]:
+    """Write the figures; return their names."""
+    from lamcts import plot
+
+    try:
+        figures = {"front.png": plot.evolution_front(found), "graphs.png": plot.evolution_graphs(found)}
+    except MissingExtra as error:
+        say(f"no figures: {error}")
+        return []
+    for name, figure in figures.items():
+        figure.savefig(folder / name)
+    return list(figures)

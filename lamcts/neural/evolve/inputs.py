@@ -1,0 +1,179 @@
+"""Inputs of an evolution: data, examples to read the model with, and checks of both."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lamcts.neural.train.data import Data
+from lamcts.neural.train.torch_datasets import from_datasets
+from lamcts.text import safe_text
+
+EXAMPLES = 8  # of the batch with which the network is read
+PARTS = 3  # training, validation and test
+
+
+def data_of(given: Data | Sequence[Any] | None) -> Data:
+    """Return data sets of torch in memory.
+
+    Parameters
+    ----------
+    given : Data or (train, validation, test)
+        Data, which is returned as it is, or three map-style data sets.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    if isinstance(given, Data):
+        return given
+    if not isinstance(given, (tuple, list)) or len(given) != PARTS:
+        got = "none" if given is None else type(given).__name__
+        got += f" of {len(given)}" if isinstance(given, (tuple, list)) else ""
+        raise ValueError(
+            f"data: expected lamcts.neural.train.Data or three data sets (train, validation, test), got {got}"
+        )
+    return from_datasets(*given)
+
+
+def examples_of(batch: Tensor | None, data: Data) -> Tensor:
+    """Return the batch to read a model with.
+
+    Parameters
+    ----------
+    batch : Tensor of shape (n, ...) or None
+        The user's batch; None: the first examples of the training data.
+    data : Data
+        The data.
+
+    Returns
+    -------
+    Tensor of shape (n, ...)
+
+    Raises
+    ------
+    ValueError
+        If the examples do not have the shape of those of the data.
+    """
+    if batch is None:
+        return torch.tensor(data.train.x[:EXAMPLES])
+    if tuple(batch.shape[1:]) != data.shape:
+        wanted = ", ".join(["n", *map(str, data.shape)])
+        raise ValueError(
+            f"batch: expected examples of shape ({wanted}) as in the data, with the batch axis first, "
+            f"got {tuple(batch.shape)}"
+        )
+    return batch
+
+
+def check_device(device: str) -> None:
+    """Check that torch has a device.
+
+    Parameters
+    ----------
+    device : str
+        Such as "cpu" or "cuda".
+
+    Raises
+    ------
+    ValueError
+        If it has not.
+    """
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        text = str(error).splitlines()[0]
+        raise ValueError(f"device: expected a device of torch, such as cpu or cuda, got {device!r}: {text}") from error
+
+
+def check_model(model: nn.Module, examples: Tensor, data: Data) -> None:
+    """Check that a model maps examples to class scores.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model; the modes of all its modules are left as they are.
+    examples : Tensor of shape (n, ...)
+        A batch.
+    data : Data
+        The data, which have the classes.
+
+    Raises
+    ------
+    ValueError
+        If the model is no module, it raises, it returns several values, or its scores do not fit the classes.
+
+    Warns
+    -----
+    UserWarning
+        If two passes in evaluation mode differ.
+    """
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+    wanted = f"model: expected scores (n, {data.classes}) of examples {tuple(examples.shape)} of {data.name}"
+    with _evaluation(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        try:
+            scores, again = model(examples), model(examples)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"{wanted}, got {type(error).__name__}: {' '.join(str(error).split())}") from error
+    if not isinstance(scores, torch.Tensor):
+        raise ValueError(f"{wanted}, got a {type(scores).__name__}; wrap the model so that it returns the scores alone")
+    if scores.shape[:-1] != (len(examples), *data.train.y.shape[1:]) or scores.shape[-1] < data.classes:
+        raise ValueError(f"{wanted}, got scores of shape {tuple(scores.shape)}")
+    if not torch.equal(scores, again):
+        text = "model: two passes in evaluation mode differ: the model is not deterministic, and neither are its costs"
+        warnings.warn(f"{text} and accuracies", UserWarning, stacklevel=4)
+
+
+@contextmanager
+def _evaluation(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode, and each of its modules back into its own mode."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def model_of(load: Callable[[], Any], name: str) -> nn.Module:
+    """Return the module that `load` returns, or that the function which it returns makes.
+
+    Parameters
+    ----------
+    load : callable
+        Returns a module, or a function (or class) that returns one; torch's generators are seeded for both calls.
+    name : str
+        Name of the module for errors.
+
+    Returns
+    -------
+    torch.nn.Module
+
+    Raises
+    ------
+    ValueError
+        If the result is no module, or the function raises.
+    """
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(0)
+        found = load()
+        if not isinstance(found, nn.Module) and callable(found):
+            try:
+                found = found()
+            except Exception as error:  # of the user's function
+                text = f"{type(error).__name__}: {safe_text(error)}"
+                raise ValueError(f"model: {name} raised {text}") from error
+    if not isinstance(found, nn.Module):
+        got = type(found).__name__
+        raise ValueError(f"model: expected a torch.nn.Module or a function that returns one, got {got} from {name}")
+    return found

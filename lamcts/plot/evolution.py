@@ -1,0 +1,111 @@
+"""Figures of an evolution: accuracy against a cost, and the graphs of the parent and a child."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lamcts.graphs.computation.drawing import drawable
+from lamcts.plot import canvas
+from lamcts.plot.networks import drawing_down
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lamcts.searches.evolve import Child, Found
+
+MEASURED = ("peak_mb", "latency_ms")  # costs that take seconds: not measured for children of the search
+
+
+def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
+    """Draw the accuracy of all children against a cost, with the parent and the finalists.
+
+    Parameters
+    ----------
+    found : Found
+        What `lamcts.searches.evolve.fit` returned.
+    cost : str, optional
+        A cost by name, drawn as a share of the parent's; by default the first one of `against`, else "flops".
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Dots are children of the search, trained with one seed. Parent and finalists are means over seeds with bars of
+        one standard deviation; finalists that are not on the front are hollow.
+
+    Raises
+    ------
+    ValueError
+        If there is no such cost.
+    """
+    evolution = found.parent.evolution
+    cost = cost or next(iter(evolution.against), "flops")
+    if cost not in found.parent.costs:
+        raise ValueError(f"cost: expected one of {', '.join(found.parent.costs)}, got {cost!r}")
+    figure, axes = canvas.sheet()
+    rows = [*_searched(found, cost)]
+    if rows:
+        shares, accuracies = np.array(rows).T
+        canvas.scattered(axes, shares, accuracies, len(rows), f"children, one seed ({len(rows)})")
+    rest = [child for child in found.finalists if child not in found.front]
+    for children, label, colour, shape, filled in (
+        ([found.parent], "parent", canvas.INK, "s", True),
+        (found.front, "front", canvas.SELECTED, "o", True),
+        (rest, "other finalists", canvas.SELECTED, "o", False),
+    ):
+        look: canvas.Look = {"color": colour, "fmt": shape, "capsize": 3, "markersize": 7, "zorder": 3}
+        _bars(axes, found, cost, children, label, look if filled else look | {"markerfacecolor": "white"})
+    seeds = len(found.parent.accuracies)
+    title = f"{evolution.networks.name}: mean and standard deviation over {seeds} seeds"
+    canvas.titled(axes, title, f"← better  {cost}, share of the parent's", "validation accuracy, %  better →")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=canvas.NOTE)
+    return figure
+
+
+def _searched(found: "Found", cost: str) -> "Iterator[tuple[float, float]]":
+    """Yield the cost, as a share, and the accuracy of each child of the search."""
+    evolution = found.parent.evolution
+    score = evolution.training.score
+    for row in found.result.rows():
+        if row["message"] is None and row[score] == row[score]:
+            value = row.get(cost)
+            if value is None and cost not in MEASURED:
+                value = evolution.cost({name: row[name] for name in found.parent.point}, [cost])[cost]
+            if value is not None:
+                yield value / found.parent.costs[cost], row[score]
+
+
+def _bars(axes: "Axes", found: "Found", cost: str, children: "list[Child]", label: str, look: canvas.Look) -> None:
+    """Draw children with bars of one standard deviation over seeds."""
+    shown = [child for child in children if child.accuracy == child.accuracy]
+    if shown:
+        x = [found.ratios(child)[cost] for child in shown]
+        spreads = np.nan_to_num([child.spread for child in shown])
+        axes.errorbar(x, [child.accuracy for child in shown], spreads, label=label, linestyle="none", **look)
+
+
+def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
+    """Draw the graphs of the parent and a child, with the operations that were replaced in colour.
+
+    Parameters
+    ----------
+    found : Found
+        What `lamcts.searches.evolve.fit` returned.
+    child : Child, optional
+        The child; by default the best.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        From top to bottom, side by side; an operation is drawn with the norms and activations that follow it.
+    """
+    child, parent = child or found.best, found.parent
+    names, origins = parent.evolution.networks.model.names, child.origins
+    gone = {number for number in range(len(parent.graph.nodes)) if number not in origins}
+    new = {number for number, origin in enumerate(origins) if origin is None}
+    titles = [f"{who}: {one.costs['flops'] / 1e6:.3g} MFLOPs" for who, one in (("parent", parent), ("child", child))]
+    pairs = zip(titles, (drawable(parent.graph, gone, names), drawable(child.graph, new, names)), strict=True)
+    shown = dict(pairs)
+    return drawing_down({title: graph for title, (graph, _) in shown.items()}, {t: m for t, (_, m) in shown.items()})

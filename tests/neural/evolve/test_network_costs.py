@@ -1,0 +1,31 @@
+"""Measured costs of networks: the fastest runs count, and modes and generators are left as they were."""
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+import torch
+from torch import nn
+
+from lamcts.neural.evolve import costs
+
+
+def test_other_load_on_the_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    child, parent = nn.Identity(), nn.Identity()
+    times: Iterator[float] = iter([9.0] * 6 + [2.0, 4.0, 50.0, 4.5, 2.5, 80.0])  # six for warm-up; then child, parent
+    monkeypatch.setattr(costs, "seconds", lambda net, x: next(times))
+    assert costs.latency_ratio(child, parent, torch.zeros(2, 3), rounds=3) == 0.5
+    times = iter([9.0] * 3 + [0.004, 0.002, 0.8])
+    assert costs.latency(child, torch.zeros(2, 3), rounds=3) == 2.0
+
+
+def test_modes_of_networks_are_kept() -> None:
+    with torch.random.fork_rng(devices=[]):
+        one, other = nn.Linear(3, 3), nn.Linear(3, 3)
+    other.eval()
+    assert (
+        costs.latency_ratio(other, one, torch.zeros(2, 3), rounds=1) > 0 and costs.latency(one, torch.zeros(2, 3)) > 0
+    )
+    assert one.training and not other.training
