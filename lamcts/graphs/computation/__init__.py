@@ -11,6 +11,7 @@ from lamcts.graphs.computation.graph import ComputationGraph, OperationNode
 from lamcts.graphs.computation.kinds import OPERATIONS, OperationKind, output_shape
 from lamcts.graphs.computation.levels import Infeasible
 from lamcts.graphs.computation.paths import COSTS, EditPaths
+from lamcts.graphs.computation.predictors import CountsForest, GraphPredictor
 from lamcts.graphs.computation.resolution import resolve
 from lamcts.graphs.computation.segment import Segment, cut, replace
 
@@ -20,8 +21,10 @@ __all__ = [
     "OPERATIONS",
     "VOCABULARY",
     "ComputationGraph",
+    "CountsForest",
     "Edit",
     "EditPaths",
+    "GraphPredictor",
     "Infeasible",
     "OperationKind",
     "OperationNode",

@@ -10,8 +10,10 @@ from lamcts.neural.evolve.costs import COSTS, MEASURED
 from lamcts.neural.evolve.inputs import check_device, check_model, data_of, examples_of, model_of
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.evolve.objective import Evolution
+from lamcts.neural.evolve.predictor import FittedGnn, GnnPredictor, PscPredictor
 from lamcts.neural.evolve.read import ReadModel, UnreadableModel, read
 from lamcts.neural.evolve.source import save_source
 
 __all__ = ["COSTS", "MEASURED", "Evolution", "EvolvedNetworks", "GraphNetwork", "ReadModel", "UnreadableModel", "read"]
-__all__ += ["check_device", "check_model", "data_of", "examples_of", "model_of", "save_source"]
+__all__ += ["FittedGnn", "GnnPredictor", "PscPredictor", "check_device", "check_model", "data_of", "examples_of"]
+__all__ += ["model_of", "save_source"]

@@ -10,6 +10,7 @@ from lamcts.searches.evolve.mining import mine
 from lamcts.searches.evolve.parents import select
 from lamcts.searches.evolve.sampler import Evolve
 
+CountsForest = computation.CountsForest
 SegmentDatabase = computation.SegmentDatabase
 
-__all__ = ["Child", "Evolve", "Found", "SegmentDatabase", "fit", "mine", "select"]
+__all__ = ["Child", "CountsForest", "Evolve", "Found", "SegmentDatabase", "fit", "mine", "select"]

@@ -13,13 +13,14 @@ from lamcts.graphs import computation
 from lamcts.neural import evolve, train
 from lamcts.searches.evolve.finalists import best_points, front_of, ordered, trained
 from lamcts.searches.evolve.found import Found
+from lamcts.searches.evolve.predictors import predictor_of
 from lamcts.searches.evolve.sampler import Evolve
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from lamcts.graphs.computation import EditPaths, SegmentDatabase
+    from lamcts.graphs.computation import EditPaths, GraphPredictor, SegmentDatabase
     from lamcts.neural.evolve import Evolution, ReadModel
     from lamcts.neural.train import Data, Recipe
 
@@ -46,6 +47,7 @@ def fit(
     database: "SegmentDatabase | None" = None,
     longest: int = computation.LONGEST,
     parents: int = PARENTS,
+    predictor: "str | GraphPredictor | None" = None,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -83,6 +85,9 @@ def fit(
         Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
     parents : int, default 10
         Number of networks that children come from (AutoGO 4.2).
+    predictor : {"forest", "gnn", "psc"}, GraphPredictor or None, default None
+        Once 50 children are trained, the best predicted of five children is trained next; see `Evolve`. The names are
+        `CountsForest`, and `GnnPredictor` and `PscPredictor` of `lamcts.neural.evolve`; None trains children as drawn.
     inherit : bool, default False
         Whether operations that are left of the parent start with its weights.
     device : str, default "cpu"
@@ -130,7 +135,8 @@ def fit(
     training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
     evolution = evolve.Evolution(training, tuple(against), caps)
-    options = {"tree": None, "n_init": 0, "sampler": Evolve(paths, parents), "seed": seed} | options
+    sampler = Evolve(paths, parents, predictor_of(predictor))
+    options = {"tree": None, "n_init": 0, "sampler": sampler, "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
     parent_child = trained(evolution, networks.point(()), range(seeds))
