@@ -19,6 +19,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.nas.fewshot import SPACE, Table, ceiling, error, made_up, sample, shipped, tau
+from lamcts.nas.cells import EdgeCells
 
 PROXIES = ("parameters", "flops", "grad_norm", "synflow", "jacov", "naswot")
 
@@ -79,9 +80,9 @@ def scored(case: Case, table: Table) -> Any:
     return np.array([score_of(f, cell) for cell in table])
 
 
-def score_of(f: Any, cell: tuple[int, ...]) -> float:
+def score_of(f: Any, cell: tuple[int, ...], space: EdgeCells = SPACE) -> float:
     try:
-        return float(f(SPACE.point(cell)))
+        return float(f(space.point(cell)))
     except RuntimeError:  # a network without a path from input to output
         return -math.inf
 
