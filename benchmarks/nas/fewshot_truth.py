@@ -2,8 +2,8 @@
 
     python -m benchmarks.nas.fewshot_truth [--setting digits mnist] [--seeds 0-1] [--arms one edge-0 ...] [--keep DIR]
 
-The truth is `benchmarks.nas.longer_truth`: random cells trained alone, 60 epochs on digits, 15 on MNIST. Predictors
-score the same cells by validation loss:
+The truth is `benchmarks.nas.longer_truth`: random cells trained alone, 60 epochs on digits, 15 on MNIST, by accuracy
+and by loss on all images not trained on. Predictors score the same cells by validation loss:
 
 - `one`: one supernet.
 - `edge-0` to `edge-5`: the same supernet split at one edge, a sub-supernet for each operation. Their mean is the
@@ -50,6 +50,13 @@ class Case(NamedTuple):
     cells: int
 
 
+class Trainings(NamedTuple):
+    """Accuracies in per cent and negative losses of a cell's trainings [seeds], on all images not trained on."""
+
+    accuracies: Any
+    losses: Any
+
+
 COLUMNS = (*Case._fields, "supernets", "steps", "train_seconds", "score_seconds", "rounds", "leaves", "scores")
 
 
@@ -74,32 +81,43 @@ def main() -> None:
     script.many(given, "0-1")
     given.add_argument("--setting", nargs="+", default=["digits"], choices=SETTINGS)
     given.add_argument("--arms", nargs="+", default=[*TREES, *PROXIES], choices=[*TREES, *PROXIES])
-    given.add_argument("--cells", type=int, default=0, help="first cells of the truth (0: all)")
+    given.add_argument(
+        "--cells", type=int, default=120, help="random cells that are scored; the table has those with a truth"
+    )
     given.add_argument("--truth", type=Path, default=TRUTH, help="rows of benchmarks.nas.longer_truth")
     given.add_argument("--keep", type=Path, help="folder of trainings")
     given.add_argument("--table", action="store_true", help="only print the table of the rows that are there")
     arguments = script.parsed(given, seeds=[0], arms=["parameters", "flops"], cells=6, setting=["digits"])
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for name in arguments.setting:
-        truth = truth_of(name, arguments.truth, arguments.cells)
+        cells = drawn(SETTINGS[name].space, arguments.cells)
         for seed in [] if arguments.table else arguments.seeds:
             for arm in arguments.arms:
-                case = Case(name, arm, seed, len(truth))
+                case = Case(name, arm, seed, len(cells))
                 if sheet.wants(case):
-                    sheet.append(row := measure(case, list(truth), arguments.keep))
+                    sheet.append(row := measure(case, cells, arguments.keep))
                     script.tell(sheet, {name: row[name] for name in row if name not in ("scores", "leaves")})
-        show(name, truth, [row for row in sheet.rows() if row["setting"] == name and row["cells"] == str(len(truth))])
+        show(name, truth_of(name, cells, arguments.truth), known(sheet, name, cells))
 
 
-def truth_of(name: str, file: Path = TRUTH, n: int = 0) -> dict[Cell, Any]:
-    """Return the validation accuracies [seeds], in per cent, of the first cells with all trainings."""
-    images, found = len(SETTINGS[name].data().valid.y), dict[tuple[str, str], float]()
+def known(sheet: Sheet, name: str, cells: list[Cell]) -> list[dict[str, str]]:
+    """Return the rows of a setting with scores of these cells."""
+    return [row for row in sheet.rows() if row["setting"] == name and row["cells"] == str(len(cells))]
+
+
+def truth_of(name: str, cells: list[Cell], file: Path = TRUTH) -> dict[int, Trainings]:
+    """Return the trainings of the cells of which all are there, by their number."""
+    data, found = SETTINGS[name].data(), dict[tuple[str, str], tuple[float, float]]()
+    images = len(data.valid.y), len(data.test.y)
     for row in read(file):
         if row["setting"] == name and row["epochs"] == str(SETTINGS[name].epochs):
-            found[row["cell"], row["seed"]] = 100 * int(row["valid_right"]) / images
-    cells = drawn(SETTINGS[name].space, 1 + len(found) // len(SEEDS))
-    whole = [cell for cell in cells if all((text(cell), str(seed)) in found for seed in SEEDS)]
-    return {cell: np.array([found[text(cell), str(seed)] for seed in SEEDS]) for cell in whole[: n or None]}
+            right = 100 * (int(row["valid_right"]) + int(row["test_right"])) / sum(images)
+            losses = np.average([float(row["valid_loss"]), float(row["test_loss"])], weights=images)
+            found[row["cell"], row["seed"]] = right, -float(losses)
+    whole = {i: [(text(c), str(seed)) for seed in SEEDS] for i, c in enumerate(cells)}
+    whole = {i: runs for i, runs in whole.items() if set(runs) <= found.keys()}
+    each = {i: zip(*(found[run] for run in runs), strict=True) for i, runs in whole.items()}
+    return {i: Trainings(*map(np.array, pair)) for i, pair in each.items()}
 
 
 # A predictor ----------------------------------------------------------------------------------------------------------
@@ -171,35 +189,40 @@ def joined(scores: list[float]) -> str:
 # The table ------------------------------------------------------------------------------------------------------------
 
 
-def show(name: str, truth: dict[Cell, Any], rows: list[dict[str, str]]) -> None:
+def show(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]]) -> None:
     """Print the table of a setting, against each truth."""
-    for title, values in truths(name, truth).items():
+    for title, values in truths(name, truth).items() if truth else ():
         samples, order = paired_tau.weights(len(truth)), paired_tau.signs(values.mean(1))
         pairs = np.ones_like(order)
         whole = [paired_tau.signs(column) for column in values.T]
         ceiling = paired_tau.tau(whole[0], whole[1], pairs, samples)
         print(f"\n{name}, {len(truth)} networks, {title}; tau of two trainings {paired_tau.interval(ceiling)}")
         print(f"{'predictor':22}{'seeds':>6}  {'tau':24}{'minus one supernet':26}{'within':24}{'between':24}")
-        for label, stats in table(rows, order, samples).items():
+        for label, stats in table(rows, list(truth), order, samples).items():
             cells = "".join(f"{paired_tau.interval(stat) if stat is not None else '':24}  " for stat in stats[1:])
             print(f"{label:22}{stats[0]:6}  {cells}".rstrip())
 
 
-def truths(name: str, truth: dict[Cell, Any]) -> dict[str, Any]:
-    """Return what predictors are compared with: accuracies [n, seeds] by title."""
-    found = {f"alone for {SETTINGS[name].epochs} epochs": np.array(list(truth.values()))}
+def truths(name: str, truth: dict[int, Trainings]) -> dict[str, Any]:
+    """Return what predictors are compared with: values [n, seeds] by title."""
+    epochs, accuracies, losses = SETTINGS[name].epochs, *(np.array(each) for each in zip(*truth.values(), strict=True))
+    found = {f"accuracy after {epochs} epochs": accuracies, f"loss after {epochs} epochs": losses}
     if name == "digits":
         from benchmarks.nas.fewshot import shipped
 
-        short = shipped()
-        found["the table of 12 epochs"] = np.array([short[cell] for cell in truth])
+        short, cells = shipped(), drawn(SETTINGS[name].space, 1 + max(truth))
+        found["accuracy after 12 epochs, the table"] = np.array([short[cells[i]] for i in truth])
     return found
 
 
-def table(rows: list[dict[str, str]], order: Any, samples: Any) -> dict[str, tuple[Any, ...]]:
-    """Return the lines by label: seeds, tau, its difference to one supernet, and that difference within and between."""
-    scores = {(row["arm"], row["seed"]): np.array(row["scores"].split(), float) for row in rows}
-    leaves = {(row["arm"], row["seed"]): np.array(row["leaves"].split(), int) for row in rows}
+def table(rows: list[dict[str, str]], kept: list[int], order: Any, samples: Any) -> dict[str, tuple[Any, ...]]:
+    """Return the lines by label: seeds, tau, its difference to one supernet, and that difference within and between.
+
+    kept: numbers of the cells that are compared.
+    """
+    scores = {(row["arm"], row["seed"]): np.array(row["scores"].split(), float)[kept] for row in rows}
+    trees = [row for row in rows if row["leaves"]]
+    leaves = {(row["arm"], row["seed"]): np.array(row["leaves"].split(), int)[kept] for row in trees}
     seeds = sorted({seed for _, seed in scores})
     arms = list(dict.fromkeys(arm for arm, _ in scores))
     both = [s for s in seeds if {("one", s), ("parameters", s)} <= scores.keys()]
