@@ -6,6 +6,7 @@ The truth is `benchmarks.nas.longer_truth`: random cells trained alone, 60 epoch
 and by loss on all images not trained on. Predictors score the same cells by validation loss:
 
 - `one`: one supernet.
+- `unsplit`: the same supernet trained on in rounds until flat, as a sub-supernet of the whole space.
 - `edge-0` to `edge-5`: the same supernet split at one edge, a sub-supernet for each operation. Their mean is the
   expected value of a random split. Each is trained in rounds until its mean validation loss is flat (`Rounds()`), with
   one seed for all siblings.
@@ -35,7 +36,7 @@ from lamcts.nas.cells import EDGES
 
 EDGE, FIXED = ([f"{kind}-{i}" for i in range(len(EDGES))] for kind in ("edge", "fixed"))
 PROXIES = ["parameters", "flops", "naswot", "synflow"]
-TREES = ["one", *EDGE, *FIXED, "gradient-1", "gradient-2"]
+TREES = ["one", "unsplit", *EDGE, *FIXED, "gradient-1", "gradient-2"]
 GROUPS = {"edges": EDGE, "fixed": FIXED}  # whose arms are averaged in the table
 TRUTH = RESULTS / "longer_truth.csv"
 EXAMPLES = 64  # of a proxy's batch
@@ -62,15 +63,17 @@ COLUMNS = (*Case._fields, "supernets", "steps", "train_seconds", "score_seconds"
 
 @dataclass(frozen=True)
 class At:
-    """Splitter: a sub-supernet for each operation of a given edge."""
+    """Splitter: a sub-supernet for each operation of a given edge, or one for all of them."""
 
     edge: int
+    apart: bool = True
 
     def __call__(self, asked: Any) -> Any:
         from lamcts.neural.fewshot import SupernetSplit
 
         place = asked.supernet.places[self.edge]
-        return SupernetSplit(place, tuple((option,) for option in asked.region.allowed[place]))
+        options = asked.region.allowed[place]
+        return SupernetSplit(place, tuple((option,) for option in options) if self.apart else (options,))
 
     def steps(self, asked: Any) -> int:
         return 0
@@ -157,12 +160,13 @@ def fitted(case: Case, setting: Setting, keep: Path | None) -> Any:
     from lamcts.neural.fewshot import FewShot, Rounds
 
     kind, _, number = case.arm.partition("-")
-    split: Any = At(int(number)) if kind in ("edge", "fixed") else "gradient"
+    apart = kind in ("edge", "fixed")
+    split: Any = At(int(number or 0), apart) if apart or kind == "unsplit" else "gradient"
     splits = 0 if kind == "one" else int(number) if kind == "gradient" else 1
     folder = None
     if keep is not None:
         above = keep / f"{case.setting}-{case.seed}"
-        folder = above / ("gradient" if kind in ("one", "gradient") else f"edge-{number}")
+        folder = above / (f"edge-{number}" if apart else "unsplit" if kind == "unsplit" else "gradient")
         shared(above, folder)
     return FewShot(setting.space, splits, split, sizes=setting.sizes).fit(
         setting.data(),

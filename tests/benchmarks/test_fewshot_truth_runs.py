@@ -88,11 +88,12 @@ def test_flat_and_fixed_arms_share_trainings(tmp_path, monkeypatch):
     cells = drawn(short.space, 2)
     rows = {
         arm: fewshot_truth.measure(fewshot_truth.Case("digits", arm, 0, 2), cells, tmp_path)
-        for arm in ("one", "edge-2", "fixed-2", "naswot")
+        for arm in ("one", "edge-2", "fixed-2", "unsplit", "naswot")
     }
     files = [file.name for file in (tmp_path / "digits-0" / "edge-2").iterdir()]
     assert rows["fixed-2"]["rounds"] == "1 1 1 1" and int(rows["edge-2"]["steps"]) > int(rows["fixed-2"]["steps"])
     assert sum(name.endswith(".2.npz") for name in files) == 4 and "supernet.npz" in files
+    assert rows["unsplit"]["supernets"] == 1 and int(rows["unsplit"]["rounds"]) >= 2
     assert all(len(row["scores"].split()) == 2 for row in rows.values())
 
 
