@@ -25,20 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from benchmarks.harness import script
-from benchmarks.harness.sheet import RESULTS, Sheet, read
-from benchmarks.nas import paired_tau
-from benchmarks.nas.longer_truth import SEEDS, SETTINGS, Cell, Setting, drawn, text
+from benchmarks.harness.sheet import Sheet
+from benchmarks.nas.fewshot_compared import EDGE, FIXED, TRUTH, known, markdown, show, truth_of
+from benchmarks.nas.longer_truth import SETTINGS, Cell, Setting, drawn
 from benchmarks.nas.proxies import score_of
-from lamcts.nas.cells import EDGES
 
-EDGE, FIXED = ([f"{kind}-{i}" for i in range(len(EDGES))] for kind in ("edge", "fixed"))
 PROXIES = ["parameters", "flops", "naswot", "synflow"]
 TREES = ["one", "unsplit", *EDGE, *FIXED, "gradient-1", "gradient-2"]
-GROUPS = {"edges": EDGE, "fixed": FIXED}  # whose arms are averaged in the table
-TRUTH = RESULTS / "longer_truth.csv"
 EXAMPLES = 64  # of a proxy's batch
 
 
@@ -49,13 +43,6 @@ class Case(NamedTuple):
     arm: str
     seed: int
     cells: int
-
-
-class Trainings(NamedTuple):
-    """Accuracies in per cent and negative losses of a cell's trainings [seeds], on all images not trained on."""
-
-    accuracies: Any
-    losses: Any
 
 
 COLUMNS = (*Case._fields, "supernets", "steps", "train_seconds", "score_seconds", "rounds", "leaves", "scores")
@@ -90,37 +77,19 @@ def main() -> None:
     given.add_argument("--truth", type=Path, default=TRUTH, help="rows of benchmarks.nas.longer_truth")
     given.add_argument("--keep", type=Path, help="folder of trainings")
     given.add_argument("--table", action="store_true", help="only print the table of the rows that are there")
+    given.add_argument("--markdown", action="store_true", help="only print the table of the documentation")
     arguments = script.parsed(given, seeds=[0], arms=["parameters", "flops"], cells=6, setting=["digits"])
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for name in arguments.setting:
         cells = drawn(SETTINGS[name].space, arguments.cells)
-        for seed in [] if arguments.table else arguments.seeds:
+        for seed in [] if arguments.table or arguments.markdown else arguments.seeds:
             for arm in arguments.arms:
                 case = Case(name, arm, seed, len(cells))
                 if sheet.wants(case):
                     sheet.append(row := measure(case, cells, arguments.keep))
                     script.tell(sheet, {name: row[name] for name in row if name not in ("scores", "leaves")})
-        show(name, truth_of(name, cells, arguments.truth), known(sheet, name, cells))
-
-
-def known(sheet: Sheet, name: str, cells: list[Cell]) -> list[dict[str, str]]:
-    """Return the rows of a setting with scores of these cells."""
-    return [row for row in sheet.rows() if row["setting"] == name and row["cells"] == str(len(cells))]
-
-
-def truth_of(name: str, cells: list[Cell], file: Path = TRUTH) -> dict[int, Trainings]:
-    """Return the trainings of the cells of which all are there, by their number."""
-    data, found = SETTINGS[name].data(), dict[tuple[str, str], tuple[float, float]]()
-    images = len(data.valid.y), len(data.test.y)
-    for row in read(file):
-        if row["setting"] == name and row["epochs"] == str(SETTINGS[name].epochs):
-            right = 100 * (int(row["valid_right"]) + int(row["test_right"])) / sum(images)
-            losses = np.average([float(row["valid_loss"]), float(row["test_loss"])], weights=images)
-            found[row["cell"], row["seed"]] = right, -float(losses)
-    whole = {i: [(text(c), str(seed)) for seed in SEEDS] for i, c in enumerate(cells)}
-    whole = {i: runs for i, runs in whole.items() if set(runs) <= found.keys()}
-    each = {i: zip(*(found[run] for run in runs), strict=True) for i, runs in whole.items()}
-    return {i: Trainings(*map(np.array, pair)) for i, pair in each.items()}
+        print_ = markdown if arguments.markdown else show
+        print_(name, truth_of(name, cells, arguments.truth), known(sheet, name, cells))
 
 
 # A predictor ----------------------------------------------------------------------------------------------------------
@@ -188,82 +157,6 @@ def shared(above: Path, folder: Path) -> None:
 
 def joined(scores: list[float]) -> str:
     return " ".join(f"{score:.6g}" for score in scores)
-
-
-# The table ------------------------------------------------------------------------------------------------------------
-
-
-def show(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]]) -> None:
-    """Print the table of a setting, against each truth."""
-    for title, values in truths(name, truth).items() if truth else ():
-        samples, order = paired_tau.weights(len(truth)), paired_tau.signs(values.mean(1))
-        pairs = np.ones_like(order)
-        whole = [paired_tau.signs(column) for column in values.T]
-        ceiling = paired_tau.tau(whole[0], whole[1], pairs, samples)
-        print(f"\n{name}, {len(truth)} networks, {title}; tau of two trainings {paired_tau.interval(ceiling)}")
-        print(f"{'predictor':22}{'seeds':>6}  {'tau':24}{'minus one supernet':26}{'within':24}{'between':24}")
-        for label, stats in table(rows, list(truth), order, samples).items():
-            cells = "".join(f"{paired_tau.interval(stat) if stat is not None else '':24}  " for stat in stats[1:])
-            print(f"{label:22}{stats[0]:6}  {cells}".rstrip())
-
-
-def truths(name: str, truth: dict[int, Trainings]) -> dict[str, Any]:
-    """Return what predictors are compared with: values [n, seeds] by title."""
-    epochs, accuracies, losses = SETTINGS[name].epochs, *(np.array(each) for each in zip(*truth.values(), strict=True))
-    found = {f"accuracy after {epochs} epochs": accuracies, f"loss after {epochs} epochs": losses}
-    if name == "digits":
-        from benchmarks.nas.fewshot import shipped
-
-        short, cells = shipped(), drawn(SETTINGS[name].space, 1 + max(truth))
-        found["accuracy after 12 epochs, the table"] = np.array([short[cells[i]] for i in truth])
-    return found
-
-
-def table(rows: list[dict[str, str]], kept: list[int], order: Any, samples: Any) -> dict[str, tuple[Any, ...]]:
-    """Return the lines by label: seeds, tau, its difference to one supernet, and that difference within and between.
-
-    kept: numbers of the cells that are compared.
-    """
-    scores = {(row["arm"], row["seed"]): np.array(row["scores"].split(), float)[kept] for row in rows}
-    trees = [row for row in rows if row["leaves"]]
-    leaves = {(row["arm"], row["seed"]): np.array(row["leaves"].split(), int)[kept] for row in trees}
-    seeds = sorted({seed for _, seed in scores})
-    arms = list(dict.fromkeys(arm for arm, _ in scores))
-    both = [s for s in seeds if {("one", s), ("parameters", s)} <= scores.keys()]
-    scores |= {("parameters and one", s): mixed(scores, s) for s in both}
-    lines: dict[str, list[str]] = {arm: [arm] for arm in [*arms, "parameters and one"]} | GROUPS
-    found = {}
-    for label, members in lines.items():
-        mine = [(arm, s) for arm in members for s in seeds if (arm, s) in scores]
-        stats = [of_one(scores[key], leaves.get(key), scores.get(("one", key[1])), order, samples) for key in mine]
-        if stats and len({arm for arm, _ in mine}) == len(members):
-            means = (mean(column) for column in zip(*stats, strict=True))
-            found[label] = (len({s for _, s in mine}), *means)
-    return found
-
-
-def mixed(scores: dict[tuple[str, str], Any], seed: str) -> Any:
-    """Return the mean rank of parameters and one supernet."""
-    return paired_tau.ranks(scores["parameters", seed]) + paired_tau.ranks(scores["one", seed])
-
-
-def of_one(scores: Any, leaf: Any, one: Any, order: Any, samples: Any) -> tuple[Any, ...]:
-    """Return tau, and its differences to one supernet over all pairs, within and between leaves; None if undefined."""
-    mine, pairs = paired_tau.signs(scores), np.ones_like(order)
-    tau = paired_tau.tau(mine, order, pairs, samples)
-    if one is None:
-        return tau, None, None, None
-    base = paired_tau.signs(one)
-    split = leaf is not None and len(set(leaf)) > 1
-    same = paired_tau.within(leaf) if split else None
-    which = [pairs, *([same, ~same] if split else [])]
-    more = [paired_tau.tau(mine, order, w, samples) - paired_tau.tau(base, order, w, samples) for w in which]
-    return tau, *more, *([] if split else [None, None])
-
-
-def mean(values: tuple[Any, ...]) -> Any:
-    """Return the mean of some statistics, None where one is undefined."""
-    return None if any(value is None for value in values) else np.mean(values, 0)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from benchmarks.harness.sheet import Sheet, read
-from benchmarks.nas import fewshot_truth, longer_truth, paired_tau
-from benchmarks.nas.fewshot_truth import Trainings
+from benchmarks.nas import fewshot_compared, fewshot_truth, longer_truth, paired_tau
+from benchmarks.nas.fewshot_compared import Trainings
 from benchmarks.nas.longer_truth import SETTINGS, drawn, text
 
 ROW = {"valid_loss": "0.2", "test_loss": "0.4", "epochs": "60", "setting": "digits"}
@@ -34,11 +34,11 @@ def test_differences_are_of_equal_pairs():
     rng, leaf = np.random.default_rng(1), np.repeat([0, 1], 10)
     truth, one = rng.random(20), rng.random(20)
     order, samples = paired_tau.signs(truth), paired_tau.weights(20, 5)
-    assert all(not stat.any() for stat in fewshot_truth.of_one(one, leaf, one, order, samples)[1:])
+    assert all(not stat.any() for stat in fewshot_compared.of_one(one, leaf, one, order, samples)[1:])
     shifted = one + 5 * leaf  # moves leaves apart and changes no order in a leaf
-    _, whole, within, between = fewshot_truth.of_one(shifted, leaf, one, order, samples)
+    _, whole, within, between = fewshot_compared.of_one(shifted, leaf, one, order, samples)
     assert not within.any() and between[0] != 0 and whole[0] != 0
-    assert fewshot_truth.of_one(one, None, None, order, samples)[1:] == (None, None, None)
+    assert fewshot_compared.of_one(one, None, None, order, samples)[1:] == (None, None, None)
 
 
 def test_the_table_averages_edges_and_mixes_ranks():
@@ -46,7 +46,7 @@ def test_the_table_averages_edges_and_mixes_ranks():
     lines = {"one": [0, 1, 3, 2], "parameters": [0, 1, 2, 3], "fixed-0": [0, 1, 2, 3]}
     lines |= {f"edge-{i}": [0, 1, 2, 3] if i < 3 else [3, 2, 1, 0] for i in range(6)}
     rows = [{"arm": arm, "seed": "0", "scores": " ".join(map(str, s)), "leaves": "0 0 1 1"} for arm, s in lines.items()]
-    found = fewshot_truth.table(rows, [0, 1, 2, 3], paired_tau.signs(truth), paired_tau.weights(4, 2))
+    found = fewshot_compared.table(rows, [0, 1, 2, 3], paired_tau.signs(truth), paired_tau.weights(4, 2))
     assert found["edges"][1][0] == 0 and found["one"][1][0] == pytest.approx(4 / 6) and "fixed" not in found
     assert found["parameters and one"][1][0] == pytest.approx(kendalltau([0, 2, 5, 5], truth).statistic)
 
@@ -62,8 +62,8 @@ def test_the_truth_has_the_cells_with_all_trainings(tmp_path):
     cells, sheet = drawn(SETTINGS["digits"].space, 3), Sheet(tmp_path / "t.csv", longer_truth.KEY, longer_truth.COLUMNS)
     for cell, seed, right in [(0, 0, 180), (0, 1, 90), (1, 0, 360), (2, 0, 360), (2, 1, 360)]:
         sheet.append(ROW | {"cell": text(cells[cell]), "seed": seed, "valid_right": right, "test_right": 0})
-    found = fewshot_truth.truth_of("digits", cells, sheet.path)
-    assert list(found) == [0, 2] and list(fewshot_truth.truth_of("digits", cells[:2], sheet.path)) == [0]
+    found = fewshot_compared.truth_of("digits", cells, sheet.path)
+    assert list(found) == [0, 2] and list(fewshot_compared.truth_of("digits", cells[:2], sheet.path)) == [0]
     assert found[0].accuracies == pytest.approx([25.0, 12.5], abs=0.1)
     assert found[0].losses == pytest.approx([-0.3, -0.3], abs=0.01)
 
@@ -100,5 +100,5 @@ def test_flat_and_fixed_arms_share_trainings(tmp_path, monkeypatch):
 def test_what_is_compared_with_has_the_short_table():
     pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
     truth = {i: Trainings(np.ones(2), np.zeros(2)) for i in (0, 1, 4)}
-    assert [values.shape for values in fewshot_truth.truths("digits", truth).values()] == [(3, 2), (3, 2), (3, 3)]
-    assert len(fewshot_truth.truths("mnist", truth)) == 2
+    assert [values.shape for values in fewshot_compared.truths("digits", truth).values()] == [(3, 2), (3, 2), (3, 3)]
+    assert len(fewshot_compared.truths("mnist", truth)) == 2
