@@ -205,7 +205,7 @@ def size_of(cell: Cell) -> tuple[int, int]:
 
 def fitted(case: Case, keep: Path | None = None) -> Any:
     """Return the sub-supernets of a case, trained; those of one way, seed and first training share a folder."""
-    from lamcts.neural.fewshot import FewShot, Rounds
+    from lamcts.neural.fewshot import FewShot
     from lamcts.neural.train import digits
     from lamcts.neural.train.digits4096 import CELLS, WIDTHS, recipe
 
@@ -218,8 +218,7 @@ def fitted(case: Case, keep: Path | None = None) -> Any:
     way = "random" if how == "one" else how
     folder = keep and keep / f"{way}-{case.epochs}-{case.seed}"
     given = FewShot(SPACE, int(splits or 0), way, sizes=sizes)
-    once = Rounds(most=1)
-    return given.fit(digits(), recipe(case.epochs), again=again, rounds=once, seed=case.seed, folder=folder)
+    return given.fit(digits(), recipe(case.epochs), again=again, seed=case.seed, folder=folder)
 
 
 def taus(predicted: Any, truth: Any, leaf: Any, end: str) -> dict[str, str]:

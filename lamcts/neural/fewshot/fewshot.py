@@ -1,8 +1,8 @@
 """Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space.
 
 A supernet of all architectures is trained and split at one place of its cells. Each group of operations gets a
-sub-supernet, which starts with its parent's weights and trains until its loss is flat; splits repeat in a tree. Every
-architecture belongs to one leaf.
+sub-supernet, which starts with its parent's weights and trains shortly; splits repeat in a tree. Every architecture
+belongs to one leaf.
 """
 
 import math
@@ -83,8 +83,8 @@ class FewShot:
         again : Recipe, default None
             Training settings of a round of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
         rounds : Rounds, default None
-            Stop rule of sub-supernets; None is `Rounds()`, until their mean validation loss is flat. The thesis has
-            `Rounds(most=1)`.
+            Stop rule of sub-supernets, such as `Rounds()`, until their mean validation loss is flat; None is one round,
+            as in the thesis.
         budget_steps : int, default None
             Most gradient steps of all supernets, with those of the splitter. A split or round that would exceed it is
             left out (thesis 6.2.1).
@@ -97,7 +97,7 @@ class FewShot:
             them.
         """
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
-        work = _Work(self, data, recipe, below, rounds or Rounds(), budget_steps, seed, device, folder)
+        work = _Work(self, data, recipe, below, rounds or Rounds(most=1), budget_steps, seed, device, folder)
         root = SplitNode(work.new((), None), ())
         work.trains(root)
         level = [root]
