@@ -58,16 +58,16 @@ def truth_of(name: str, cells: list[Cell], file: Path = TRUTH) -> dict[int, Trai
 # The table ------------------------------------------------------------------------------------------------------------
 
 
-def show(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]]) -> None:
-    """Print the table of a setting, against each truth."""
+def show(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]], base: str = "one") -> None:
+    """Print the table of a setting, against each truth; differences are to the arm `base`."""
     for title, values in truths(name, truth).items() if truth else ():
         samples, order = paired_tau.weights(len(truth)), paired_tau.signs(values.mean(1))
         pairs = np.ones_like(order)
         whole = [paired_tau.signs(column) for column in values.T]
         ceiling = paired_tau.tau(whole[0], whole[1], pairs, samples)
         print(f"\n{name}, {len(truth)} networks, {title}; tau of two trainings {paired_tau.interval(ceiling)}")
-        print(f"{'predictor':22}{'seeds':>6}  {'tau':24}{'minus one supernet':26}{'within':24}{'between':24}")
-        for label, stats in table(rows, list(truth), order, samples).items():
+        print(f"{'predictor':22}{'seeds':>6}  {'tau':24}{'minus ' + base:26}{'within':24}{'between':24}")
+        for label, stats in table(rows, list(truth), order, samples, base).items():
             cells = "".join(f"{paired_tau.interval(stat) if stat is not None else '':24}  " for stat in stats[1:])
             print(f"{label:22}{stats[0]:6}  {cells}".rstrip())
 
@@ -84,8 +84,10 @@ def truths(name: str, truth: dict[int, Trainings]) -> dict[str, Any]:
     return found
 
 
-def table(rows: list[dict[str, str]], kept: list[int], order: Any, samples: Any) -> dict[str, tuple[Any, ...]]:
-    """Return the lines by label: seeds, tau, its difference to one supernet, and that difference within and between.
+def table(
+    rows: list[dict[str, str]], kept: list[int], order: Any, samples: Any, base: str = "one"
+) -> dict[str, tuple[Any, ...]]:
+    """Return the lines by label: seeds, tau, its difference to the base, and that difference within and between leaves.
 
     kept: numbers of the cells that are compared.
     """
@@ -101,7 +103,7 @@ def table(rows: list[dict[str, str]], kept: list[int], order: Any, samples: Any)
     for label, members in lines.items():
         whole = [s for s in seeds if all((arm, s) in scores for arm in members)]
         mine = [(arm, s) for arm in members for s in whole]
-        stats = [of_one(scores[key], leaves.get(key), scores.get(("one", key[1])), order, samples) for key in mine]
+        stats = [of_one(scores[key], leaves.get(key), scores.get((base, key[1])), order, samples) for key in mine]
         if stats:
             found[label] = (len(whole), *(mean(column) for column in zip(*stats, strict=True)))
     return found
@@ -131,23 +133,21 @@ def mean(values: tuple[Any, ...]) -> Any:
     return None if any(value is None for value in values) else np.mean(values, 0)
 
 
-def markdown(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]]) -> None:
-    """Print the lines of the documentation."""
-    print("\n".join(page_lines(name, truth, rows)))
-
-
 def page_lines(name: str, truth: dict[int, Trainings], rows: list[dict[str, str]]) -> list[str]:
-    """Return the lines of the documentation: accuracy of the longer truth, and tau with the first."""
-    values, *others = truths(name, truth).values()
-    samples = paired_tau.weights(len(truth))
-    found, *more = (table(rows, list(truth), paired_tau.signs(v.mean(1)), samples) for v in (values, *others))
-    shown = {label: title for label, title in PAGE.items() if label in found}
-    return [line(title, found[label], more[-1][label]) for label, title in shown.items()]
+    """Return the lines of the documentation: accuracy of the longer truth, and tau with the first in the last column.
+
+    The difference to one supernet is followed by those to `unsplit` over all pairs, within and between leaves.
+    """
+    values, samples = truths(name, truth), paired_tau.weights(len(truth))
+    orders = [paired_tau.signs(each.mean(1)) for each in values.values()]
+    one, apart = (table(rows, list(truth), orders[0], samples, base) for base in ("one", "unsplit"))
+    last = table(rows, list(truth), orders[-1], samples)
+    shown = {label: title for label, title in PAGE.items() if label in one}
+    return [line(title, (*one[label][1:3], *apart[label][2:]), last[label][1]) for label, title in shown.items()]
 
 
-def line(title: str, stats: tuple[Any, ...], short: tuple[Any, ...]) -> str:
-    """Return a line: tau, differences to one supernet with intervals, and tau with the short truth."""
-    own = stats[1][0], short[1][0]
-    more = ["" if stat is None or not stat.any() else " ".join(paired_tau.interval(stat).split()) for stat in stats[2:]]
-    cells = [f"{own[0]:.3f}", *(each.replace("[ ", "[") for each in more), f"{own[1]:.3f}"]
+def line(title: str, stats: tuple[Any, ...], last: Any) -> str:
+    """Return a line: tau, differences with intervals, and another tau."""
+    more = ["" if stat is None or not stat.any() else " ".join(paired_tau.interval(stat).split()) for stat in stats[1:]]
+    cells = [f"{stats[0][0]:.3f}", *(each.replace("[ ", "[") for each in more), f"{last[0]:.3f}"]
     return f"| {title} | {' | '.join(cells)} |".replace("  ", " ")

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from benchmarks.nas.fewshot_compared import EDGE, FIXED, TRUTH, known, markdown, show, truth_of
+from benchmarks.nas.fewshot_compared import EDGE, FIXED, TRUTH, known, page_lines, show, truth_of
 from benchmarks.nas.longer_truth import SETTINGS, Cell, Setting, drawn
 from benchmarks.nas.proxies import score_of
 
@@ -77,6 +77,7 @@ def main() -> None:
     given.add_argument("--truth", type=Path, default=TRUTH, help="rows of benchmarks.nas.longer_truth")
     given.add_argument("--keep", type=Path, help="folder of trainings")
     given.add_argument("--table", action="store_true", help="only print the table of the rows that are there")
+    given.add_argument("--base", default="one", choices=TREES, help="arm that differences are to")
     given.add_argument("--markdown", action="store_true", help="only print the table of the documentation")
     arguments = script.parsed(given, seeds=[0], arms=["parameters", "flops"], cells=6, setting=["digits"])
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
@@ -88,8 +89,11 @@ def main() -> None:
                 if sheet.wants(case):
                     sheet.append(row := measure(case, cells, arguments.keep))
                     script.tell(sheet, {name: row[name] for name in row if name not in ("scores", "leaves")})
-        print_ = markdown if arguments.markdown else show
-        print_(name, truth_of(name, cells, arguments.truth), known(sheet, name, cells))
+        truth, rows = truth_of(name, cells, arguments.truth), known(sheet, name, cells)
+        if arguments.markdown:
+            print("\n".join(page_lines(name, truth, rows)))
+        else:
+            show(name, truth, rows, arguments.base)
 
 
 # A predictor ----------------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from benchmarks.harness.sheet import Sheet, read
+from benchmarks.harness.sheet import RESULTS, ROOT, Sheet, read
 from benchmarks.nas import fewshot_compared, fewshot_truth, longer_truth, paired_tau
 from benchmarks.nas.fewshot_compared import Trainings
 from benchmarks.nas.longer_truth import SETTINGS, drawn, text
 
+CELLS = 120  # scored in results/fewshot_truth.csv
 ROW = {"valid_loss": "0.2", "test_loss": "0.4", "epochs": "60", "setting": "digits"}
 
 
@@ -102,3 +103,15 @@ def test_what_is_compared_with_has_the_short_table():
     truth = {i: Trainings(np.ones(2), np.zeros(2)) for i in (0, 1, 4)}
     assert [values.shape for values in fewshot_compared.truths("digits", truth).values()] == [(3, 2), (3, 2), (3, 3)]
     assert len(fewshot_compared.truths("mnist", truth)) == 2
+
+
+@pytest.mark.parametrize("page", ["docs/api/supernet.md", "benchmarks/notes/nas.md"])
+def test_pages_have_the_table_of_the_results(page):
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    cells = drawn(SETTINGS["digits"].space, CELLS)
+    rows = fewshot_compared.known(Sheet(RESULTS / "fewshot_truth.csv", ("arm",), ()), "digits", cells)
+    truth = fewshot_compared.truth_of("digits", cells)
+    text = (ROOT / page).read_text()
+    for line in fewshot_compared.page_lines("digits", truth, rows):
+        assert line in text
+    assert f"{len(truth)} random cells" in text
