@@ -9,6 +9,7 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load
+from lamcts.neural.train.distributed import DistributedTransferObjective
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
@@ -19,6 +20,7 @@ from lamcts.neural.train.training import train
 
 __all__ = [
     "Data",
+    "DistributedTransferObjective",
     "Diverged",
     "OutOfMemory",
     "Part",
