@@ -1,7 +1,7 @@
 """The score of the challenge (Bayesmark): 100 is the best loss that any run found, 0 is the median random loss.
 
-A run's loss is scaled to 0 at the best loss of all runs on its problem and to 1 at the median loss of random draws. It is
-clipped to [-1, 1], averaged over runs and then over problems; the score is 100 times one minus this mean.
+A run's loss is scaled to 0 at the best loss of all runs on its problem and to 1 at the median loss of random draws. It
+is clipped to [-1, 1], averaged over runs and then over problems; the score is 100 times one minus this mean.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.nas.base import Point
@@ -22,11 +21,12 @@ Arrays = dict[str, NDArray[Any]]
 class DistributedTransferObjective(TransferObjective):
     """As `TransferObjective`, but the process that proposes points sends and receives the weights.
 
-    That process (the master) picks the nearest finished network for each point and sends its weights with the point. The
-    worker trains the child and returns the trained weights, which the master saves in `folder`. Workers need no common
-    folder: each has its checkpoints below `folder` on its own disk. It is a `StatefulObjective`: the journal holds which
-    networks are finished, so an interrupted run resumes with the same ancestors. Networks of failed trainings are no
-    ancestors. Pruning is not available: evaluations of stateful objectives report no intermediate values.
+    That process (the master) picks the nearest finished network for each point and sends its weights with the point.
+    The worker trains the child and returns the trained weights, which the master saves in `folder`. Workers need no
+    common folder: each has its checkpoints below `folder` on its own disk. It is a `StatefulObjective`: the journal
+    holds which networks are finished, so an interrupted run resumes with the same ancestors. Networks of failed
+    trainings are no ancestors. Pruning is not available: evaluations of stateful objectives report no values on
+    their way.
 
     architectures, data, recipe, sizes, score, device, folder, keyed, again, within: as in `TransferObjective`.
 
