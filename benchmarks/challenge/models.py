@@ -7,8 +7,9 @@ perceptrons at most 15 epochs. All random states are fixed, so that the same poi
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ FIRST = {"random_state": 0}
 
 CLASSIFIERS = {
     "knn": Model("neighbors.KNeighborsClassifier", {}, KNN),
-    "svm": Model("svm.SVC", {}, SVM),
+    "svm": Model("svm.SVC", FIRST, SVM),
     "tree": Model("tree.DecisionTreeClassifier", FIRST, LEAVES, LEAVES_LOGIT),
     "forest": Model("ensemble.RandomForestClassifier", FIRST | {"n_estimators": 10}, LEAVES, LEAVES_LOGIT),
     "adam": Model(
@@ -88,7 +89,7 @@ CLASSIFIERS = {
         "neural_network.MLPClassifier", SGD_FIXED, SGD, frozenset({"validation_fraction", "power_t", "momentum"})
     ),
     "ada": Model("ensemble.AdaBoostClassifier", FIRST, BOOST),
-    "linear": Model("linear_model.LogisticRegression", {"solver": "liblinear"}, LOGISTIC),  # two classes only
+    "linear": Model("linear_model.LogisticRegression", FIRST | {"solver": "liblinear"}, LOGISTIC),  # two classes only
 }
 REGRESSORS = {
     "knn": Model("neighbors.KNeighborsRegressor", {}, KNN),
@@ -97,8 +98,8 @@ REGRESSORS = {
     "adam": Model(
         "neural_network.MLPRegressor", NET_FIXED, ADAM, frozenset({"validation_fraction", "beta_1", "beta_2"})
     ),
-    "lasso": Model("linear_model.Lasso", {}, LASSO),
-    "linear": Model("linear_model.Ridge", {}, RIDGE),
+    "lasso": Model("linear_model.Lasso", FIRST, LASSO),
+    "linear": Model("linear_model.Ridge", FIRST, RIDGE),
 }
 TABLES = {"digits": "load_digits", "wine": "load_wine", "breast": "load_breast_cancer", "iris": "load_iris"}
 TABLES |= {"diabetes": "load_diabetes"}
@@ -126,6 +127,7 @@ def _remembered(function: Callable[[Point], float]) -> Callable[[Point], float]:
     """Return the function with its values kept by point: methods propose the same points again."""
     values: dict[tuple[Any, ...], float] = {}
 
+    @wraps(function)
     def value(point: Point) -> float:
         key = tuple(sorted(point.items()))
         if key not in values:
@@ -143,11 +145,21 @@ def loss(model: Model, table: str, metric: str, point: Point) -> float:
     arguments = {name: _value(model, name, value) for name, value in point.items()}
     if arguments.pop("normalize", False):
         x = x / np.maximum(np.linalg.norm(x - x.mean(0), axis=0), 1e-12)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with _global_generator_kept(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # few epochs, large steps, folds that lack a class
         made = _estimator(model.estimator)(**model.fixed | arguments)
         found = -cross_val_score(made, x, y, scoring=METRICS[metric], cv=FOLDS, error_score=-WORST).mean()
     return min(float(found), WORST) if np.isfinite(found) else WORST
+
+
+@contextmanager
+def _global_generator_kept() -> Iterator[None]:
+    """Restore the state of numpy's global generator: SVR draws from it without need."""
+    state = np.random.get_state()
+    try:
+        yield
+    finally:
+        np.random.set_state(state)
 
 
 def _value(model: Model, name: str, value: Any) -> Any:

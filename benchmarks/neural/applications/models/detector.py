@@ -64,7 +64,7 @@ def detector(trunk: nn.Module, width: int, seed: int = 0) -> Detector:
 
 
 def heat_map(truths: Sequence[Floats], side: int, classes: int = CLASSES) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the targets of truths [m, 5]: centres [b, k, h, w], distances [b, 4, h, w], and where these hold, [b, h, w].
+    """Return the targets of truths [m, 5]: centres [b, k, h, w], distances [b, 4, h, w], and where they hold [b, h, w].
 
     A centre is 1 at the pixel of the centre of a box and falls as a Gaussian. Distances hold at this pixel.
     """
