@@ -155,11 +155,11 @@ def loss(model: Model, table: str, metric: str, point: Point) -> float:
 @contextmanager
 def _global_generator_kept() -> Iterator[None]:
     """Restore the state of numpy's global generator: SVR draws from it without need."""
-    state = np.random.get_state()
+    state = np.random.get_state()  # noqa: NPY002
     try:
         yield
     finally:
-        np.random.set_state(state)
+        np.random.set_state(state)  # noqa: NPY002
 
 
 def _value(model: Model, name: str, value: Any) -> Any:

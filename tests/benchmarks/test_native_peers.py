@@ -14,8 +14,8 @@ from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 from benchmarks.peers.native.optuna import distribution
 from lamcts import Bool, Box, Canonical, Choice, Float, Int, Space
 
-SLOW = ("optuna gp",)  # it loads torch: run small, with the others of its library
-REPEAT = ("evolution", "evolution 100", "tpe", "optuna gp")  # as published
+SLOW = ("optuna gp", "smac", "hebo")  # they load torch or take seconds a batch: run small
+REPEAT = ("evolution", "evolution 100", "tpe", "optuna gp", "hebo")  # as published
 
 
 class Mixed:

@@ -1,9 +1,12 @@
 """SMAC3's facade for hyperparameters, a random forest, through ask and tell with its own distributions.
 
-Its initial design is a scrambled Sobol sequence, a quarter of the budget at most. Retrained after each batch.
+Its initial design is a scrambled Sobol sequence, a quarter of the budget at most. Retrained after each batch. A failed
+evaluation is told as crashed, with the worst loss so far.
 """
 
 import logging
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,12 +25,13 @@ def search(search: Search) -> None:
     members = dict(parameters(search.objective.space))
     space = ConfigurationSpace(seed=search.seed)
     space.add([distribution(name, member) for name, member in members.items()])
-    # It writes a folder of its own: the run's scratch folder is the current one.
-    scenario = Scenario(space, n_trials=search.budget, deterministic=True, seed=search.seed)
-    selector = Facade.get_config_selector(scenario, retrain_after=search.batch)
-    facade = Facade(scenario, _never, config_selector=selector, overwrite=True, logging_level=False)
-    while search.left:
-        _batch(search, facade, members)
+    with tempfile.TemporaryDirectory() as folder:
+        known = {"n_trials": search.budget, "seed": search.seed, "output_directory": Path(folder)}
+        scenario = Scenario(space, deterministic=True, **known)
+        selector = Facade.get_config_selector(scenario, retrain_after=search.batch)
+        facade = Facade(scenario, _never, config_selector=selector, overwrite=True, logging_level=False)
+        while search.left:
+            _batch(search, facade, members)
 
 
 def _batch(search: Search, facade: Any, members: dict[str, Any]) -> None:
@@ -36,9 +40,11 @@ def _batch(search: Search, facade: Any, members: dict[str, Any]) -> None:
 
     trials = [facade.ask() for _ in range(min(search.batch, search.left))]
     points = [point_of(members, trial.config) for trial in trials]
-    for trial, loss in zip(trials, search.evaluate_all(points), strict=True):
+    losses = search.evaluate_all(points)
+    worst = max((loss for loss in search.values if not np.isnan(loss)), default=0.0)
+    for trial, loss in zip(trials, losses, strict=True):
         failed = np.isnan(loss)
-        value = TrialValue(cost=np.inf, status=StatusType.CRASHED) if failed else TrialValue(cost=loss)
+        value = TrialValue(cost=worst, status=StatusType.CRASHED) if failed else TrialValue(cost=loss)
         facade.tell(trial, value)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 Maps = Callable[[Tensor], list[Tensor]]  # from images [b, 3, h, w] to maps [b, c, h, w], finest first
 STYLE = 100.0  # weight of the style, relative to the content at its start; untuned
+SMOOTH = 10.0  # weight of the squared differences of neighbouring pixels; untuned
 RATE = 0.03  # of Adam, in units of a pixel from 0 to 1; untuned
 
 
@@ -40,6 +41,11 @@ def content_loss(maps: list[Tensor], wanted: list[Tensor]) -> Tensor:
     return (maps[-1] - wanted[-1]).square().sum() / wanted[-1].square().sum()
 
 
+def roughness(image: Tensor) -> Tensor:
+    """Return the mean squared difference of neighbouring pixels."""
+    return image.diff(dim=2).square().mean() + image.diff(dim=3).square().mean()
+
+
 def transfer(features: Maps, content: Tensor, style: Tensor, *, steps: int = 200, weight: float = STYLE) -> Transferred:
     """Return the content image in the style of another, both [1, 3, h, w] from 0 to 1, of any sizes.
 
@@ -53,11 +59,11 @@ def transfer(features: Maps, content: Tensor, style: Tensor, *, steps: int = 200
     for step in range(steps + 1):
         with torch.enable_grad():
             maps = features(image)
-            both = content_loss(maps, wanted), style_loss(maps, grams)
+            both, rough = (content_loss(maps, wanted), style_loss(maps, grams)), roughness(image)
         for seen, value in zip(losses, both, strict=True):
             seen.append(float(value.detach()))
         if step < steps:
-            (image.grad,) = torch.autograd.grad(both[0] + weight * both[1], image)
+            (image.grad,) = torch.autograd.grad(both[0] + weight * both[1] + SMOOTH * rough, image)
             adam.step()
             with torch.no_grad():
                 image.clamp_(0, 1)
