@@ -52,7 +52,7 @@ def _table(rows: Rows, every: Rows, marks: Sequence[int], against: str) -> str:
     for m in sorted(methods, key=lambda m: -scores[m][-1]):
         cells = [f"{s:.1f}" for s in scores[m]]
         lines.append([m, *cells, f"{ranks[m]:.2f}", _verdict(found[marks[-1]], against, m), f"{own[m]:.2g}"])
-    title = f"{len(found[marks[-1]])} problems, {_runs(found[marks[-1]], methods[0])} runs of each method"
+    title = f"Problems: {len(found[marks[-1]])}. Runs of each method: {_runs(found[marks[-1]], methods[0])}."
     head = ["method", *(f"score @{m}" for m in marks), "rank", f"{against} won:lost, p", "own s"]
     return title + "\n\n" + markdown(head, lines)
 

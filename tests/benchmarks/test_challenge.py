@@ -34,7 +34,7 @@ def test_scaled_losses_are_shares_of_the_way_from_the_best_to_the_median_random_
 
 def test_scores_ranks_and_pairs_are_those_counted_by_hand():
     text = score.tables([r for r in ROWS if r["method"] != "late"], score.MARKS)
-    assert "1 problems, 2 runs of each method" in text
+    assert "Problems: 1. Runs of each method: 2." in text
     lines = {
         cells[1].strip(): [c.strip() for c in cells[2:]] for line in text.splitlines() if (cells := line.split("|"))[1:]
     }
@@ -44,7 +44,7 @@ def test_scores_ranks_and_pairs_are_those_counted_by_hand():
 
 def test_only_seeds_of_all_methods_count():
     text = score.tables(ROWS, score.MARKS)
-    assert "1 problems, 1 runs of each method" in text
+    assert "Problems: 1. Runs of each method: 1." in text
     assert "| late | 0.0 |" in text  # clipped at the median random loss
 
 
