@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.neural.applications.arms import Application, Outcome, Point, save_weights
 from benchmarks.neural.applications.models.boxes import scenes
 from benchmarks.neural.applications.models.detector import DetectObjective, detector, train_detector
@@ -60,8 +62,8 @@ def cost(net: Any, side: int) -> tuple[int, float]:
     return sum(each.numel() for each in net.parameters()), counter.get_total_flops() / MEGA
 
 
-def draw(f: DetectObjective, net: Any, path: Path, count: int = 8, least: float = 0.3) -> None:
-    """Draw test images with the boxes of the truth, dashed, and of detections of at least this score."""
+def draw(f: DetectObjective, net: Any, path: Path, count: int = 8) -> None:
+    """Draw test images with the boxes of the truth, dashed, and of as many detections, the best by score."""
     import matplotlib.pyplot as plt
     import torch
 
@@ -75,11 +77,11 @@ def draw(f: DetectObjective, net: Any, path: Path, count: int = 8, least: float 
         axes.imshow(x.transpose(1, 2, 0).clip(0, 1), extent=(0, x.shape[2], x.shape[1], 0))
         for box in truth[:, 1:]:
             axes.add_patch(rectangle(box, "white", "--"))
-        for number, score, *box in rows[rows[:, 1] >= least]:
+        for number, score, *box in rows[np.argsort(-rows[:, 1])[: len(truth)]]:
             axes.add_patch(rectangle(box, "black", "-"))
             axes.text(box[0], box[1], f"{CLASSES[int(number) + 1]} {score:.2f}", fontsize=7, backgroundcolor="white")
         axes.set_axis_off()
-    figure.suptitle(f"Detections of score {least} and above; dashed: the drawn shapes", fontsize=9)
+    figure.suptitle("Best detections, as many as shapes, with class and score; dashed: the drawn shapes", fontsize=9)
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)
 
