@@ -22,7 +22,7 @@ from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from lamcts.neural.train.inherit import Archive
     from lamcts.neural.train.loop import Epoch, Trained
@@ -113,7 +113,11 @@ class TrainObjective:
     def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
         """Train a point's network, or read it from the folder if it was trained before."""
         seeds = Seeds.of(seed)
-        net, recipe, file = self.begin(point, seeds)
+        return self.finish(point, self.begin(point, seeds), seeds, trial)
+
+    def finish(self, point: Point, start: TrainingStart, seeds: Seeds, trial: EpochTrial | None = None) -> "Trained":
+        """Train a network from its start to the end of its recipe."""
+        net, recipe, file = start
         ahead = self.recipe.epochs - recipe.epochs  # shorter trainings end at the same step
 
         def report(epoch: "Epoch") -> None:
@@ -241,13 +245,22 @@ class TransferObjective(TrainObjective):
 
     def begin(self, point: Point, seeds: Seeds) -> TrainingStart:
         """Return the start of a training, with the weights of the nearest network if one is near."""
-        fresh, near = super().begin(point, seeds), self.archive.nearest(point)
+        near = self.archive.nearest(point)
         if near is None or near.edits > self.within:
-            return fresh
+            return self.begin_alone(point, seeds)
+        return self.begin_from(point, seeds, near.file.stem, self.archive.weights(near.file))
+
+    def begin_alone(self, point: Point, seeds: Seeds) -> TrainingStart:
+        """Return the start of a training without an ancestor."""
+        return super().begin(point, seeds)
+
+    def begin_from(self, point: Point, seeds: Seeds, name: str, weights: "dict[str, Tensor]") -> TrainingStart:
+        """Return the start of a training with the weights of an ancestor of this name."""
         from lamcts.neural.train.inherit import inherit
 
-        inherit(fresh.net, self.archive.weights(near.file))
-        return TrainingStart(fresh.net, self.shorter, self.place / f"{self.code(point, seeds)}-{near.file.stem}.npz")
+        net = self.begin_alone(point, seeds).net
+        inherit(net, weights)
+        return TrainingStart(net, self.shorter, self.place / f"{self.code(point, seeds)}-{name}.npz")
 
     @property
     def shorter(self) -> Recipe:
