@@ -121,7 +121,7 @@ def tree(case: Case, setting: Setting, cells: list[Cell], keep: Path | None) -> 
     """Return the scores of the leaves of a tree: negative validation losses."""
     few, points = fitted(case, setting, keep), [setting.space.point(cell) for cell in cells]
     begin, leaves = time.process_time(), few.leaves
-    scores = [-few.objective.judged(point)[0] for point in points]
+    scores = [-few.objective.loss_and_accuracy(point)[0] for point in points]
     where = [leaves.index(few.root.leaf(setting.space.canonical(point))) for point in points]
     row: dict[str, Any] = {"supernets": len(leaves), "steps": few.steps, "train_seconds": f"{few.seconds:.1f}"}
     row |= {"score_seconds": f"{time.process_time() - begin:.1f}", "scores": joined(scores)}

@@ -22,11 +22,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.nas import fewshot
 from benchmarks.nas.fewshot import SPACE, Table, ceiling, error, made_up, sample, shipped, tau
-<<<<<<< HEAD
 from lamcts.nas.tabled import OperationSpace
-=======
-from lamcts.nas.cells import EdgeCells
->>>>>>> fewshot
 
 PROXIES = ("parameters", "flops", "grad_norm", "synflow", "jacov", "naswot")
 SUPERNET, BOTH = "supernet", "parameters and supernet"
@@ -93,7 +89,6 @@ def scored(case: Case, table: Table) -> Any:
     return np.array([score_of(f, cell) for cell in table])
 
 
-<<<<<<< HEAD
 def by_supernet(seed: int, table: Table) -> Any:
     """Return the negative validation losses of one supernet, which is trained once for a seed and a table."""
     if (key := (seed, tuple(table))) not in TRAINED:
@@ -112,15 +107,8 @@ def mean_rank(scores: list[Any]) -> Any:
     return np.mean([rankdata(each) for each in scores], 0)
 
 
-def score_of(f: Any, cell: tuple[int, ...]) -> float:
-    return score_in(SPACE, f, cell)
-
-
-def score_in(space: OperationSpace, f: Any, cell: tuple[int, ...]) -> float:
+def score_of(f: Any, cell: tuple[int, ...], space: OperationSpace = SPACE) -> float:
     """Return the score of a cell of a space, -inf without one."""
-=======
-def score_of(f: Any, cell: tuple[int, ...], space: EdgeCells = SPACE) -> float:
->>>>>>> fewshot
     try:
         return float(f(space.point(cell)))
     except RuntimeError:  # a network without a path from input to output

@@ -9,11 +9,8 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load
-<<<<<<< HEAD
-from lamcts.neural.train.export import export_network
-=======
 from lamcts.neural.train.distributed import DistributedTransferObjective
->>>>>>> chapters
+from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network, trained_network
 from lamcts.neural.train.objective import TrainObjective, TransferObjective
