@@ -1,0 +1,129 @@
+"""LU that pivots across blocks: of arrays on virtual ranks or on MPI, and of Dask arrays."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lamcts.linalg import blocks
+from lamcts.linalg.comm import Array
+from lamcts.linalg.factorise import factorise
+from lamcts.linalg.grid import Grid, checked_block, checked_grid, cyclic
+from lamcts.linalg.mpi import MpiComm, run_rank
+from lamcts.linalg.result import LU, assemble
+from lamcts.linalg.virtual import Post, VirtualComm, run_ranks
+from lamcts.linalg.words import Words
+from lamcts.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from lamcts.linalg.dask_lu import DaskLU
+
+BLOCK = 32  # columns of a step, where the matrix has as many (untuned)
+
+
+def lu(a: Any, grid: tuple[int, int, int] | None = None, block: int | None = None, comm: Any = None) -> "LU | DaskLU":
+    """Factorise a matrix with tournament pivoting over its block rows.
+
+    Parameters
+    ----------
+    a : array_like or dask.array.Array, shape (m, n)
+        The matrix, real or complex. A Dask array stays one: nothing is computed until a result is needed.
+    grid : tuple of int, default (1, 1, 1)
+        Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). Not for Dask arrays, whose row
+        chunks are the ranks.
+    block : int, default 32
+        Columns of a step, and rows and columns of a block of the layout. Dask arrays: default is the largest chunk of
+        columns.
+    comm : mpi4py.MPI.Comm, optional
+        Runs the factorisation on MPI processes, each of which passes the same `a`, an array or a memory map.
+        None: all ranks are in this process.
+
+    Returns
+    -------
+    LU or DaskLU
+        With `solve`, `perm`, `L`, `U`, `growth`, `residual` and, but for Dask arrays, `words`. With `comm`, every
+        process gets all of it.
+
+    Raises
+    ------
+    ValueError
+        If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block is wider than the matrix.
+
+    Notes
+    -----
+    The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament, stay where they are, and are masked out.
+    Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
+
+    A step solves for L and U where their parts were summed. The paper scatters both over all ranks before.
+
+    References
+    ----------
+    .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
+       factorizations", SC 2021: section 7.
+    .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts import linalg
+    >>> a = np.random.default_rng(0).normal(size=(64, 64))
+    >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
+    >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
+    (True, True)
+    >>> lu.words.total, lu.words.by_kind["panels"]
+    (17116, 10752)
+    """
+    if type(a).__module__.startswith("dask."):
+        from lamcts.linalg.dask_lu import dask_lu
+
+        return dask_lu(a, grid, block, comm)
+    matrix = _matrix(a)
+    if comm is None:
+        layout = cyclic(matrix.shape, checked_grid(grid or (1, 1, 1)), _block(block, matrix))
+        return _virtual(matrix, layout)
+    ranks = int(comm.Get_size())
+    layout = cyclic(matrix.shape, checked_grid(grid or (ranks, 1, 1), ranks), _block(block, matrix))
+    return _mpi(matrix, layout, comm)
+
+
+def _matrix(a: Any) -> Array:
+    """Return a matrix of floats or complex numbers."""
+    matrix = np.asarray(a)
+    if matrix.ndim != 2 or min(matrix.shape) == 0:
+        raise ValueError(f"a: expected a matrix of one row and column or more, got the shape {matrix.shape}")
+    if matrix.dtype.kind not in "biufc":
+        raise ValueError(f"a: expected numbers, got {matrix.dtype}")
+    matrix = matrix.astype(complex if matrix.dtype.kind == "c" else float, copy=False)
+    return blocks.checked(matrix)
+
+
+def _block(block: int | None, matrix: Array) -> int:
+    """Return the width of a step."""
+    return min(BLOCK, *matrix.shape) if block is None else checked_block(block, matrix.shape)
+
+
+def _own(matrix: Array, grid: Grid, rank: int) -> tuple[Array, Array]:
+    """Return the block of a rank and its row numbers; only the first layer begins with the matrix."""
+    i, j, k = grid.place(rank)
+    rows, columns = grid.rows(i), grid.columns(j)
+    block = matrix[np.ix_(rows, columns)] if k == 0 else np.zeros((len(rows), len(columns)), matrix.dtype)
+    return block, rows
+
+
+def _virtual(matrix: Array, grid: Grid) -> LU:
+    """Factorise on virtual ranks."""
+    steps, post = len(list(grid.steps())), Post(grid.size)
+    comms = [VirtualComm(post, rank, steps) for rank in range(grid.size)]
+    programs = [factorise(comm, grid, *_own(matrix, grid, comm.rank), grid.owner) for comm in comms]
+    with one_blas_thread():
+        pieces = run_ranks(post, programs)
+    return assemble(matrix, grid, pieces, Words(np.array([comm.counter.counts for comm in comms])))
+
+
+def _mpi(matrix: Array, grid: Grid, mpi: Any) -> LU:
+    """Factorise on the processes of MPI."""
+    comm = MpiComm(mpi, len(list(grid.steps())))
+    with one_blas_thread():
+        pieces = run_rank(factorise(comm, grid, *_own(matrix, grid, comm.rank), grid.owner))
+    comm.finish()
+    found = mpi.allgather((pieces, comm.counter.counts))
+    return assemble(matrix, grid, [own for own, _ in found], Words(np.array([counts for _, counts in found])))
