@@ -21,7 +21,7 @@ def all_to_all(comm: Comm, outgoing: Mapping[int, Handle], sources: Sequence[int
 def reduce_scatter(comm: Comm, parts: Sequence[Handle], group: Sequence[int]) -> Wait:
     """Return the sum over the group of the part that belongs to this rank, added in the group's order."""
     received = yield from all_to_all(comm, dict(zip(group, parts, strict=True)), group)
-    return comm.run(add, *received)
+    return received[0] if len(received) == 1 else comm.run(add, *received)
 
 
 def reduce(comm: Comm, data: Handle, group: Sequence[int], merge: Callable[..., Handle]) -> Wait:

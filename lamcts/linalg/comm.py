@@ -20,8 +20,8 @@ class Comm(Protocol):
     def at(self, step: int, kind: str) -> None:
         """Label the messages that follow."""
 
-    def run(self, kernel: Callable[..., Any], *data: Handle, parts: int = 1) -> Handle:
-        """Return the result of a kernel, or a tuple of `parts` results."""
+    def run(self, kernel: Callable[..., Any], *data: Handle) -> Handle:
+        """Return the result of a kernel, or a task that will compute it."""
 
     def send(self, data: Handle, to: int) -> None:
         """Send to another rank; messages between two ranks arrive in order."""

@@ -12,6 +12,7 @@ The steps of Algorithm 1 of the paper, for each block of columns:
 The paper scatters L and U over all ranks before it solves. Here the ranks that summed them solve, which saves that.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from lamcts.linalg import blocks, panel
@@ -23,112 +24,89 @@ KINDS = ("columns", "tournament", "pivots", "rows", "panels")
 
 
 class Piece(NamedTuple):
-    """What a rank keeps of a step; None where another rank has it."""
+    """What a rank has after a step."""
 
-    pivots: Handle
-    corner: Handle  # L and U of the diagonal block
-    left: Handle  # rows of L below it, with their numbers
-    left_rows: Handle
-    upper: Handle  # columns of U right of it
+    chosen: Handle  # L of the diagonal block, and U where `left` is not None; pivots
+    left: Handle  # rows of L below the block and their numbers; None where another grid column has them
+    upper: Handle  # columns of U right of the block; None where another rank has them
 
 
-def factorise(comm: Comm, grid: Grid, block: Handle, rows: Handle, owner: Handle) -> Wait:
-    """Factorise the matrix of which `block` is this rank's part; return its pieces of L and U, one a step.
+def factorise(comm: Comm, grid: Grid, own: Handle, owner: Handle) -> Wait:
+    """Factorise the matrix of which `own` is this rank's part; return its pieces of L and U, one a step.
 
-    rows: the numbers of the block's rows, ascending. owner: the grid row of each row of the matrix.
+    owner: the grid row of each row of the matrix.
     """
     pieces = []
+    _, j, _ = grid.place(comm.rank)
     for step in grid.steps():
-        columns = None
-        if step.number % grid.py == grid.place(comm.rank)[1]:
-            columns, block = comm.run(blocks.cut, block, step.width, parts=2)
-        found = yield from _pivots(comm, grid, step, columns, rows)
-        packed, lower, pivots, left, left_rows = found
+        skip = step.width if step.number % grid.py == j else 0  # columns of the panel, which come first
+        chosen, left = yield from _choose(comm, grid, step, own)
         comm.at(step.number, "rows")
-        upper = yield from _upper_rows(comm, grid, step, block, rows, owner, lower, pivots)
+        upper = yield from _solve_upper(comm, grid, own, skip, chosen[1], owner)
         comm.at(step.number, "panels")
         own_left, own_upper = yield from _panels(comm, grid, step, left, upper)
-        block, rows = comm.run(blocks.update, block, rows, pivots, own_left, own_upper, parts=2)
-        pieces.append(Piece(pivots, packed, left, left_rows, upper))
+        own = comm.run(blocks.update, own, skip, chosen[1], own_left, own_upper)
+        pieces.append(Piece(chosen[0], left, upper))
     return pieces
 
 
-def _pivots(comm: Comm, grid: Grid, step: Step, columns: Handle, rows: Handle) -> Wait:
-    """Return the diagonal block or None, its L, the pivots, and this rank's rows of L with their numbers or None."""
+def _choose(comm: Comm, grid: Grid, step: Step, own: Handle) -> Wait:
+    """Return the diagonal block with the pivots, the same with L alone, and this rank's rows of L or None."""
     (i, j, k), turn = grid.place(comm.rank), step.number % grid.py
-    packed = left = left_rows = pivots = entries = None
+    corner = lower = left = None
     if j == turn:
         comm.at(step.number, "columns")
-        parts = [comm.run(blocks.part_of, columns, layer, grid.pz) for layer in range(grid.pz)]
+        parts = [comm.run(blocks.columns_of, own, step.width, layer, grid.pz) for layer in range(grid.pz)]
         values = yield from reduce_scatter(comm, parts, grid.layers(i, j))
-        rows = comm.run(blocks.part_of, rows, k, grid.pz)
-        packed, pivots = yield from _tournament(comm, grid, step, values, rows)
-        values, left_rows = comm.run(blocks.without, values, rows, pivots, parts=2)
-        left = comm.run(panel.solve_left, packed, values)
-        entries = comm.run(panel.lower_of, packed)
+        part = comm.run(blocks.with_rows, values, own, k, grid.pz)
+        corner = yield from _tournament(comm, grid, step, part)
+        left = comm.run(panel.solve_left, corner, part)
+        lower = corner if grid.py == 1 else comm.run(panel.lower_of, corner)
     comm.at(step.number, "pivots")
     along = [grid.rank(i, (turn + other) % grid.py, k) for other in range(grid.py)]
-    entries, pivots = yield from _broadcast_pair(comm, entries, pivots, along)
-    return packed, comm.run(panel.unpack_lower, entries, pivots), pivots, left, left_rows
+    lower = yield from broadcast(comm, lower, along)
+    return (lower if corner is None else corner, lower), left
 
 
-def _tournament(comm: Comm, grid: Grid, step: Step, values: Handle, rows: Handle) -> Wait:
+def _tournament(comm: Comm, grid: Grid, step: Step, part: Handle) -> Wait:
     """Return L and U of the winners, and the pivots, to all ranks of the grid column."""
     group = grid.column(step.number % grid.py)
-    first = step.number // grid.py % len(group)
+    first = step.number // grid.py % len(group)  # the winner takes turns, so that its words spread
     group = group[first:] + group[:first]
     comm.at(step.number, "tournament")
-    chosen = comm.run(panel.candidates, values, rows, parts=2)
-    chosen = yield from reduce(comm, tuple(chosen), group, lambda one, two: _match(comm, one, two))
-    packed = pivots = None
-    if chosen is not None:
-        packed, pivots = comm.run(panel.last_match, *chosen, parts=2)
+    winners = comm.run(panel.candidates, part)
+    winners = yield from reduce(comm, winners, group, partial(comm.run, panel.match))
+    corner = None if winners is None else comm.run(panel.last_match, winners)
     comm.at(step.number, "pivots")
-    return (yield from _broadcast_pair(comm, packed, pivots, group))
+    return (yield from broadcast(comm, corner, group))
 
 
-def _match(comm: Comm, one: Handle, two: Handle) -> Handle:
-    """Return the winners of two sets of candidates."""
-    return tuple(comm.run(panel.match, *one, *two, parts=2))
-
-
-def _broadcast_pair(comm: Comm, one: Handle, two: Handle, group: list[int]) -> Wait:
-    """Broadcast two arrays in one message."""
-    return (yield from broadcast(comm, (one, two), group))
-
-
-def _upper_rows(
-    comm: Comm, grid: Grid, step: Step, block: Handle, rows: Handle, owner: Handle, lower: Handle, pivots: Handle
-) -> Wait:
+def _solve_upper(comm: Comm, grid: Grid, own: Handle, skip: int, lower: Handle, owner: Handle) -> Wait:
     """Return this rank's columns of U right of the diagonal block, or None where it solves for none."""
     group = grid.column(grid.place(comm.rank)[1])
     solvers = group[: grid.slices]
-    own = comm.run(blocks.pick, block, rows, pivots)
-    outgoing = {to: _slice(comm, own, part, len(solvers), 1) for part, to in enumerate(solvers)}
+    outgoing = {to: comm.run(blocks.pick, own, skip, lower, n, len(solvers)) for n, to in enumerate(solvers)}
     received = yield from all_to_all(comm, outgoing, group if comm.rank in solvers else [])
-    if not received:
-        return None
-    whole = comm.run(blocks.interleave, pivots, owner, grid.pz, *received)
-    return comm.run(panel.solve_upper_rows, lower, whole)
+    return comm.run(panel.solve_upper, lower, owner, grid.pz, *received) if received else None
 
 
 def _panels(comm: Comm, grid: Grid, step: Step, left: Handle, upper: Handle) -> Wait:
     """Return the columns of L and the rows of U that this rank's update needs."""
-    (i, j, k), turn = grid.place(comm.rank), step.number % grid.py
-    layers = range(grid.pz)
+    (i, j, _), turn = grid.place(comm.rank), step.number % grid.py
+    layers, column = range(grid.pz), grid.column(j)
     outgoing = {}
-    if j == turn:
-        parts = [_slice(comm, left, layer, grid.pz, 1) for layer in layers]
+    if left is not None:
+        parts = [comm.run(blocks.left_slice, left, layer, grid.pz) for layer in layers]
         outgoing = {grid.rank(i, other, layer): parts[layer] for other in range(grid.py) for layer in layers}
     lefts = yield from all_to_all(comm, outgoing, grid.layers(i, turn))
-    outgoing, column = {}, grid.column(j)
+    outgoing = {}
     if upper is not None:
-        parts = [_slice(comm, upper, layer, grid.pz, 0) for layer in layers]
+        parts = [comm.run(blocks.slice_of, upper, layer, grid.pz, 0) for layer in layers] if grid.pz > 1 else [upper]
         outgoing = {rank: parts[grid.place(rank)[2]] for rank in column}
     uppers = yield from all_to_all(comm, outgoing, column[: grid.slices])
-    return comm.run(blocks.stack, 0, *lefts), comm.run(blocks.stack, 1, *uppers)
+    return _stacked(comm, 0, lefts), _stacked(comm, 1, uppers)
 
 
-def _slice(comm: Comm, data: Handle, part: int, parts: int, axis: int) -> Handle:
-    """Return one of several parts along an axis."""
-    return data if parts == 1 else comm.run(blocks.part_of, data, part, parts, axis)
+def _stacked(comm: Comm, axis: int, pieces: list[Handle]) -> Handle:
+    """Return the pieces as one array."""
+    return pieces[0] if len(pieces) == 1 else comm.run(blocks.stack, axis, *pieces)

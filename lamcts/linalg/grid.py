@@ -17,6 +17,11 @@ class Step(NamedTuple):
     begin: int
     width: int
 
+    @property
+    def end(self) -> int:
+        """The column after the last one."""
+        return self.begin + self.width
+
 
 @dataclass(frozen=True)
 class Grid:

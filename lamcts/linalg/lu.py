@@ -101,8 +101,8 @@ def _block(block: int | None, matrix: Array) -> int:
     return min(BLOCK, *matrix.shape) if block is None else checked_block(block, matrix.shape)
 
 
-def _own(matrix: Array, grid: Grid, rank: int) -> tuple[Array, Array]:
-    """Return the block of a rank and its row numbers; only the first layer begins with the matrix."""
+def _own(matrix: Array, grid: Grid, rank: int) -> blocks.Part:
+    """Return the part of a rank; only the first layer begins with the matrix."""
     i, j, k = grid.place(rank)
     rows, columns = grid.rows(i), grid.columns(j)
     block = matrix[np.ix_(rows, columns)] if k == 0 else np.zeros((len(rows), len(columns)), matrix.dtype)
@@ -113,7 +113,7 @@ def _virtual(matrix: Array, grid: Grid) -> LU:
     """Factorise on virtual ranks."""
     steps, post = len(list(grid.steps())), Post(grid.size)
     comms = [VirtualComm(post, rank, steps) for rank in range(grid.size)]
-    programs = [factorise(comm, grid, *_own(matrix, grid, comm.rank), grid.owner) for comm in comms]
+    programs = [factorise(comm, grid, _own(matrix, grid, comm.rank), grid.owner) for comm in comms]
     with one_blas_thread():
         pieces = run_ranks(post, programs)
     return assemble(matrix, grid, pieces, Words(np.array([comm.counter.counts for comm in comms])))
@@ -123,7 +123,7 @@ def _mpi(matrix: Array, grid: Grid, mpi: Any) -> LU:
     """Factorise on the processes of MPI."""
     comm = MpiComm(mpi, len(list(grid.steps())))
     with one_blas_thread():
-        pieces = run_rank(factorise(comm, grid, *_own(matrix, grid, comm.rank), grid.owner))
+        pieces = run_rank(factorise(comm, grid, _own(matrix, grid, comm.rank), grid.owner))
     comm.finish()
     found = mpi.allgather((pieces, comm.counter.counts))
     return assemble(matrix, grid, [own for own, _ in found], Words(np.array([counts for _, counts in found])))

@@ -31,7 +31,7 @@ class MpiComm:
         self.counter.at(step, kind)
         self._sent = [request for request in self._sent if not request.Test()]
 
-    def run(self, kernel: Callable[..., Any], *data: Handle, parts: int = 1) -> Handle:
+    def run(self, kernel: Callable[..., Any], *data: Handle) -> Handle:
         return kernel(*data)
 
     def send(self, data: Handle, to: int) -> None:

@@ -6,29 +6,30 @@ A pivot that is exactly zero leaves its column of L empty, so that singular matr
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
+from lamcts.linalg.blocks import Chosen, Part, interleave
 from lamcts.linalg.comm import Array
+from lamcts.types import Rows
 
-Candidates = tuple[Array, Array]  # rows of the panel as they were before this step, and their numbers
 
-
-def candidates(values: Array, rows: Array) -> Candidates:
-    """Return the first pivot rows by partial pivoting, at most one a column."""
+def candidates(part: Part) -> Part:
+    """Return the first pivot rows by partial pivoting, at most one a column, with the values before elimination."""
+    values, rows = part
     first = eliminate(values)[0][: values.shape[1]]
     return values[first], rows[first]
 
 
-def match(values: Array, rows: Array, other_values: Array, other_rows: Array) -> Candidates:
+def match(one: Part, two: Part) -> Part:
     """Return the winners among the candidates of two ranks."""
-    return candidates(np.concatenate([values, other_values]), np.concatenate([rows, other_rows]))
+    return candidates((np.concatenate([one[0], two[0]]), np.concatenate([one[1], two[1]])))
 
 
-def last_match(values: Array, rows: Array) -> tuple[Array, Array]:
+def last_match(winners: Part) -> Chosen:
     """Return L and U of the winners in one array, and the pivots in their order."""
-    order, packed = eliminate(values)
-    return packed, rows[order]
+    order, packed = eliminate(winners[0])
+    return packed, winners[1][order]
 
 
-def eliminate(values: Array) -> tuple[Array, Array]:
+def eliminate(values: Array) -> tuple[Rows, Array]:
     """Return the row order of Gaussian elimination with partial pivoting, and L below U."""
     if min(values.shape) == 0:
         return np.arange(len(values)), values
@@ -36,13 +37,13 @@ def eliminate(values: Array) -> tuple[Array, Array]:
     packed, swaps, zero = getrf(values)
     if zero > 0:
         return _echelon(values)
-    order = np.arange(len(values))
+    order = list(range(len(values)))
     for i, other in enumerate(swaps):
-        order[[i, other]] = order[[other, i]]
-    return order, packed
+        order[i], order[other] = order[other], order[i]
+    return np.array(order), packed
 
 
-def _echelon(values: Array) -> tuple[Array, Array]:
+def _echelon(values: Array) -> tuple[Rows, Array]:
     """Eliminate as above, but let a zero column use no row up: all other rows depend on the pivot rows."""
     upper, order, row = values.copy(), np.arange(len(values)), 0
     lower = np.zeros((len(values), min(values.shape)), values.dtype)
@@ -60,30 +61,30 @@ def _echelon(values: Array) -> tuple[Array, Array]:
     return order, upper
 
 
-def lower_of(packed: Array) -> Array:
-    """Return the entries below the diagonal, row by row: what ranks need that solve for U alone."""
-    return packed[np.tril_indices(len(packed), -1)]
+def lower_of(corner: Chosen) -> Chosen:
+    """Return the entries of L below its diagonal, row by row: all that ranks need that solve for U."""
+    packed, pivots = corner
+    return packed[np.tril_indices(len(packed), -1)], pivots
 
 
-def unpack_lower(entries: Array, pivots: Array) -> Array:
-    """Return L with its unit diagonal from the entries below."""
-    lower = np.eye(len(pivots), dtype=entries.dtype)
-    lower[np.tril_indices(len(pivots), -1)] = entries
-    return lower
+def solve_upper(chosen: Chosen, owner: Rows, layers: int, *pieces: Array) -> Array:
+    """Return rows of U right of the diagonal block, from the pieces of the pivot rows."""
+    entries, pivots = chosen
+    lower = entries
+    if entries.ndim == 1:
+        lower = np.zeros((len(pivots), len(pivots)), entries.dtype)
+        lower[np.tril_indices(len(pivots), -1)] = entries
+    rows = interleave(pivots, owner, layers, pieces)
+    return np.asarray(solve_triangular(lower, rows, lower=True, unit_diagonal=True, check_finite=False))
 
 
-def solve_upper_rows(lower: Array, rows: Array) -> Array:
-    """Return the rows of U right of the diagonal block."""
-    found: Array = solve_triangular(lower, rows, lower=True, unit_diagonal=True, check_finite=False)
-    return found
-
-
-def solve_left(packed: Array, values: Array) -> Array:
-    """Return the rows of L below the diagonal block."""
+def solve_left(corner: Chosen, part: Part) -> Part:
+    """Return the rows of L below the diagonal block, and their numbers."""
+    (packed, pivots), (values, rows) = corner, part
+    keep = np.isin(rows, pivots, invert=True)
     if np.all(np.diagonal(packed)):
-        found: Array = solve_triangular(packed, values.T, trans="T", check_finite=False).T
-        return found
-    return _solve_echelon(np.triu(packed), values)
+        return solve_triangular(packed, values[keep].T, trans="T", check_finite=False).T, rows[keep]
+    return _solve_echelon(np.triu(packed), values[keep]), rows[keep]
 
 
 def _solve_echelon(upper: Array, values: Array) -> Array:

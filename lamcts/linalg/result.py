@@ -8,6 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import solve_triangular
 
+from lamcts.linalg.blocks import Chosen, bounds
 from lamcts.linalg.comm import Array
 from lamcts.linalg.factorise import Piece
 from lamcts.linalg.grid import Grid
@@ -114,29 +115,35 @@ def checked_right(b: Array, size: int) -> Array:
 
 def assemble(a: Array, grid: Grid, pieces: Sequence[Sequence[Piece]], words: Words) -> LU:
     """Put L and U together from the pieces of all ranks."""
-    least, kind = min(grid.shape), pieces[0][0].corner
-    pivots = np.concatenate([piece.pivots for piece in pieces[0]])
-    others = np.setdiff1d(np.arange(grid.shape[0]), pivots)
-    perm = np.concatenate([pivots, others])
+    least = min(grid.shape)
+    perm = permutation(grid.shape[0], [piece.chosen for piece in pieces[0]])
     place = np.argsort(perm)
-    dtype = next(ranks[0].corner.dtype for ranks in pieces if ranks[0].corner is not None) if kind is None else kind.dtype
-    lower, upper = np.zeros((grid.shape[0], least), dtype), np.zeros((least, grid.shape[1]), dtype)
+    lower, upper = np.zeros((grid.shape[0], least), a.dtype), np.zeros((least, grid.shape[1]), a.dtype)
     for rank, own in enumerate(pieces):
         for step, piece in zip(grid.steps(), own, strict=True):
-            end = step.begin + step.width
-            rows = slice(step.begin, end)
-            if piece.corner is not None:
-                lower[rows, rows] = np.tril(piece.corner, -1) + np.eye(step.width)
-                upper[rows, rows] = np.triu(piece.corner)
-                lower[place[piece.left_rows], rows] = piece.left
+            rows = slice(step.begin, step.end)
+            if piece.left is not None:
+                lower[rows, rows], upper[rows, rows] = split(piece.chosen)
+                lower[place[piece.left[1]], rows] = piece.left[0]
             if piece.upper is not None:
-                upper[rows, _columns(grid, rank, end)] = piece.upper
+                upper[rows, _columns(grid, rank, step.end)] = piece.upper
     return LU(a, perm, lower, upper, words, (grid.px, grid.py, grid.pz), grid.block)
+
+
+def permutation(size: int, chosen: Sequence[Chosen]) -> Rows:
+    """Return the rows in the order of the pivots of all steps; rows that are no pivots follow."""
+    pivots = np.concatenate([rows for _, rows in chosen])
+    return np.concatenate([pivots, np.setdiff1d(np.arange(size), pivots)])
+
+
+def split(corner: Chosen) -> tuple[Array, Array]:
+    """Return L and U of a diagonal block."""
+    return np.tril(corner[0], -1) + np.eye(len(corner[0])), np.triu(corner[0])
 
 
 def _columns(grid: Grid, rank: int, begin: int) -> Rows:
     """Return the columns of U for which a rank solves."""
     _, j, _ = grid.place(rank)
     columns, solvers = grid.columns(j, begin), grid.column(j)[: grid.slices]
-    part = solvers.index(rank)
-    return columns[len(columns) * part // len(solvers) : len(columns) * (part + 1) // len(solvers)]
+    first, last = bounds(len(columns), len(solvers))[solvers.index(rank) :][:2]
+    return columns[first:last]

@@ -54,7 +54,7 @@ class VirtualComm:
     def at(self, step: int, kind: str) -> None:
         self.counter.at(step, kind)
 
-    def run(self, kernel: Callable[..., Any], *data: Handle, parts: int = 1) -> Handle:
+    def run(self, kernel: Callable[..., Any], *data: Handle) -> Handle:
         return kernel(*data)
 
     def send(self, data: Handle, to: int) -> None:
