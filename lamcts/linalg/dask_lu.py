@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.errors import MissingExtra
 from lamcts.linalg.blocks import Chosen, Part, checked
 from lamcts.linalg.comm import Array, Handle, Wait
 from lamcts.linalg.factorise import Piece, factorise
@@ -16,22 +15,45 @@ from lamcts.linalg.result import check_pivots, check_square, checked_right, grow
 from lamcts.linalg.virtual import Post, run_ranks
 from lamcts.types import Rows
 
-BLOCK = 64  # columns of a step, where a chunk has as many (untuned)
+BLOCK = 128  # columns of a step, where a chunk has as many (untuned)
+
+
+class Tasks:
+    """The tasks of a factorisation, in one dictionary: a graph for each would take quadratic time."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.graph = name, dict[Handle, Any]()
+
+    def add(self, kernel: Callable[..., Any], *data: Handle) -> Handle:
+        """Return the key of a new task; `data` may be keys, and lists of keys."""
+        key = (self.name, len(self.graph))
+        self.graph[key] = (kernel, *data)
+        return key
+
+    def array(self, kind: str, whole: Any, chunks: tuple[tuple[int, ...], ...], keys: list[Handle], dtype: Any) -> Any:
+        """Return the array whose chunks are the results of tasks, in the order of `numpy.ndindex`."""
+        import dask.array as da
+        from dask.highlevelgraph import HighLevelGraph
+
+        name = f"{self.name}-{kind}"
+        places = np.ndindex(*map(len, chunks))
+        layer = {(name, *place): key for place, key in zip(places, keys, strict=True)}
+        below = HighLevelGraph.from_collections(self.name, self.graph, dependencies=[whole])
+        graph = HighLevelGraph({**below.layers, name: layer}, {**below.dependencies, name: {self.name}})
+        return da.Array(graph, name, chunks, dtype=dtype)
 
 
 class DaskComm:
     """A rank whose kernels are tasks; a message is an edge of the graph, so that no word is counted."""
 
-    def __init__(self, post: Post, rank: int) -> None:
-        self.rank, self.size, self._post = rank, post.size, post
+    def __init__(self, tasks: Tasks, post: Post, rank: int) -> None:
+        self.rank, self.size, self._tasks, self._post = rank, post.size, tasks, post
 
     def at(self, step: int, kind: str) -> None:
         pass
 
     def run(self, kernel: Callable[..., Any], *data: Handle) -> Handle:
-        from dask import delayed
-
-        return delayed(kernel, pure=False, traverse=False)(*data)
+        return self._tasks.add(kernel, *data)
 
     def send(self, data: Handle, to: int) -> None:
         self._post.put(self.rank, to, data)
@@ -102,13 +124,14 @@ class DaskLU:
             If `b` has another number of rows.
         """
         import dask.array as da
+        from dask import delayed
 
         check_square(self.a.shape)
         right = checked_right(b if isinstance(b, da.Array) else np.asarray(b), len(self.a))
         chunks = (self.block, *right.shape[1:])
         diagonal = da.diagonal(self.U.rechunk(self.block))
         dtype = np.result_type(self.U.dtype, right.dtype)
-        rows = _delayed(_permuted)(right, self.perm, diagonal, self.block)
+        rows = delayed(_permuted)(right, self.perm, diagonal, self.block)
         rows = da.from_delayed(rows, right.shape, dtype).rechunk(chunks)
         y = da.linalg.solve_triangular(self.L.rechunk(self.block), rows, lower=True)
         return da.linalg.solve_triangular(self.U.rechunk(self.block), y)
@@ -116,61 +139,47 @@ class DaskLU:
 
 def dask_lu(a: Any, grid: object, block: int | None, comm: object) -> DaskLU:
     """Return the factorisation of a Dask array: see `lamcts.linalg.lu`."""
-    try:
-        import dask.array as da
-    except ImportError as error:
-        raise MissingExtra.of(str(error.name or "dask"), "dask") from None
+    from dask.base import tokenize
+
     if grid is not None or comm is not None:
         raise ValueError("grid, comm: expected none with a Dask array, whose row chunks are the ranks; rechunk it")
     if a.ndim != 2 or not all(np.isfinite(a.shape)) or min(a.shape) == 0:
         raise ValueError(f"a: expected a matrix of known size, got {a.shape}; call a.compute_chunk_sizes()")
-    dtype = np.result_type(a.dtype, float)
     width = min(BLOCK, *a.shape, max(a.chunks[1])) if block is None else checked_block(block, a.shape)
-    whole = a.astype(dtype).rechunk({1: -1})
-    ends = np.cumsum(whole.chunks[0])
-    owner = np.searchsorted(ends, np.arange(len(a)), side="right")
-    grid_of_rows = Grid(len(ends), 1, 1, width, a.shape, 1, owner)
-    pieces = _pieces(grid_of_rows, whole)
-    chosen = [piece.chosen for piece in pieces[0]]
-    perm = da.from_delayed(_delayed(permutation)(len(a), chosen), (len(a),), int)
-    return DaskLU(a, perm, _lower(grid_of_rows, pieces, perm, dtype), _upper(grid_of_rows, pieces, dtype), width)
+    whole = a.astype(np.result_type(a.dtype, float)).rechunk({1: -1})
+    owner = np.repeat(np.arange(len(whole.chunks[0])), whole.chunks[0])
+    layout = Grid(len(whole.chunks[0]), 1, 1, width, a.shape, 1, owner)
+    return _collected(a, layout, whole, Tasks(f"lu-{tokenize(whole, width)}"))
 
 
-def _pieces(grid: Grid, whole: Any) -> list[list[Piece]]:
+def _collected(a: Any, grid: Grid, whole: Any, tasks: Tasks) -> DaskLU:
+    """Return the arrays made of the pieces of all ranks."""
+    rows, columns = grid.shape
+    steps, pieces = list(grid.steps()), _pieces(grid, whole, tasks)
+    first = pieces[0]
+    perm = tasks.add(permutation, rows, [piece.chosen for piece in first])
+    place = tasks.add(np.argsort, perm)
+    upper = [tasks.add(_upper_rows, mine.chosen, mine.upper, step.begin) for step, mine in zip(steps, first, strict=True)]
+    lower = [
+        tasks.add(_lower_columns, place, ranks[0].chosen, step.begin, [piece.left for piece in ranks])
+        for step, *ranks in zip(steps, *pieces, strict=True)
+    ]
+    widths = tuple(step.width for step in steps)
+    return DaskLU(
+        a=a,
+        perm=tasks.array("perm", whole, ((rows,),), [perm], np.dtype(int)),
+        L=tasks.array("L", whole, ((rows,), widths), lower, whole.dtype),
+        U=tasks.array("U", whole, (widths, (columns,)), upper, whole.dtype),
+        block=grid.block,
+    )
+
+
+def _pieces(grid: Grid, whole: Any, tasks: Tasks) -> list[list[Piece]]:
     """Return the pieces of all ranks, as tasks."""
-    post, owner = Post(grid.size), _delayed(np.asarray)(grid.owner)
-    parts = [_delayed(_part)(block, grid.rows(i)) for i, block in enumerate(whole.to_delayed().ravel())]
-    comms = [DaskComm(post, rank) for rank in range(grid.size)]
+    post, owner = Post(grid.size), tasks.add(np.asarray, grid.owner)
+    parts = [tasks.add(_part, (whole.name, i, 0), grid.rows(i)) for i in range(grid.size)]
+    comms = [DaskComm(tasks, post, rank) for rank in range(grid.size)]
     return run_ranks(post, [factorise(comm, grid, parts[comm.rank], owner) for comm in comms])
-
-
-def _upper(grid: Grid, pieces: list[list[Piece]], dtype: Any) -> Any:
-    """Return U, a chunk of rows for each step."""
-    import dask.array as da
-
-    found = []
-    for step, *ranks in zip(grid.steps(), *pieces, strict=True):
-        rows = _delayed(_upper_rows)(ranks[0].chosen, ranks[0].upper, step.begin)
-        found.append(da.from_delayed(rows, (step.width, grid.shape[1]), dtype))
-    return da.concatenate(found)
-
-
-def _lower(grid: Grid, pieces: list[list[Piece]], perm: Any, dtype: Any) -> Any:
-    """Return L, a chunk of columns for each step."""
-    import dask.array as da
-
-    found, place = [], _delayed(np.argsort)(perm)
-    for step, *ranks in zip(grid.steps(), *pieces, strict=True):
-        columns = _delayed(_lower_columns)(place, ranks[0].chosen, step.begin, [piece.left for piece in ranks])
-        found.append(da.from_delayed(columns, (grid.shape[0], step.width), dtype))
-    return da.concatenate(found, axis=1)
-
-
-def _delayed(kernel: Callable[..., Any]) -> Any:
-    """Return a kernel as a task."""
-    from dask import delayed
-
-    return delayed(kernel, pure=False)
 
 
 def _part(block: Array, rows: Rows) -> Part:
