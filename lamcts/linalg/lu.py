@@ -10,6 +10,7 @@ from lamcts.linalg.factorise import factorise
 from lamcts.linalg.grid import Grid, checked_block, checked_grid, cyclic
 from lamcts.linalg.mpi import MpiComm, run_rank
 from lamcts.linalg.result import LU, assemble
+from lamcts.linalg.volume import best_grid
 from lamcts.linalg.virtual import Post, VirtualComm, run_ranks
 from lamcts.linalg.words import Words
 from lamcts.threads import one_blas_thread
@@ -27,9 +28,9 @@ def lu(a: Any, grid: tuple[int, int, int] | None = None, block: int | None = Non
     ----------
     a : array_like or dask.array.Array, shape (m, n)
         The matrix, real or complex. A Dask array stays one: nothing is computed until a result is needed.
-    grid : tuple of int, default (1, 1, 1)
-        Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). Not for Dask arrays, whose row
-        chunks are the ranks.
+    grid : tuple of int, optional
+        Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). None: one rank; with `comm`,
+        the grid of all processes that receives the fewest words. Not for Dask arrays, whose row chunks are the ranks.
     block : int, default 32
         Columns of a step, and rows and columns of a block of the layout. Dask arrays: default is the largest chunk of
         columns.
@@ -81,7 +82,8 @@ def lu(a: Any, grid: tuple[int, int, int] | None = None, block: int | None = Non
         layout = cyclic(matrix.shape, checked_grid(grid or (1, 1, 1)), _block(block, matrix))
         return _virtual(matrix, layout)
     ranks = int(comm.Get_size())
-    layout = cyclic(matrix.shape, checked_grid(grid or (ranks, 1, 1), ranks), _block(block, matrix))
+    shape = checked_grid(grid or best_grid(max(matrix.shape), ranks, all_ranks=True), ranks)
+    layout = cyclic(matrix.shape, shape, _block(block, matrix))
     return _mpi(matrix, layout, comm)
 
 
