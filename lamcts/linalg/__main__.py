@@ -16,7 +16,7 @@ from lamcts.linalg.result import LU
 
 def main(arguments: list[str] | None = None) -> int:
     """Factorise the matrix of a file on all processes; the first one reports. Return the exit status."""
-    given = _parser().parse_args(arguments)
+    given, mpi = _parser().parse_args(arguments), None
     try:
         mpi = world()
         a = np.load(given.matrix, mmap_mode="r", allow_pickle=False)
@@ -25,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
         found = lu(a, tuple(given.grid) if given.grid else None, given.block, comm=mpi)
         seconds = time.perf_counter() - began
     except (OSError, ValueError, MissingExtra) as error:
-        sys.stderr.write(f"{error}\n")
+        if mpi is None or mpi.Get_rank() == 0:
+            sys.stderr.write(f"{error}\n")
         return 2
     if mpi.Get_rank() == 0:
         report = _report(found, seconds)
@@ -39,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = argparse.ArgumentParser(prog="python -m lamcts.linalg", description=__doc__)
     parser.add_argument("matrix", help="a file of numpy.save, which every process can read")
-    parser.add_argument("--grid", type=int, nargs=3, metavar=("PX", "PY", "PZ"), help="ranks along rows, columns, layers")
+    parser.add_argument(
+        "--grid", type=int, nargs=3, metavar=("PX", "PY", "PZ"), help="ranks along rows, columns, layers"
+    )
     parser.add_argument("--block", type=int, help="columns of a step")
     parser.add_argument("--out", help="file for perm, L, U and the counted words (.npz)")
     parser.add_argument("--json", action="store_true", help="report as one line of JSON")

@@ -50,4 +50,3 @@ def broadcast(comm: Comm, data: Handle, group: Sequence[int]) -> Wait:
             comm.send(data, group[me + half])
         step = half
     return data
-

@@ -159,7 +159,9 @@ def _collected(a: Any, grid: Grid, whole: Any, tasks: Tasks) -> DaskLU:
     first = pieces[0]
     perm = tasks.add(permutation, rows, [piece.chosen for piece in first])
     place = tasks.add(np.argsort, perm)
-    upper = [tasks.add(_upper_rows, mine.chosen, mine.upper, step.begin) for step, mine in zip(steps, first, strict=True)]
+    upper = [
+        tasks.add(_upper_rows, mine.chosen, mine.upper, step.begin) for step, mine in zip(steps, first, strict=True)
+    ]
     lower = [
         tasks.add(_lower_columns, place, ranks[0].chosen, step.begin, [piece.left for piece in ranks])
         for step, *ranks in zip(steps, *pieces, strict=True)
