@@ -30,7 +30,9 @@ class Tasks:
         self.graph[key] = (kernel, *data)
         return key
 
-    def array(self, kind: str, whole: Any, chunks: tuple[tuple[int, ...], ...], keys: list[Handle], dtype: Any) -> Any:
+    def array(
+        self, kind: str, after: list[Any], chunks: tuple[tuple[int, ...], ...], keys: list[Handle], dtype: Any
+    ) -> Any:
         """Return the array whose chunks are the results of tasks, in the order of `numpy.ndindex`."""
         import dask.array as da
         from dask.highlevelgraph import HighLevelGraph
@@ -38,7 +40,7 @@ class Tasks:
         name = f"{self.name}-{kind}"
         places = np.ndindex(*map(len, chunks))
         layer = {(name, *place): key for place, key in zip(places, keys, strict=True)}
-        below = HighLevelGraph.from_collections(self.name, self.graph, dependencies=[whole])
+        below = HighLevelGraph.from_collections(self.name, self.graph, dependencies=after)
         graph = HighLevelGraph({**below.layers, name: layer}, {**below.dependencies, name: {self.name}})
         return da.Array(graph, name, chunks, dtype=dtype)
 
@@ -124,17 +126,19 @@ class DaskLU:
             If `b` has another number of rows.
         """
         import dask.array as da
-        from dask import delayed
 
         check_square(self.a.shape)
-        right = checked_right(b if isinstance(b, da.Array) else np.asarray(b), len(self.a))
-        chunks = (self.block, *right.shape[1:])
-        diagonal = da.diagonal(self.U.rechunk(self.block))
-        dtype = np.result_type(self.U.dtype, right.dtype)
-        rows = delayed(_permuted)(right, self.perm, diagonal, self.block)
-        rows = da.from_delayed(rows, right.shape, dtype).rechunk(chunks)
-        y = da.linalg.solve_triangular(self.L.rechunk(self.block), rows, lower=True)
+        right: Any = b if isinstance(b, da.Array) else da.from_array(np.asarray(b))
+        permuted = self._permuted(checked_right(right, self.a.shape[0]).rechunk(-1)).rechunk({0: self.block})
+        y = da.linalg.solve_triangular(self.L.rechunk(self.block), permuted, lower=True)
         return da.linalg.solve_triangular(self.U.rechunk(self.block), y)
+
+    def _permuted(self, right: Any) -> Any:
+        """Return right-hand sides in the order of the pivots."""
+        tasks = Tasks(f"{self.perm.name}-{right.name}")
+        uppers = [(self.U.name, step, 0) for step in range(len(self.U.chunks[0]))]
+        key = tasks.add(_permuted, (right.name, *(0,) * right.ndim), (self.perm.name, 0), uppers, self.block)
+        return tasks.array("b", [right, self.perm, self.U], right.chunks, [key], np.result_type(self.U, right))
 
 
 def dask_lu(a: Any, grid: object, block: int | None, comm: object) -> DaskLU:
@@ -169,9 +173,9 @@ def _collected(a: Any, grid: Grid, whole: Any, tasks: Tasks) -> DaskLU:
     widths = tuple(step.width for step in steps)
     return DaskLU(
         a=a,
-        perm=tasks.array("perm", whole, ((rows,),), [perm], np.dtype(int)),
-        L=tasks.array("L", whole, ((rows,), widths), lower, whole.dtype),
-        U=tasks.array("U", whole, (widths, (columns,)), upper, whole.dtype),
+        perm=tasks.array("perm", [whole], ((rows,),), [perm], np.dtype(int)),
+        L=tasks.array("L", [whole], ((rows,), widths), lower, whole.dtype),
+        U=tasks.array("U", [whole], (widths, (columns,)), upper, whole.dtype),
         block=grid.block,
     )
 
@@ -205,7 +209,7 @@ def _lower_columns(place: Rows, chosen: Chosen, begin: int, lefts: list[Part]) -
     return found
 
 
-def _permuted(b: Array, perm: Rows, diagonal: Array, block: int) -> Array:
+def _permuted(b: Array, perm: Rows, uppers: list[Array], block: int) -> Array:
     """Return right-hand sides in the order of the pivots, none of which is zero."""
-    check_pivots(diagonal, block)
+    check_pivots(np.concatenate([np.diagonal(rows, step * block) for step, rows in enumerate(uppers)]), block)
     return np.asarray(b)[perm]

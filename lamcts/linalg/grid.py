@@ -78,7 +78,7 @@ class Grid:
 
     def rows(self, i: int) -> Array:
         """Return the rows of a grid row, ascending."""
-        return np.flatnonzero(self.owner == i)
+        return np.asarray(np.flatnonzero(self.owner == i))
 
     def columns(self, j: int, begin: int = 0) -> Array:
         """Return the columns of a grid column from `begin` on, ascending."""

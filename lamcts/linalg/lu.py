@@ -1,81 +1,94 @@
 """LU that pivots across blocks: of arrays on virtual ranks or on MPI, and of Dask arrays."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lamcts.linalg import blocks
 from lamcts.linalg.comm import Array
+from lamcts.linalg.dask_lu import DaskLU, dask_lu
 from lamcts.linalg.factorise import factorise
 from lamcts.linalg.grid import Grid, checked_block, checked_grid, cyclic
 from lamcts.linalg.mpi import MpiComm, run_rank
 from lamcts.linalg.result import LU, assemble
-from lamcts.linalg.volume import best_grid
 from lamcts.linalg.virtual import Post, VirtualComm, run_ranks
+from lamcts.linalg.volume import best_grid
 from lamcts.linalg.words import Words
 from lamcts.threads import one_blas_thread
 
-if TYPE_CHECKING:
-    from lamcts.linalg.dask_lu import DaskLU
-
 BLOCK = 32  # columns of a step, where the matrix has as many (untuned)
+Shape = tuple[int, int, int]
 
 
-def lu(a: Any, grid: tuple[int, int, int] | None = None, block: int | None = None, comm: Any = None) -> "LU | DaskLU":
+class DaskArray(Protocol):
+    """What Dask's own protocol asks of a collection."""
+
+    def __dask_graph__(self) -> Any: ...
+
+
+@overload
+def lu(a: DaskArray, grid: None = None, block: int | None = None, comm: None = None) -> DaskLU: ...
+
+
+@overload
+def lu(a: ArrayLike, grid: Shape | None = None, block: int | None = None, comm: Any = None) -> LU: ...
+
+
+def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = None) -> LU | DaskLU:
     """Factorise a matrix with tournament pivoting over its block rows.
 
-    Parameters
-    ----------
-    a : array_like or dask.array.Array, shape (m, n)
-        The matrix, real or complex. A Dask array stays one: nothing is computed until a result is needed.
-    grid : tuple of int, optional
-        Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). None: one rank; with `comm`,
-        the grid of all processes that receives the fewest words. Not for Dask arrays, whose row chunks are the ranks.
-    block : int, default 32
-        Columns of a step, and rows and columns of a block of the layout. Dask arrays: default is the largest chunk of
-        columns.
-    comm : mpi4py.MPI.Comm, optional
-        Runs the factorisation on MPI processes, each of which passes the same `a`, an array or a memory map.
-        None: all ranks are in this process.
+        Parameters
+        ----------
+        a : array_like or dask.array.Array, shape (m, n)
+            The matrix, real or complex. A Dask array stays one: nothing is computed until a result is needed.
+        grid : tuple of int, optional
+            Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). None: one rank; with `comm`,
+            the grid of all processes that receives the fewest words. Not for Dask arrays, whose row chunks are the ranks.
+        block : int, default 32
+            Columns of a step, and rows and columns of a block of the layout. Dask arrays: default is the largest chunk of
+            columns.
+        comm : mpi4py.MPI.Comm, optional
+            Runs the factorisation on MPI processes, each of which passes the same `a`, an array or a memory map.
+            None: all ranks are in this process.
 
-    Returns
-    -------
-    LU or DaskLU
-        With `solve`, `perm`, `L`, `U`, `growth`, `residual` and, but for Dask arrays, `words`. With `comm`, every
-        process gets all of it.
+        Returns
+        -------
+        LU or DaskLU
+            With `solve`, `perm`, `L`, `U`, `growth`, `residual` and, but for Dask arrays, `words`. With `comm`, every
+            process gets all of it.
 
-    Raises
-    ------
-    ValueError
-        If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block is wider than the matrix.
+        Raises
+        ------
+        ValueError
+            If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block is wider than the matrix.
 
-    Notes
-    -----
-    The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament, stay where they are, and are masked out.
-    Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
+        Notes
+        -----
+        The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament, stay where they are, and are masked out.
+        Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
 
-    A step solves for L and U where their parts were summed. The paper scatters both over all ranks before.
+        A step solves for L and U where their parts were summed. The paper scatters both over all ranks before.
 
-    References
-    ----------
-    .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
-       factorizations", SC 2021: section 7.
-    .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
+        References
+        ----------
+        .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
+           factorizations", SC 2021: section 7.
+        .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lamcts import linalg
-    >>> a = np.random.default_rng(0).normal(size=(64, 64))
-    >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
-    >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
-    (True, True)
-    >>> lu.words.total, lu.words.by_kind["panels"]
-    (17116, 10752)
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import ArrayLike
+        >>> from lamcts import linalg
+        >>> a = np.random.default_rng(0).normal(size=(64, 64))
+        >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
+        >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
+        (True, True)
+        >>> lu.words.total, lu.words.by_kind["panels"]
+        (17116, 10752)
     """
-    if type(a).__module__.startswith("dask."):
-        from lamcts.linalg.dask_lu import dask_lu
-
+    if hasattr(a, "__dask_graph__"):
         return dask_lu(a, grid, block, comm)
     matrix = _matrix(a)
     if comm is None:

@@ -38,10 +38,10 @@ class MpiComm:
         self._sent.append(self._mpi.isend(sent_copy(data), dest=to))
 
     def receive(self, source: int) -> Wait:
+        yield from ()  # a generator, as that of virtual ranks, which never waits
         data = self._mpi.recv(source=source)
         self.counter.add(words_of(data))
         return data
-        yield  # a generator, as of virtual ranks, but it never waits
 
     def finish(self) -> None:
         """Wait until all messages have been received."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -106,7 +107,7 @@ def check_pivots(diagonal: Array, block: int) -> None:
         )
 
 
-def checked_right(b: Array, size: int) -> Array:
+def checked_right(b: Any, size: int) -> Any:
     """Return the right-hand sides."""
     if b.ndim not in (1, 2) or b.shape[0] != size:
         raise ValueError(f"b: expected the shape ({size},) or ({size}, k), got {b.shape}; one row for each row of a")

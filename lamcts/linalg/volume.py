@@ -9,6 +9,7 @@ from lamcts.linalg.grid import checked_grid
 from lamcts.types import whole_number
 
 WORD = 8  # bytes
+USED = 0.9  # least share of the ranks that a best grid has (untuned)
 LU_NEST = (
     "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; "
     "for k in N: for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
@@ -80,7 +81,8 @@ def volume(N: int, P: int, grid: Shape | str = "best", block: int | None = None)
     P : int
         Number of ranks.
     grid : tuple of int or "best", default "best"
-        Grid (px, py, pz) of at most P ranks. "best" receives the fewest words a rank by our model.
+        Grid (px, py, pz) of at most P ranks. "best" receives the fewest words a rank by our model, of those that use
+        nine tenths of the ranks.
     block : int, optional
         Width of a step, at least pz. None: pz, which receives the fewest words.
 
@@ -104,10 +106,10 @@ def volume(N: int, P: int, grid: Shape | str = "best", block: int | None = None)
     terms that are not printed: the leading term is 55 % of them.
 
     Misprints of [1]_: section 7.4 says that COnfLUX is 1/3 above the bound. N^3 / (P sqrt M) is 3/2 of the bound
-    2 N^3 / (3 P sqrt M), so 50 % above it. Chapter 9 claims 1.42 times fewer words than the second best, which is LibSci
+    2 N^3 / (3 P sqrt M), so 50 % above it. Chapter 9 claims 1.42 times fewer words than the second best. That is LibSci
     over COnfLUX, 4.45 / 3.13; the second best is SLATE, 4.35 / 3.13 = 1.39. The sum over the steps is smallest at
-    c = 0.63 P^(1/3), not at P^(1/3). By the leading terms CANDMC beats 2-D LU from 5^6 = 15,625 ranks, not from
-    450,000. The steps of Algorithm 1 and those of the proof (there "Algorithm 2") have other numbers.
+    c = 0.63 P^(1/3), not at P^(1/3). By the leading terms CANDMC beats 2-D LU from 5^6 = 15,625 ranks on, not from
+    450,000. The steps of Algorithm 1 and of the proof (there "Algorithm 2") have different numbers.
 
     References
     ----------
@@ -119,7 +121,7 @@ def volume(N: int, P: int, grid: Shape | str = "best", block: int | None = None)
     >>> from lamcts import linalg
     >>> found = linalg.volume(N=16384, P=1024)
     >>> found.grid, found.block
-    ((14, 12, 6), 6)
+    ((13, 13, 6), 6)
     >>> {name: round(gb, 1) for name, gb in found.gb.items()}
     {}
     """
@@ -186,16 +188,16 @@ def conflux(N: float, P: float, c: float | None = None) -> float:
 
 
 def best_grid(N: int, ranks: int, all_ranks: bool = False) -> Shape:
-    """Return the grid of at most (`all_ranks`: exactly) `ranks` ranks that receive the fewest words."""
+    """Return the grid of nine tenths of the ranks or more (`all_ranks`: of all) that receive the fewest words."""
     whole_number(ranks, "P")
-    grids = [grid for grid in _grids(ranks) if not all_ranks or math.prod(grid) == ranks]
-    return min(grids, key=lambda grid: (sum(words_of_grid(N, grid, min(grid[2], N)).values()), grid[2], -grid[0]))
+    least = ranks if all_ranks else USED * ranks
+    return min(_grids(ranks, least), key=lambda grid: (sum(words_of_grid(N, grid, min(grid[2], N)).values()), grid))
 
 
-def _grids(ranks: int) -> Iterator[Shape]:
-    """Yield grids with as many grid columns as fit."""
-    for pz in range(1, ranks + 1):
-        if pz**3 > 8 * ranks and pz > 1:
-            break  # far beyond the best number of layers, 0.63 ranks^(1/3)
+def _grids(ranks: int, least: float) -> Iterator[Shape]:
+    """Yield the grids of a number of ranks: as many grid columns as fit, layers up to ten times their best number."""
+    for pz in range(1, math.ceil(6.3 * ranks ** (1 / 3)) + 1):
         for px in range(1, ranks // pz + 1):
-            yield px, ranks // (px * pz), pz
+            py = ranks // (px * pz)
+            if px * py * pz >= least:
+                yield px, py, pz

@@ -35,24 +35,23 @@ def test_the_second_best_is_slate() -> None:
 
 def test_candmc_beats_2d_from_15625_ranks_by_the_leading_terms() -> None:
     P = 5**6
-    assert 5 / P ** (2 / 3) == pytest.approx(math.sqrt(P) / P)
+    assert math.isclose(5 / P ** (2 / 3), math.sqrt(P) / P)
 
 
 def test_the_best_number_of_layers_is_less_than_the_cube_root() -> None:
     N, P = 1e9, 1e6
-    by_layers = {c / 100: conflux(N, P, c) for c in range(2000, 12000)}
+    by_layers = {c / 100: conflux(N, P, c / 100) for c in range(2000, 12000)}
     best = min(by_layers, key=by_layers.__getitem__)
     assert best / P ** (1 / 3) == pytest.approx(0.63, abs=0.005)
     assert 0.92 < by_layers[best] / conflux(N, P) < 0.96
 
 
-def test_weak_scaling_keeps_the_words_of_a_rank(  # figure 6b: N = 3200 P^(1/3)
-) -> None:
+def test_weak_scaling_keeps_the_words_of_a_rank() -> None:  # figure 6b: N = 3200 P^(1/3)
     leading = 3200**2
     words = [conflux(3200 * P ** (1 / 3), P) / leading for P in (8, 64, 512, 4096)]
     flat = [linalg.volume(round(3200 * P ** (1 / 3)), P).scalapack / leading for P in (8, 64, 512, 4096)]
     assert max(words) < 2.35 and min(words) > 1.9
-    assert flat[-1] > 2.4 * flat[0]
+    assert flat[-1] > 2.1 * flat[0]
 
 
 @pytest.mark.parametrize(("N", "P"), PRINTED)
@@ -63,7 +62,7 @@ def test_the_best_grid_receives_five_per_cent_less_than_the_paper_and_no_grid_re
     assert found.bound < found.ours
     if P == 64:
         grids = [(x, y, z) for x in range(1, 65) for y in range(1, 65 // x + 1) for z in range(1, 65 // (x * y) + 1)]
-        fitting = [grid for grid in grids if math.prod(grid) <= 64]
+        fitting = [grid for grid in grids if 57.6 <= math.prod(grid) <= 64]
         assert found.ours == pytest.approx(min(sum(words_of_grid(N, grid, grid[2]).values()) for grid in fitting))
 
 

@@ -15,7 +15,7 @@ def test_the_model_is_that_of_volume_and_the_search_finds_its_best_grid() -> Non
     assert f({"px": 2, "pz": 2, "block": 4}) == linalg.volume(1024, 16, (2, 4, 2), 4).ours
     best = linalg.volume(1024, 16)
     found = lamcts.minimize(f, f.space, budget=60, seed=0)
-    assert best.ours * (1 - 1e-12) <= found.fun <= 1.05 * best.ours < 0.9 * f(f.x0)
+    assert best.ours * (1 - 1e-12) <= found.fun <= 1.02 * best.ours < f(f.x0)
 
 
 def test_words_are_counted_on_virtual_ranks() -> None:
