@@ -83,7 +83,7 @@ class Grid:
     def columns(self, j: int, begin: int = 0) -> Array:
         """Return the columns of a grid column from `begin` on, ascending."""
         every = np.arange(begin, self.shape[1])
-        return every[every // self.block % self.py == j]
+        return np.asarray(every[every // self.block % self.py == j])
 
 
 def cyclic(shape: tuple[int, int], grid: tuple[int, int, int], block: int) -> Grid:

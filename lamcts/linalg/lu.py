@@ -38,55 +38,54 @@ def lu(a: ArrayLike, grid: Shape | None = None, block: int | None = None, comm: 
 def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = None) -> LU | DaskLU:
     """Factorise a matrix with tournament pivoting over its block rows.
 
-        Parameters
-        ----------
-        a : array_like or dask.array.Array, shape (m, n)
-            The matrix, real or complex. A Dask array stays one: nothing is computed until a result is needed.
-        grid : tuple of int, optional
-            Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). None: one rank; with `comm`,
-            the grid of all processes that receives the fewest words. Not for Dask arrays, whose row chunks are the ranks.
-        block : int, default 32
-            Columns of a step, and rows and columns of a block of the layout. Dask arrays: default is the largest chunk of
-            columns.
-        comm : mpi4py.MPI.Comm, optional
-            Runs the factorisation on MPI processes, each of which passes the same `a`, an array or a memory map.
-            None: all ranks are in this process.
+    Parameters
+    ----------
+    a : array_like or dask.array.Array, shape (m, n)
+        The matrix, real or complex. Of a Dask array nothing is computed until a result is needed.
+    grid : tuple of int, optional
+        Ranks along the rows, along the columns, and layers of partial sums (px, py, pz). None: one rank; with `comm`,
+        the grid of all processes that receives the fewest words. Not for Dask arrays: their row chunks are the ranks.
+    block : int, default 32
+        Columns of a step, and rows and columns of a block of the layout; at most the smaller side of the matrix. The
+        default for Dask arrays is the largest chunk of columns, at most 128.
+    comm : mpi4py.MPI.Comm, optional
+        Runs the factorisation on MPI processes, each of which passes the same `a`, an array or a memory map.
+        None: all ranks are in this process.
 
-        Returns
-        -------
-        LU or DaskLU
-            With `solve`, `perm`, `L`, `U`, `growth`, `residual` and, but for Dask arrays, `words`. With `comm`, every
-            process gets all of it.
+    Returns
+    -------
+    LU or DaskLU
+        With `solve`, `perm`, `L`, `U`, `growth` and `residual`; `LU` also has `words`. With `comm`, every process
+        gets all of it.
 
-        Raises
-        ------
-        ValueError
-            If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block is wider than the matrix.
+    Raises
+    ------
+    ValueError
+        If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block does not fit the matrix.
 
-        Notes
-        -----
-        The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament, stay where they are, and are masked out.
-        Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
+    Notes
+    -----
+    The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament [2]_, stay where they are, and are masked out.
+    Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
 
-        A step solves for L and U where their parts were summed. The paper scatters both over all ranks before.
+    L and U are solved for on the ranks that summed their parts. The paper scatters both over all ranks before.
 
-        References
-        ----------
-        .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
-           factorizations", SC 2021: section 7.
-        .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
+    References
+    ----------
+    .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
+       factorizations", SC 2021: section 7.
+    .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import ArrayLike
-        >>> from lamcts import linalg
-        >>> a = np.random.default_rng(0).normal(size=(64, 64))
-        >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
-        >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
-        (True, True)
-        >>> lu.words.total, lu.words.by_kind["panels"]
-        (17116, 10752)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts import linalg
+    >>> a = np.random.default_rng(0).normal(size=(64, 64))
+    >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
+    >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
+    (True, True)
+    >>> lu.words.total, lu.words.by_kind["panels"]
+    (14715, 5376)
     """
     if hasattr(a, "__dask_graph__"):
         return dask_lu(a, grid, block, comm)

@@ -33,7 +33,7 @@ def eliminate(values: Array) -> tuple[Rows, Array]:
     """Return the row order of Gaussian elimination with partial pivoting, and L below U."""
     if min(values.shape) == 0:
         return np.arange(len(values)), values
-    getrf = get_lapack_funcs("getrf", (values,))
+    (getrf,) = get_lapack_funcs(["getrf"], (values,))
     packed, swaps, zero = getrf(values)
     if zero > 0:
         return _echelon(values)
