@@ -3,6 +3,8 @@
 A pivot that is exactly zero leaves its column of L empty, so that singular matrices have a factorisation too.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import get_lapack_funcs, solve_triangular
 
@@ -33,7 +35,7 @@ def eliminate(values: Array) -> tuple[Rows, Array]:
     """Return the row order of Gaussian elimination with partial pivoting, and L below U."""
     if min(values.shape) == 0:
         return np.arange(len(values)), values
-    (getrf,) = get_lapack_funcs(["getrf"], (values,))
+    getrf: Any = get_lapack_funcs("getrf", (values,))
     packed, swaps, zero = getrf(values)
     if zero > 0:
         return _echelon(values)

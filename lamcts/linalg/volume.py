@@ -195,9 +195,13 @@ def best_grid(N: int, ranks: int, all_ranks: bool = False) -> Shape:
 
 
 def _grids(ranks: int, least: float) -> Iterator[Shape]:
-    """Yield the grids of a number of ranks: as many grid columns as fit, layers up to ten times their best number."""
-    for pz in range(1, math.ceil(6.3 * ranks ** (1 / 3)) + 1):
-        for px in range(1, ranks // pz + 1):
+    """Yield grids with as many grid columns as fit, at most 64 times as many as grid rows or the reverse.
+
+    Layers: up to four times their best number, 0.63 ranks^(1/3).
+    """
+    for pz in range(1, math.ceil(2.5 * ranks ** (1 / 3)) + 1):
+        square = math.sqrt(ranks / pz)
+        for px in range(max(1, int(square / 8)), min(ranks // pz, int(8 * square) + 1) + 1):
             py = ranks // (px * pz)
             if px * py * pz >= least:
                 yield px, py, pz
