@@ -3,7 +3,7 @@
     python -m benchmarks.linalg.words [--part weak strong large] [--figure FILE]
 
 `weak` is figure 6b of the paper of COnfLUX in small: N = 64 P^(1/3), a constant number of operations a rank. `strong`
-is figure 7 for N = 128, 256 and 512. Both count words on virtual ranks. `large` is figure 7 by models up to 262,144
+is figure 7 for N = 128 and 256. Both count words on virtual ranks. `large` is figure 7 by models up to 262,144
 ranks. Grids are those of `linalg.volume`. `reduction` is the least of 2-D LU and CANDMC relative to ours: below 1 they
 receive fewer.
 --figure draws the rows. Rows go to results/lu_words.csv.
@@ -25,8 +25,8 @@ KEY = ("part", "N", "P")
 COLUMNS = (*KEY, "grid", "block", "counted", "busiest", "model", "conflux", "scalapack", "candmc", "bound")
 COLUMNS += ("reduction", "versions")
 PARTS = {
-    "weak": [(64 * root, root**3) for root in range(2, 7)],
-    "strong": [(N, P) for N in (128, 256, 512) for P in (4, 8, 16, 32, 64)],
+    "weak": [(64 * root, root**3) for root in range(2, 6)],
+    "strong": [(N, P) for N in (128, 256) for P in (4, 8, 16, 32, 64)],
     "large": [(N, P) for N in (4096, 16384, 131072) for P in (64, 1024, 4096, 27648, 262144)],
 }
 
@@ -52,7 +52,7 @@ def measured(sheet: Sheet, parts: list[str]) -> Iterator[Row]:
         row = {"part": part, "N": N, "P": P, "grid": " x ".join(map(str, model.grid)), "block": model.block}
         mean = model.ours
         if part != "large":
-            model = linalg.volume(N, P, model.grid, max(2, model.block))  # steps of one column would take minutes
+            model = linalg.volume(N, P, model.grid, max(4, model.block))  # steps of one column would take minutes
             words = linalg.lu(np.random.default_rng(N).normal(size=(N, N)), model.grid, model.block).words
             mean = words.mean
             row |= {"block": model.block, "counted": round(mean), "busiest": words.most}

@@ -6,7 +6,6 @@ A pivot that is exactly zero leaves its column of L empty, so that singular matr
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, solve_triangular
 
 from lamcts.linalg.blocks import Chosen, Part, interleave
 from lamcts.linalg.comm import Array
@@ -33,6 +32,8 @@ def last_match(winners: Part) -> Chosen:
 
 def eliminate(values: Array) -> tuple[Rows, Array]:
     """Return the row order of Gaussian elimination with partial pivoting, and L below U."""
+    from scipy.linalg import get_lapack_funcs
+
     if min(values.shape) == 0:
         return np.arange(len(values)), values
     getrf: Any = get_lapack_funcs("getrf", (values,))
@@ -71,6 +72,8 @@ def lower_of(corner: Chosen) -> Chosen:
 
 def solve_upper(chosen: Chosen, owner: Rows, layers: int, *pieces: Array) -> Array:
     """Return rows of U right of the diagonal block, from the pieces of the pivot rows."""
+    from scipy.linalg import solve_triangular
+
     entries, pivots = chosen
     lower = entries
     if entries.ndim == 1:
@@ -82,6 +85,8 @@ def solve_upper(chosen: Chosen, owner: Rows, layers: int, *pieces: Array) -> Arr
 
 def solve_left(corner: Chosen, part: Part) -> Part:
     """Return the rows of L below the diagonal block, and their numbers."""
+    from scipy.linalg import solve_triangular
+
     (packed, pivots), (values, rows) = corner, part
     keep = np.isin(rows, pivots, invert=True)
     if np.all(np.diagonal(packed)):

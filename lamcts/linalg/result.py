@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg import solve_triangular
 
 from lamcts.linalg.blocks import Chosen, bounds
 from lamcts.linalg.comm import Array
@@ -77,6 +76,8 @@ class LU:
         ValueError
             If `b` has another number of rows.
         """
+        from scipy.linalg import solve_triangular
+
         check_square(self.a.shape)
         check_pivots(np.diagonal(self.U), self.block)
         right = checked_right(np.asarray(b), len(self.a))
