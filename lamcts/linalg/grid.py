@@ -37,8 +37,8 @@ class Grid:
         Rows and columns of the matrix.
     slices : int
         How many ranks of a grid column solve for a part of U.
-    owner : ndarray of int, shape (m,), or None
-        Grid row of each row of the matrix; None: block-cyclic.
+    owner : ndarray of int, shape (m,)
+        Grid row of each row of the matrix.
     """
 
     px: int

@@ -103,8 +103,8 @@ def check_pivots(diagonal: Array, block: int) -> None:
     zero = np.flatnonzero(diagonal == 0)
     if len(zero):
         raise LinAlgError(
-            f"a: expected a regular matrix, got pivot {zero[0]} equal to zero in step {zero[0] // block} "
-            f"of {-(-len(diagonal) // block)}; use numpy.linalg.lstsq for a least-squares solution"
+            f"a: expected a regular matrix, got a zero pivot in column {zero[0]} "
+            f"(step {zero[0] // block + 1} of {-(-len(diagonal) // block)}); use numpy.linalg.lstsq for a least-squares solution"
         )
 
 

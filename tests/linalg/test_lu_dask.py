@@ -51,7 +51,7 @@ def test_200_matrices_have_the_products_and_solutions_of_scipy() -> None:
         b = rng.normal(size=m)
         if not np.diagonal(upper).all():
             assert np.linalg.matrix_rank(a) < m
-            with pytest.raises(LinAlgError, match="equal to zero in step"):
+            with pytest.raises(LinAlgError, match=r"zero pivot in column \d+ \(step"):
                 lu.solve(b).compute()
             refused += 1
         elif np.linalg.cond(a) < 1e4:

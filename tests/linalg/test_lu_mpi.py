@@ -14,16 +14,16 @@ from lamcts import linalg
 from lamcts.errors import MissingExtra
 from lamcts.linalg.mpi import world
 
-BESIDE = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 needs_mpi = pytest.mark.skipif(
-    find_spec("mpi4py") is None or BESIDE is None, reason="needs mpi4py and mpiexec: pip install 'lamcts[mpi]' mpich"
+    find_spec("mpi4py") is None or LAUNCHER is None, reason="needs mpi4py and mpiexec: pip install 'lamcts[mpi]' mpich"
 )
 
 
 def run(ranks: int, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the program on some ranks."""
     command = [
-        str(BESIDE),
+        str(LAUNCHER),
         "-n",
         str(ranks),
         sys.executable,
