@@ -104,7 +104,8 @@ def check_pivots(diagonal: Array, block: int) -> None:
     if len(zero):
         raise LinAlgError(
             f"a: expected a regular matrix, got a zero pivot in column {zero[0]} "
-            f"(step {zero[0] // block + 1} of {-(-len(diagonal) // block)}); use numpy.linalg.lstsq for a least-squares solution"
+            f"(step {zero[0] // block + 1} of {-(-len(diagonal) // block)}); "
+            "use numpy.linalg.lstsq for a least-squares solution"
         )
 
 
