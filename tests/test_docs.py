@@ -12,6 +12,7 @@ import pytest
 import lamcts
 import lamcts.costs
 import lamcts.journal
+import lamcts.linalg
 import lamcts.nas
 import lamcts.plot
 import lamcts.pruners
@@ -119,7 +120,7 @@ NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 @pytest.mark.parametrize(
     "module",
-    [lamcts, lamcts.costs, lamcts.journal, lamcts.nas, lamcts.plot, lamcts.testing],
+    [lamcts, lamcts.costs, lamcts.journal, lamcts.linalg, lamcts.nas, lamcts.plot, lamcts.testing],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_has_its_place_in_the_reference(module):

@@ -41,6 +41,7 @@ LAYERS: list[list[str]] = [
     ["journal"],
     ["study"],
     ["costs"],
+    ["linalg"],
     ["objectives"],
     ["nas"],
     ["graphs"],
@@ -50,7 +51,7 @@ LAYERS: list[list[str]] = [
     ["cli", "__main__", "__version__", "scipy", "sklearn", "memory"],
 ]
 SEARCH = [part for layer in LAYERS[2:8] for part in layer]  # what knows of regions, trees, samplers, runs
-SIDE = ["objectives", "nas", "costs", "graphs", "neural"]  # what is searched: it may be cut off one day
+SIDE = ["objectives", "nas", "costs", "linalg", "graphs", "neural"]  # what is searched: it may be cut off one day
 NEVER = {  # although the layers would allow it
     ("models", "tree"): "surrogates know rows, not how they were split",
     ("tree", "models"): "the tree knows rows, not surrogates",
@@ -61,9 +62,15 @@ NEVER = {  # although the layers would allow it
         for part in ("trial", "observations")
     },
     **{("costs", part): "costs are formulas: they import nothing of the search" for part in SIDE if part != "costs"},
-    **{("nas", part): "encodings and tables stand alone" for part in ("costs",)},
+    **{("nas", part): "encodings and tables stand alone" for part in ("costs", "linalg")},
 }
-ONLY_BASE = ("nas", "costs", "graphs", "neural")  # of the objectives they see the protocol, lamcts.objectives.base
+ONLY_BASE = (
+    "nas",
+    "costs",
+    "linalg",
+    "graphs",
+    "neural",
+)  # of the objectives they see the protocol, lamcts.objectives.base
 PUBLIC = ("searches", "integrations")  # they use the names that users have: of lamcts, and of its folders
 SAMPLERS = {cls.__module__ for cls in classes().values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs

@@ -107,11 +107,7 @@ def mean_rank(scores: list[Any]) -> Any:
     return np.mean([rankdata(each) for each in scores], 0)
 
 
-def score_of(f: Any, cell: tuple[int, ...]) -> float:
-    return score_in(SPACE, f, cell)
-
-
-def score_in(space: OperationSpace, f: Any, cell: tuple[int, ...]) -> float:
+def score_of(f: Any, cell: tuple[int, ...], space: OperationSpace = SPACE) -> float:
     """Return the score of a cell of a space, -inf without one."""
     try:
         return float(f(space.point(cell)))

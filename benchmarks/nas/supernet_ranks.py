@@ -19,7 +19,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.nas.fewshot import tau
-from benchmarks.nas.proxies import BOTH, PROXIES, SUPERNET, mean_rank, score_in
+from benchmarks.nas.proxies import BOTH, PROXIES, SUPERNET, mean_rank, score_of
 from benchmarks.nas.supernet_table import SIZES, SPACE, Numbers, known
 from lamcts import objectives
 from lamcts.nas.published201 import DATASETS
@@ -91,7 +91,7 @@ def scored(ranking: str, networks: tuple[Numbers, ...]) -> Any:
     from lamcts.neural.train import digits
 
     f = ProxyObjective(SPACE, digits(), ranking, SIZES)
-    return np.array([score_in(SPACE, f, network) for network in networks])
+    return np.array([score_of(f, network, SPACE) for network in networks])
 
 
 if __name__ == "__main__":

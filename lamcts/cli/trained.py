@@ -111,7 +111,7 @@ class Training(NamedTuple):
 
         score = "loss" if self.data.of_texts else "accuracy"
         kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
-        how = {"device": device, "folder": folder / FOLDER, "memory": _budget(args.memory)}
+        how = {"device": device, "folder": folder / FOLDER, "memory_budget": _budget(args.memory)}
         made = kind(self.space, self.data, self.recipe, self.sizes, score, **how)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
         return made

@@ -18,18 +18,22 @@ Call = Callable[..., object] | Guarded  # what is evaluated
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments. `memory`: of a `StatefulObjective`, else None."""
+    """One evaluation to do: what it is for, and the arguments.
+
+    `memory`: the state of a `StatefulObjective`, else None. `packed`: what the evaluation gets of it; None: all of it.
+    """
 
     what: Any
     point: Point
     seed: int
     memory: object = None
     trial: Reporter | None = None  # where the function asks for it
+    packed: object = None
 
     @property
     def arguments(self) -> tuple[Point, int, object, Reporter | None]:
         """What `evaluate` takes after the function."""
-        return self.point, self.seed, self.memory, self.trial
+        return self.point, self.seed, self.memory if self.packed is None else self.packed, self.trial
 
 
 class Outcome(NamedTuple):

@@ -12,7 +12,11 @@ from lamcts.types import Json
 
 
 class StatefulObjective(Protocol):
-    """An objective whose evaluations share a state. Memories and notes are JSON values, never changed in place."""
+    """An objective whose evaluations share a state. Memories are JSON values, never changed in place.
+
+    An objective with a method `pack(memory, point)` sends its result to the evaluation of `point` in place of `memory`.
+    The method runs in the process that proposes points, so an evaluation gets the part of a large state that it needs.
+    """
 
     @property
     def memory(self) -> Any:
@@ -46,6 +50,11 @@ class SharedState:
             self.best = given
         if note is not None:  # None: it failed
             self.now = self.learner.learn(self.now, note)
+
+    def packed(self, point: Any) -> object:
+        """Return what the evaluation of a point is sent in place of the state; None: the state itself."""
+        pack = getattr(self.learner, "pack", None)
+        return None if pack is None else pack(self.now, point)
 
     def state(self) -> Json:
         return {"now": self.now, "best": self.best}

@@ -19,6 +19,7 @@ from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of, wanted
 from lamcts.study.pruning import Pruning
+from lamcts.study.reporting import Reporter
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
@@ -116,7 +117,7 @@ class Study:
         self.reason = self._stopping.reason(seen, self._done)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(Job(trial, trial.point, trial.seed, self._known(), self.pruning.reporter(trial.id)))
+                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial.id)))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
@@ -138,7 +139,7 @@ class Study:
                 row, repeat = todo.popleft()
                 point = self.optimizer.seen.point(row, self.problem.space)
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(Job((row, repeat), point, seed, self._known(), self.pruning.aside()))
+                workers.start(self._job((row, repeat), point, seed, self.pruning.aside()))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
@@ -223,9 +224,11 @@ class Study:
         self.checks.append(check)
         return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
 
-    def _known(self) -> object:
-        """Return what an evaluation that starts now is given of what others have learned."""
-        return None if self.memory is None else self.memory.now
+    def _job(self, what: object, point: Point, seed: int, reporter: Reporter | None) -> Job:
+        """Return an evaluation that starts now, with what others have learned."""
+        if self.memory is None:
+            return Job(what, point, seed, None, reporter)
+        return Job(what, point, seed, self.memory.now, reporter, self.memory.packed(point))
 
     def _record(self, reports: Iterable[Report] = ()) -> None:
         if self._journal is not None:

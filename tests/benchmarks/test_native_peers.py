@@ -14,8 +14,8 @@ from benchmarks.peers.native.evaluated_codes import EvaluatedCodes
 from benchmarks.peers.native.optuna import distribution
 from lamcts import Bool, Box, Canonical, Choice, Float, Int, Space
 
-SLOW = ("optuna gp",)  # it loads torch: run small, with the others of its library
-REPEAT = ("evolution", "evolution 100", "tpe", "optuna gp")  # as published
+SLOW = ("optuna gp", "smac", "hebo")  # they load torch or take seconds a batch: run small
+REPEAT = ("evolution", "evolution 100", "tpe", "optuna gp", "hebo")  # as published
 
 
 class Mixed:
@@ -161,7 +161,7 @@ def test_names_of_ours_carry_sampler_and_tree():
     assert native.find("lamcts turbo, no tree").settings == {"sampler": "turbo", "tree": None}
     assert native.find("lamcts bo").settings == {"sampler": "bo"}
     with pytest.raises(ValueError, match=r"expected a method out of lamcts, .*random"):
-        native.find("smac")
+        native.find("gp-smac")
 
 
 def test_a_setting_of_the_prior_can_be_named():

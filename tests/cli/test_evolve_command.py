@@ -102,7 +102,7 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
     ("more", "told"),
     [
         (["--at-most", "flops"], "--at-most: expected COST=CAP, such as flops=0.8, got 'flops'"),
-        (["--at-most", "flops=0.8", "watts=3"], "--at-most: expected costs among flops, params, peak_mb"),
+        (["--at-most", "flops=0.8", "watts=3"], "--at-most: expected costs among flops, params, io_maps"),
         (
             ["--at-most", "flops=little"],
             "--at-most: flops: expected a number above 0, such as 0.8 or 50M, got 'little'",

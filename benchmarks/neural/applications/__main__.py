@@ -4,7 +4,8 @@
 
 text: a recurrent cell (ENAS space, 8 nodes) on characters of Shakespeare, compared with a GRU of as many
 parameters; perplexity. segmenter: a backbone (NAS-Bench-201 space) for synthetic shapes, compared with a U-Net; mean
-intersection over union. gan: a cell (the same space) in a generator of digits, compared with DCGAN's convolutions;
+intersection over union. detector: a backbone for boxes around the shapes, compared with a U-Net; average precision.
+gan: a cell (the same space) in a generator of digits, compared with DCGAN's convolutions;
 Frechet distance between features of a digits classifier. The distance of real images is printed too.
 
 Three arms train equally often and with as many steps: lamcts, random search, and the hand-made network with a different
@@ -24,7 +25,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.neural.applications import arms
 
-NAMES = ("text", "segmenter", "gan")
+NAMES = ("text", "segmenter", "detector", "gan")
 MINUTES = 20.0  # no training begins later
 TRAININGS = 24  # of an arm
 

@@ -40,6 +40,8 @@ NATIVE = {
     ),
     "tpe": Native("optuna", "tpe", "Optuna's tree-structured Parzen estimators", "optuna"),
     "optuna gp": Native("optuna", "gp", "Optuna's Gaussian process", "optuna"),
+    "smac": Native("smac", "search", "SMAC3's random forest", "smac"),
+    "hebo": Native("hebo", "search", "HEBO, a Gaussian process on warped inputs and outputs", "hebo"),
     "forest": Native("forest", "search", "a stand-in for SMAC: ten trees of scikit-learn, expected improvement"),
 }
 PRIOR = re.compile(r"lamcts exchange (?P<name>[a-z_]+)=(?P<value>[\d.e-]+)")  # one setting of its prior

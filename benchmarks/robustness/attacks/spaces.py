@@ -7,6 +7,7 @@ import numpy as np
 
 import lamcts
 from benchmarks.robustness.attacks.verdict import pick
+from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import steps_between
 
 FEW = 1000  # values: a range of more is not used up by a session
@@ -116,3 +117,9 @@ def _members(rng: np.random.Generator, width: int) -> list[Any]:
         nested = rng.random() < 0.1
         members.append(pick(rng, (_box, _finite))(rng, 3) if nested else _single(rng, 1))
     return members
+
+
+def takes(sampler: str, space: Any) -> bool:
+    """Return whether a sampler takes a space: REINFORCE refuses tables and permutations."""
+    parameters = Parameters(space)
+    return sampler != "reinforce" or not (parameters.tables or parameters.permutations)

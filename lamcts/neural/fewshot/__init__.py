@@ -7,6 +7,7 @@ few.accuracy(point)
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
 from lamcts.neural.fewshot.fewshot import FewShot, SubSupernets
+from lamcts.neural.fewshot.rounds import Rounds
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SupernetSplit
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "FewShotSearched",
     "Halves",
     "Matching",
+    "Rounds",
     "SubSupernets",
     "SupernetSplit",
     "few_shot_darts",

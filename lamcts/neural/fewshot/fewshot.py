@@ -15,6 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.fewshot.rounds import Rounds, mean_loss
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SplitRequest, SupernetSplit, SupernetSplitter
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
@@ -65,6 +66,7 @@ class FewShot:
         recipe: Recipe,
         *,
         again: Recipe | None = None,
+        rounds: Rounds | None = None,
         budget_steps: int | None = None,
         seed: int = 0,
         device: str = "cpu",
@@ -79,12 +81,15 @@ class FewShot:
         recipe : Recipe
             Training settings of the first supernet.
         again : Recipe, default None
-            Training settings of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
+            Training settings of a round of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
+        rounds : Rounds, default None
+            Stop rule of sub-supernets, such as `Rounds()`, until their mean validation loss is flat; None is one round,
+            as in the thesis.
         budget_steps : int, default None
-            Most gradient steps of all supernets, with those of the splitter. A split that would exceed it is left out
-            (thesis 6.2.1).
+            Most gradient steps of all supernets, with those of the splitter. A split or round that would exceed it is
+            left out (thesis 6.2.1).
         seed : int, default 0
-            Seed of all random numbers.
+            Seed of all random numbers. Sub-supernets of a depth train with equal seeds, so that their losses compare.
         device : str, default "cpu"
             Device of torch.
         folder : path, default None
@@ -92,8 +97,9 @@ class FewShot:
             them.
         """
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
-        work = _Work(self, data, recipe, below, budget_steps, seed, device, folder)
-        root = SplitNode(work.taught(work.new((), None), ()), ())
+        work = _Work(self, data, recipe, below, rounds or Rounds(most=1), budget_steps, seed, device, folder)
+        root = SplitNode(work.new((), None), ())
+        work.trains(root)
         level = [root]
         for depth in range(self.splits):
             level = [child for node in level for child in work.split(node, depth)]
@@ -104,7 +110,7 @@ class SplitNode:
     """A supernet of the tree: a leaf, or a split node without weights.
 
     path: child numbers from the root. region: its architectures. split: its split (None: a leaf). children: one for
-    each group of operations.
+    each group of operations. losses: mean validation loss after each round, in nats.
     """
 
     def __init__(self, net: Supernet, path: tuple[int, ...]) -> None:
@@ -112,6 +118,7 @@ class SplitNode:
         self.path, self.region = path, net.region
         self.split: SupernetSplit | None = None
         self.children: list[SplitNode] = []
+        self.losses: list[float] = []
 
     @property
     def trained(self) -> Supernet:
@@ -200,6 +207,7 @@ class _Work:
     data: Data
     recipe: Recipe
     again: Recipe
+    rounds: Rounds
     budget_steps: int | None
     seed: int
     device: str
@@ -229,29 +237,42 @@ class _Work:
         regions = net.region.split(found.place, found.groups)
         paths = [(*node.path, i) for i in range(len(regions))]
         nets = [self.new(path, net.restricted(part)) for path, part in zip(paths, regions, strict=True)]
-        children = [SplitNode(self.taught(each, path), path) for each, path in zip(nets, paths, strict=True)]
+        children = [SplitNode(each, path) for each, path in zip(nets, paths, strict=True)]
+        self.learn(children)
         node.divide(found, children)
         return children
+
+    def learn(self, siblings: list[SplitNode]) -> None:
+        """Train siblings in rounds, each until its loss is flat, as far as the budget allows."""
+        left = siblings
+        while left and self.affords(len(left) * self.steps_of(self.again)):
+            for node in left:
+                self.trains(node)
+                node.losses.append(mean_loss(node.trained, self.data))
+            left = [node for node in left if self.rounds.goes_on(node.losses)]
 
     def new(self, path: tuple[int, ...], parent: Supernet | None) -> Supernet:
         """Return an untrained supernet, of the whole space or of a part of its parent's."""
         if parent is not None and self.given.inherits:
             return parent
         shape = {"channels": self.data.shape[0], "classes": self.data.classes}
-        seed = Seeds.of(derive(self.seed, FRESH, *path)).weights
+        depth = (len(path),) if path else ()
+        seed = Seeds.of(derive(self.seed, FRESH, *depth)).weights
         region = None if parent is None else parent.region
         return supernet(self.given.space, **shape, seed=seed, region=region, **dict(self.given.sizes))
 
-    def taught(self, net: Supernet, path: tuple[int, ...]) -> Supernet:
-        """Train a supernet and count its steps."""
+    def trains(self, node: SplitNode) -> None:
+        """Train a supernet for one round and count its steps."""
+        path, done = node.path, len(node.losses)
         recipe = self.again if path else self.recipe
-        file = None if self.folder is None else Path(self.folder) / f"{'-'.join(map(str, ('supernet', *path)))}.npz"
-        seed = derive(self.seed, TRAINED, *path)
-        done = train(net, self.data, recipe, seed=seed, device=self.device, checkpoint=file)
-        assert isinstance(done.net, Supernet)
+        seed = derive(self.seed, TRAINED, *((len(path), done) if path else ()))
+        name = "-".join(map(str, ("supernet", *path))) + (f".{done + 1}" if done else "")
+        file = None if self.folder is None else Path(self.folder) / f"{name}.npz"
+        trained = train(node.trained, self.data, recipe, seed=seed, device=self.device, checkpoint=file)
+        assert isinstance(trained.net, Supernet)
+        node.net = trained.net
         self.steps += self.steps_of(recipe)
-        self.seconds += done.seconds
-        return done.net
+        self.seconds += trained.seconds
 
     def affords(self, more: int) -> bool:
         return self.budget_steps is None or self.steps + more <= self.budget_steps

@@ -13,18 +13,22 @@ OWN = (Path(torch.__file__).parent, Path(__file__).parent)  # folders whose line
 NUMPY = ".numpy() is not supported"  # how torch refuses the values of a fake tensor
 
 
+class DataDependence(ValueError):
+    """A model depends on values of tensors; the message names the line and the cure."""
+
+
 @contextmanager
 def data_dependence() -> Iterator[None]:
-    """Raise ValueError with the line of the model if it needs values of tensors inside the block."""
+    """Raise `DataDependence` with the line of the model if it needs values of tensors inside the block."""
     try:
         yield
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
         operation = error.func._overloadpacket.__name__
-        raise ValueError(_text(error, VALUES.get(operation, f"the shape of {operation}"))) from error
+        raise DataDependence(_text(error, VALUES.get(operation, f"the shape of {operation}"))) from error
     except RuntimeError as error:
         if NUMPY not in str(error):
             raise
-        raise ValueError(_text(error, "a NumPy array of a tensor")) from error
+        raise DataDependence(_text(error, "a NumPy array of a tensor")) from error
 
 
 def _text(error: Exception, what: str) -> str:

@@ -9,6 +9,7 @@ result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load
+from lamcts.neural.train.distributed import DistributedTransferObjective
 from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.model_card import load_network, save_network, trained_network
@@ -21,6 +22,7 @@ from lamcts.neural.train.training import train
 
 __all__ = [
     "Data",
+    "DistributedTransferObjective",
     "Diverged",
     "OutOfMemory",
     "Part",

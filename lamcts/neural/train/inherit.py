@@ -4,8 +4,9 @@ The donor is the trained network with the smallest edit distance of encodings; o
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -79,17 +80,34 @@ class Archive:
 
     def add(self, point: Point, net: nn.Module, code: str) -> None:
         """Save a network under a code of its point and training."""
-        checkpoints.save(self.folder / f"{code}.npz", {"point": dict(point)}, net.state_dict())
+        self.add_weights(point, net.state_dict(), code)
 
-    def nearest(self, point: Point) -> NearestNetwork | None:
-        """Return the nearest network except the point's own, or None; ties go to the first name."""
+    def add_weights(self, point: Point, weights: Mapping[str, Any], code: str) -> None:
+        """Save tensors or arrays of a network under a code of its point and training."""
+        tensors = {name: torch.as_tensor(value) for name, value in weights.items()}
+        checkpoints.save(self.folder / f"{code}.npz", {"point": dict(point)}, tensors)
+
+    def nearest(self, point: Point, among: Iterable[str] | None = None) -> NearestNetwork | None:
+        """Return the nearest network except the point's own, or None; ties go to the first name.
+
+        `among` limits the search to networks of these codes. ValueError if one of their files is missing.
+        """
         mine = self._codes(point)
-        for file in sorted(self.folder.glob("*.npz")):
-            if file not in self._read:
-                self._read[file] = self._codes(checkpoints.read(file).values["point"])
-        edits = ((sum(a != b for a, b in zip(mine, codes, strict=True)), file) for file, codes in self._read.items())
+        files = self.folder.glob("*.npz") if among is None else (self.folder / f"{code}.npz" for code in among)
+        edits = ((sum(a != b for a, b in zip(mine, self._codes_of(file), strict=True)), file) for file in set(files))
         found = min((each for each in edits if each[0]), default=None)
         return None if found is None else NearestNetwork(found[1], found[0])
+
+    def _codes_of(self, file: Path) -> tuple[str, ...]:
+        """Return the values of the point of a file, which is read once."""
+        if file not in self._read:
+            if not file.exists():
+                raise ValueError(
+                    f"expected the weights of a trained network in {file}, got no such file: "
+                    "restore the folder, or start a new run"
+                )
+            self._read[file] = self._codes(checkpoints.read(file).values["point"])
+        return self._read[file]
 
     def weights(self, path: Path) -> dict[str, torch.Tensor]:
         """Return the weights of a file, by path in the network."""

@@ -124,12 +124,12 @@ def train(
     device: str = "cpu",
     checkpoint: Path | str | None = None,
     report: Callable[[Epoch], None] | None = None,
-    memory: StepPlanner | None = None,
+    memory_budget: StepPlanner | None = None,
 ) -> Trained:
     """Train a network in place; see `lamcts.neural.train.train`."""
     seeds, here = Seeds.of(seed), torch.device(device)
     _fits(recipe, data, here)
-    checked(memory)
+    checked(memory_budget)
     parts = {name: to_device(part, here) for name, part in data.parts.items()}
     state = TrainingState(net.to(here), recipe, seeds, data)
     done = state.resumed(checkpoint)
@@ -137,7 +137,7 @@ def train(
     for epoch in epochs:
         _tell(report, epoch)
     state.scaled(torch.zeros((), device=here))  # makes the scale, which a trace may not
-    plans = PlannedSteps(memory, state.net, state.optimiser, _beside(state, parts))
+    plans = PlannedSteps(memory_budget, state.net, state.optimiser, _beside(state, parts))
     with _memory(here) as peak:
         for number in range(len(epochs), recipe.epochs):
             epochs.append(_epoch(state, parts, number, plans))

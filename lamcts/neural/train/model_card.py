@@ -48,9 +48,9 @@ def save_network(
     held = _kept(objective, point)
     card = card_of(objective, point) | {"result": held.values["result"]}
     card |= {} if search is None else {"search": dict(search)}
-    if objective.memory is not None:
+    if objective.memory_budget is not None:
         peak = held.values["result"].get("planned_peak_bytes")
-        card["memory"] = {"budget_bytes": objective.memory.budget_bytes, "peak_bytes": peak}
+        card["memory"] = {"budget_bytes": objective.memory_budget.budget_bytes, "peak_bytes": peak}
     checkpoints.save(path, card, _weights(held))
     return card
 

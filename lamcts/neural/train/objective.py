@@ -22,7 +22,7 @@ from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from lamcts.neural.train.inherit import Archive
     from lamcts.neural.train.loop import Epoch, Trained
@@ -62,7 +62,7 @@ class TrainObjective:
     folder: folder for checkpoints of each network and seed (None: no checkpoints), from which a killed run resumes.
         Each checkpoint takes three times the memory of the weights.
     keyed: whether points of one network count as one, and invalid points are never proposed (True).
-    memory: memory budget of each training, `lamcts.memory.Budget("8GiB")` (None: no budget). Networks above it follow a
+    memory_budget: budget of each training, `lamcts.memory.Budget("8GiB")` (None: no budget). Networks above it follow a
         plan, with the same weights on the CPU; those that no plan makes fit are failed evaluations.
 
     With a parameter `trial`, as `lamcts.maximize(..., pruner="median")` passes it, each epoch is reported, and a
@@ -77,7 +77,7 @@ class TrainObjective:
     device: str = "cpu"
     folder: Path | str | None = None
     keyed: bool = True
-    memory: StepPlanner | None = None
+    memory_budget: StepPlanner | None = None
 
     _known: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -87,7 +87,7 @@ class TrainObjective:
     def __post_init__(self) -> None:
         if self.score not in ("accuracy", "loss"):
             raise ValueError(f"score: expected 'accuracy' or 'loss', got {self.score!r}")
-        checked(self.memory)
+        checked(self.memory_budget)
 
     @property
     def name(self) -> str:
@@ -113,14 +113,23 @@ class TrainObjective:
     def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
         """Train a point's network, or read it from the folder if it was trained before."""
         seeds = Seeds.of(seed)
-        net, recipe, file = self.begin(point, seeds)
+        return self.finish(point, self.begin(point, seeds), seeds, trial)
+
+    def finish(self, point: Point, start: TrainingStart, seeds: Seeds, trial: EpochTrial | None = None) -> "Trained":
+        """Train a network from its start to the end of its recipe."""
+        net, recipe, file = start
         ahead = self.recipe.epochs - recipe.epochs  # shorter trainings end at the same step
 
         def report(epoch: "Epoch") -> None:
             if trial is not None:
                 trial.report(ahead + epoch.epoch, self.value(epoch))
 
-        how: dict[str, Any] = {"device": self.device, "checkpoint": file, "report": report, "memory": self.memory}
+        how: dict[str, Any] = {
+            "device": self.device,
+            "checkpoint": file,
+            "report": report,
+            "memory_budget": self.memory_budget,
+        }
         trained = train(net, self.data, recipe, seed=seeds, **how)
         self._known[self.code(point)] = trained.summary
         return trained
@@ -169,18 +178,19 @@ class TrainObjective:
 
     def _traced_peak(self, point: Point) -> float:
         """Return the peak of a training step, in bytes; nan if the step cannot be traced."""
+        from lamcts.neural.trace.data_dependence import DataDependence
         from lamcts.neural.train.loop import step_bytes
 
         try:
             return step_bytes(self.build(point), self.data, self.recipe)
-        except RuntimeError:  # of operations that depend on the data
+        except (RuntimeError, DataDependence):
             return math.nan
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that a resumed run must share, as JSON values."""
         known: dict[str, object] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
         known |= {"score": self.score, "recipe": plain(self.recipe), "sizes": dict(self.sizes)}
-        return known if self.memory is None else known | {"memory_bytes": self.memory.budget_bytes}
+        return known if self.memory_budget is None else known | {"memory_bytes": self.memory_budget.budget_bytes}
 
     @property
     def place(self) -> Path:
@@ -215,7 +225,7 @@ class TransferObjective(TrainObjective):
 
     Results depend on the order of evaluations. To repeat a run, use one worker, an empty folder and the same seed.
 
-    architectures, data, sizes, score, device, keyed, memory: as in `TrainObjective`.
+    architectures, data, sizes, score, device, keyed, memory_budget: as in `TrainObjective`.
     recipe: of networks without a near ancestor.
     folder: as in `TrainObjective`, but required: trained networks are saved there as ancestors.
     again: recipe of networks with inherited weights (None: the same with 20/70 of the epochs); thesis 3.2.4.
@@ -241,13 +251,22 @@ class TransferObjective(TrainObjective):
 
     def begin(self, point: Point, seeds: Seeds) -> TrainingStart:
         """Return the start of a training, with the weights of the nearest network if one is near."""
-        fresh, near = super().begin(point, seeds), self.archive.nearest(point)
+        near = self.archive.nearest(point)
         if near is None or near.edits > self.within:
-            return fresh
+            return self.begin_alone(point, seeds)
+        return self.begin_from(point, seeds, near.file.stem, self.archive.weights(near.file))
+
+    def begin_alone(self, point: Point, seeds: Seeds) -> TrainingStart:
+        """Return the start of a training without an ancestor."""
+        return super().begin(point, seeds)
+
+    def begin_from(self, point: Point, seeds: Seeds, name: str, weights: "dict[str, Tensor]") -> TrainingStart:
+        """Return the start of a training with the weights of an ancestor of this name."""
         from lamcts.neural.train.inherit import inherit
 
-        inherit(fresh.net, self.archive.weights(near.file))
-        return TrainingStart(fresh.net, self.shorter, self.place / f"{self.code(point, seeds)}-{near.file.stem}.npz")
+        net = self.begin_alone(point, seeds).net
+        inherit(net, weights)
+        return TrainingStart(net, self.shorter, self.place / f"{self.code(point, seeds)}-{name}.npz")
 
     @property
     def shorter(self) -> Recipe:

@@ -9,12 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.neural.build.noise import DropPath, Noise
+from lamcts.neural.trace.data_dependence import DataDependence
 from lamcts.neural.train.failures import NO_MEMORY, OutOfMemory, TrainingFailed
 from lamcts.neural.train.planner import StepPlan, StepPlanner
 from lamcts.sizes import size_text
 from lamcts.text import safe_text
 
 ONE_AT_A_TIME = threading.RLock()  # steps under plans of one process: a plan sees all tensors that autograd saves
+
+CURE = "train it without a memory budget"
 
 
 class StepForm(NamedTuple):
@@ -71,6 +74,8 @@ class PlannedSteps:
             raise OutOfMemory(f"memory: data and averaged weights take {beside}, the budget is {budget}; raise it")
         try:
             return planner.plan(self.net, x, room, loss=loss, optimizer=self.optimizer)
+        except DataDependence as error:
+            raise TrainingFailed(f"memory: the training step cannot be planned, {error}; {CURE}") from error
         except ValueError as error:
             text = f"memory: of the budget of {budget}, data and averaged weights take {beside}; of the rest, {error}"
             raise OutOfMemory(text) from error
@@ -78,8 +83,7 @@ class PlannedSteps:
             if any(words in str(error) for words in NO_MEMORY):
                 raise
             text = f"{type(error).__name__}: {safe_text(error)}"
-            cure = "train it without a memory budget"
-            raise TrainingFailed(f"memory: the training step cannot be planned, {text}; {cure}") from error
+            raise TrainingFailed(f"memory: the training step cannot be planned, {text}; {CURE}") from error
 
 
 @contextmanager

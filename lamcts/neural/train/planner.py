@@ -45,4 +45,6 @@ class StepPlanner(Protocol):
 def checked(memory: object) -> None:
     """Raise ValueError for a budget that is no planner, such as a text."""
     if memory is not None and not hasattr(memory, "plan"):
-        raise ValueError(f"memory: expected a planner, got {memory!r:.60}; pass lamcts.memory.Budget({memory!r:.60})")
+        raise ValueError(
+            f"memory_budget: expected a planner, got {memory!r:.60}; pass lamcts.memory.Budget({memory!r:.60})"
+        )

@@ -25,7 +25,7 @@ def train(
     device: str = "cpu",
     checkpoint: Path | str | None = None,
     report: "Callable[[Epoch], None] | None" = None,
-    memory: StepPlanner | None = None,
+    memory_budget: StepPlanner | None = None,
 ) -> "Trained":
     """Train a network in place. Needs torch.
 
@@ -48,7 +48,7 @@ def train(
         File written after each epoch. If it exists, the training resumes from it with the same bits on the CPU.
     report : callable, default None
         Called after each epoch; an exception ends the training. After a resume it is called for earlier epochs first.
-    memory : lamcts.memory.Budget, default None
+    memory_budget : lamcts.memory.Budget, default None
         Memory budget, within which training steps are planned. Weights have the same bits on the CPU; a step that fits
         runs without a plan. Data and averaged weights count. Evaluation is by batches of the recipe, not by 512.
 
@@ -72,4 +72,6 @@ def train(
         if error.name != "torch":
             raise
         raise MissingExtra.of("torch", "torch") from None
-    return loop.train(net, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report, memory=memory)
+    return loop.train(
+        net, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report, memory_budget=memory_budget
+    )

@@ -181,7 +181,8 @@ class Found:
         for label, child in [("parent", self.parent), *((f"child {i + 1}", one) for i, one in enumerate(self.front))]:
             numbers = [f"{one:.2f}" for one in (child.accuracy, child.spread, child.test_accuracy)]
             ratios = self.ratios(child)
-            costs = (f"{child.costs[name]:.4g}" if child is self.parent else f"x {ratios[name]:.3f}" for name in names)
+            whole = {name for name in names if child is self.parent or math.isnan(ratios[name])}
+            costs = (f"{child.costs[name]:.4g}" if name in whole else f"x {ratios[name]:.3f}" for name in names)
             lines.append([label, *numbers, *costs])
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join("  ".join(text.rjust(w) for text, w in zip(line, widths, strict=True)) for line in lines)

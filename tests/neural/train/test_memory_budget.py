@@ -32,7 +32,7 @@ def data():
 
 def objective(data, budget=None, folder=None, **recipe):
     recipe = Recipe(**({"epochs": 2, "batch": 31} | recipe))
-    return TrainObjective(SPACE, data, recipe, sizes={"stages": 2}, memory=budget, folder=folder)
+    return TrainObjective(SPACE, data, recipe, sizes={"stages": 2}, memory_budget=budget, folder=folder)
 
 
 def results(trained):
@@ -105,13 +105,13 @@ def test_the_example_of_the_page_is_short_and_searches_within_its_budget(capsys)
     names = {}
     exec(compile(block, "train.md", "exec"), names)
     f, result = names["f"], names["result"]
-    assert f.memory.budget_bytes == 10 * 2**20 and result.success and not result.history.messages
+    assert f.memory_budget.budget_bytes == 10 * 2**20 and result.success and not result.history.messages
     peak, planned = capsys.readouterr().out.split(" of ")
     assert float(peak) <= float(planned.split()[0])
     whole = TrainObjective(f.architectures, f.data, f.recipe, sizes=f.sizes)
     data_mb = sum(array.nbytes for part in f.data.parts.values() for array in part) / 1e6
     needed = [whole.cost(point)["peak_mb"] + data_mb for point in result.history.points]
-    assert max(needed) > f.memory.budget_bytes / 1e6 > min(needed)  # one needs a plan, another does not
+    assert max(needed) > f.memory_budget.budget_bytes / 1e6 > min(needed)  # one needs a plan, another does not
 
 
 class Dropped(nn.Module):
@@ -131,7 +131,7 @@ def test_random_layers_draw_the_same_numbers_under_a_plan(data):
     factory = NetworkFactory(lamcts.Space({"a": lamcts.Int(1, 2)}), lambda point: Dropped(), "dropped")
 
     def trained(budget):
-        return TrainObjective(factory, data, Recipe(epochs=3, drop_path=0.5), memory=budget).train({"a": 1})
+        return TrainObjective(factory, data, Recipe(epochs=3, drop_path=0.5), memory_budget=budget).train({"a": 1})
 
     whole = trained(ROOMY)
     part = trained(memory.Budget(whole.planned_peak_bytes * 9 // 10))
@@ -145,7 +145,7 @@ def test_a_step_that_cannot_be_traced_is_a_failed_training_with_its_reason(data)
             return super().forward(x.flatten(1)) * (1 if float(x.sum()) > 0 else 2)
 
     factory = NetworkFactory(lamcts.Space({"a": lamcts.Int(1, 2)}), lambda point: Branches(64, 10), "branches")
-    f = TrainObjective(factory, data, Recipe(epochs=1), memory=TIGHT)
+    f = TrainObjective(factory, data, Recipe(epochs=1), memory_budget=TIGHT)
     with pytest.raises(lamcts.neural.train.TrainingFailed, match=r"cannot be planned, .*without a memory budget"):
         f.train({"a": 1})
 
@@ -165,7 +165,7 @@ def test_trainings_in_threads_take_turns_under_their_plans(data):
 def test_data_and_averaged_weights_count(data):
     net = objective(data).build(POINT)
     with pytest.raises(lamcts.neural.train.OutOfMemory, match=r"weights take 28.* KiB, the budget is 20"):
-        train(net, data, Recipe(), memory=memory.Budget("20KiB"))
+        train(net, data, Recipe(), memory_budget=memory.Budget("20KiB"))
     one, other = (objective(data, ROOMY, average=share).train(POINT).planned_peak_bytes for share in (0.0, 0.9))
     assert other - one == sum(each.nbytes for each in net.state_dict().values())
 

@@ -17,7 +17,7 @@ def gru(words: int, *, width: int = 64, dropout: float = 0.2, seed: int = 0) -> 
     dropout: of embeddings and outputs, one draw for all words of a text (0.2). seed: of the first weights (0).
     """
     with torch.device("meta"):
-        net = LanguageModel(GruCell(width), words, width, dropout)
+        net = LanguageModel(GruCell(width), words, width, (dropout, 0.0, 0.0, dropout))  # of embeddings and outputs
     net.to_empty(device="cpu")
     initialise(net, seed)
     return net

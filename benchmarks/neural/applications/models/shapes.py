@@ -43,16 +43,25 @@ def _part(numbers: range, side: int, seed: int) -> Part:
 
 def image(side: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
     """Return one image [3, s, s], and its classes [s, s]."""
+    x, drawn = scene(side, rng)
+    y = np.zeros((side, side), np.int64)
+    for number, inside in drawn:
+        y = np.where(inside, number, y)
+    return x, y
+
+
+def scene(side: int, rng: np.random.Generator) -> tuple[Floats, list[tuple[int, NDArray[np.bool_]]]]:
+    """Return one image [3, s, s], and the class and the pixels [s, s] of each shape, in the order of drawing."""
     across, down = np.meshgrid((np.arange(side) + 0.5) / side, (np.arange(side) + 0.5) / side)  # [s, s], of centres
     slope = rng.uniform(-SLOPE, SLOPE, (2, 3, 1, 1))
     x = rng.uniform(0, 1, (3, 1, 1)) + slope[0] * (across - 0.5) + slope[1] * (down - 0.5)  # [3, s, s]
-    y = np.zeros((side, side), np.int64)
+    drawn = list[tuple[int, NDArray[np.bool_]]]()
     for _ in range(rng.integers(1, MOST + 1)):
         number, centre, radius = rng.integers(1, len(CLASSES)), rng.uniform(0.1, 0.9, 2), rng.uniform(*RADII)
         inside = INSIDE[CLASSES[number]](across - centre[0], down - centre[1], radius, rng.uniform(0, 2 * np.pi))
         x = np.where(inside, rng.uniform(0, 1, (3, 1, 1)), x)
-        y = np.where(inside, number, y)
-    return x + rng.normal(0.0, NOISE, x.shape), y
+        drawn.append((int(number), inside))
+    return x + rng.normal(0.0, NOISE, x.shape), drawn
 
 
 def disc(across: Floats, down: Floats, radius: float, turn: float) -> NDArray[np.bool_]:

@@ -1,0 +1,1 @@
+"""LU that pivots across blocks."""

@@ -1,0 +1,115 @@
+"""LU with tournament pivoting on virtual ranks: factors, pivots, growth, solutions."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from lamcts import linalg
+
+GRIDS = [((1, 1, 1), 8), ((4, 1, 1), 8), ((2, 2, 1), 8), ((4, 4, 2), 8), ((3, 2, 2), 5), ((8, 1, 1), 1), ((2, 3, 4), 3)]
+
+
+def matrix(kind: str) -> np.ndarray:
+    """Return a matrix of a kind that is hard for some LU."""
+    rng = np.random.default_rng(7)
+    normal = rng.normal(size=(64, 64))
+    left, right = (np.linalg.qr(rng.normal(size=(64, 64)))[0] for _ in range(2))
+    first = normal.copy()
+    first[:16, :16] = 0
+    wilkinson = np.tril(-np.ones((40, 40)), -1) + np.eye(40)
+    wilkinson[:, -1] = 1
+    repeated = normal.copy()
+    repeated[20], repeated[:, 5] = repeated[3], 0
+    return {
+        "random": normal,
+        "complex": normal + 1j * rng.normal(size=(64, 64)),
+        "ill-conditioned": left * np.logspace(0, -17, 64) @ right,
+        "Hilbert": scipy.linalg.hilbert(64),
+        "zero first block": first,
+        "Wilkinson": wilkinson,
+        "permuted": np.eye(64)[rng.permutation(64)],
+        "rows of many scales": normal * 10.0 ** rng.integers(-10, 10, size=(64, 1)),
+        "tall": rng.normal(size=(100, 37)),
+        "wide": rng.normal(size=(37, 100)),
+        "rank 20": rng.normal(size=(64, 20)) @ rng.normal(size=(20, 64)),
+        "whole numbers of rank 7": (rng.integers(-3, 4, size=(64, 7)) @ rng.integers(-3, 4, size=(7, 64))).astype(
+            float
+        ),
+        "equal rows and a zero column": repeated,
+        "few entries": (rng.random((64, 64)) < 0.02).astype(float),
+        "ones": np.ones((64, 64)),
+        "zeros": np.zeros((64, 64)),
+    }[kind]
+
+
+KINDS = ["random", "complex", "ill-conditioned", "Hilbert", "zero first block", "Wilkinson", "permuted", "tall", "wide"]
+KINDS += ["rows of many scales", "rank 20", "whole numbers of rank 7", "equal rows and a zero column", "few entries"]
+KINDS += ["ones", "zeros"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_factors_give_the_matrix_back(kind: str) -> None:
+    a = matrix(kind)
+    for grid, block in GRIDS:
+        lu = linalg.lu(a, grid, block)
+        assert lu.residual <= 1e-14 * min(a.shape)
+        assert sorted(lu.perm) == list(range(len(a)))
+        assert np.array_equal(lu.L, np.tril(lu.L)) and np.array_equal(lu.U, np.triu(lu.U))
+        assert np.array_equal(np.diagonal(lu.L), np.ones(min(a.shape)))
+        assert np.abs(lu.L).max() < 100  # no pivot far smaller than what it eliminates
+
+
+def test_the_residual_is_not_small_for_other_factors() -> None:
+    a = matrix("random")
+    lu = linalg.lu(a, (2, 2, 1), 8)
+    other = linalg.LU(a, lu.perm[::-1], lu.L, lu.U, lu.words, lu.grid, lu.block)
+    assert other.residual > 0.1
+
+
+def test_growth_is_at_most_three_times_that_of_partial_pivoting_on_200_matrices() -> None:
+    rng, ratios = np.random.default_rng(3), []
+    for _ in range(200):
+        a = rng.normal(size=(96, 96)) if rng.random() < 0.7 else rng.uniform(-1, 1, size=(96, 96))
+        grid, block = [((6, 1, 1), 16), ((4, 2, 1), 8), ((3, 1, 2), 12)][rng.integers(3)]
+        partial = np.abs(scipy.linalg.lu(a)[2]).max() / np.abs(a).max()
+        ratios.append(linalg.lu(a, grid, block).growth / partial)
+    assert max(ratios) <= 3
+    assert np.median(ratios) < 1.3
+
+
+def test_one_rank_pivots_as_lapack_does() -> None:
+    a = matrix("random")
+    swaps = scipy.linalg.lu_factor(a)[1]
+    order = np.arange(64)
+    for i, other in enumerate(swaps):
+        order[[i, other]] = order[[other, i]]
+    assert np.array_equal(linalg.lu(a, block=64).perm, order)
+    assert np.array_equal(linalg.lu(a, block=8).perm, order)
+
+
+@pytest.mark.parametrize("kind", ["random", "complex", "zero first block", "permuted"])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_solutions_are_those_of_numpy(kind: str, columns: tuple[int, ...]) -> None:
+    a = matrix(kind)
+    b = np.random.default_rng(1).normal(size=(64, *columns))
+    for grid, block in GRIDS[1:4]:
+        x = linalg.lu(a, grid, block).solve(b)
+        assert x.shape == b.shape
+        assert np.allclose(x, np.linalg.solve(a, b), rtol=1e-9, atol=1e-11)
+
+
+def test_layers_and_grid_columns_change_rounding_alone() -> None:
+    a = matrix("random")
+    perms = {tuple(linalg.lu(a, (2, py, 1), 8).perm) for py in (1, 2, 3, 8)}
+    assert len(perms) == 1  # the tournament has the same ranks along the rows
+
+
+def test_more_ranks_than_blocks_leave_some_without_work() -> None:
+    a = np.random.default_rng(0).normal(size=(9, 9))
+    lu = linalg.lu(a, (4, 4, 4), 2)
+    assert lu.residual < 1e-15 and sorted(lu.perm) == list(range(9))
+
+
+def test_whole_numbers_and_lists_are_matrices_too() -> None:
+    assert np.allclose(linalg.lu([[0, 2], [4, 1]]).solve([2, 5]), [1, 1])
+    assert linalg.lu(np.array([[True, False], [True, True]])).U.dtype == float
