@@ -112,7 +112,8 @@ class TakesAnything(lamcts.Optimizer):
     [
         (
             LosesARow,
-            "no evaluation has succeeded|expected best|rows of the ledger|expected .* rows|expected no exception|expected a refusal",
+            "no evaluation has succeeded|expected best|rows of the ledger|expected .* rows|expected no exception|"
+            "expected a refusal",
         ),
         (Repeats, "expected trial number|not out and not told"),
         (RawErrors, "ask with no number: expected ValueError or .* got TypeError: raw"),
