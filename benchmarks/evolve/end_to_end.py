@@ -6,8 +6,8 @@ Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 phot
 network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's
 mutations), `operations` (single operations), `random` (segments, all children from the network itself), `width` (the
 widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long again, so
-twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by one training
-are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
+twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by one
+training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
 results/evolve_end_to_end.csv: mean validation and test accuracy in per cent over three seeds, operations and latency
 relative to the network.
 """

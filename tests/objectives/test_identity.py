@@ -9,7 +9,8 @@ from lamcts import objectives
 from lamcts.objectives import base
 from lamcts.objectives.identity import digest
 
-NAMES = [name for name, row in base.names().items() if not row.missing]
+PUBLISHED = ("jahs-bench-201", "nasbench301", "nats-size", "nats-size-cost")  # they need files of their benchmarks
+NAMES = [name for name, row in base.names().items() if not row.missing and name not in PUBLISHED]
 CHANGED = {"noise": 0.5, "rollouts": 2, "seeds": "fresh", "base_seed": 5, "initial_random": 1000.0, "shift": 3}
 CHANGED |= {"permute": 5, "continuous": True, "constrained": True, "objective_count": 3}
 CHANGED |= {"rotate": 4, "moments": "running", "episode_steps": 7}
