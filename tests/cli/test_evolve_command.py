@@ -91,6 +91,7 @@ def test_the_best_child_is_written_as_source_with_results_and_figures(
     assert done.stdout.strip() == "(2, 2)"
 
 
+@pytest.mark.dear
 def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert evolve(capsys, "--no-plot")[0] == 0
     code, out, _ = evolve(capsys, "--no-plot", "--workers", "2", "--budget", "9", "--folder", FOLDER)

@@ -66,6 +66,7 @@ def test_the_residual_is_not_small_for_other_factors() -> None:
     assert other.residual > 0.1
 
 
+@pytest.mark.dear
 def test_growth_is_at_most_three_times_that_of_partial_pivoting_on_200_matrices() -> None:
     rng, ratios = np.random.default_rng(3), []
     for _ in range(200):

@@ -33,6 +33,7 @@ def drawn(rng: np.random.Generator) -> np.ndarray:
     return a
 
 
+@pytest.mark.dear
 def test_200_matrices_have_the_products_and_solutions_of_scipy() -> None:
     rng, solved, refused = np.random.default_rng(11), 0, 0
     for _ in range(200):

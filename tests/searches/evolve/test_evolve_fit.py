@@ -106,6 +106,7 @@ def test_objectives_can_be_pickled_after_they_have_measured(found: evolve.Found)
     assert other.cost(found.best.point) == found.best.costs
 
 
+@pytest.mark.dear
 def test_two_workers_evaluate_children() -> None:
     found = quick(workers=2, against=())
     assert found.result.nfev == 4 and found.best.costs["flops"] <= 0.9 * found.parent.costs["flops"]

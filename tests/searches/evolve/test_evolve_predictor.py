@@ -90,6 +90,7 @@ def test_the_best_predicted_children_are_proposed():
     assert np.mean(best) < np.mean(worst)
 
 
+@pytest.mark.dear
 def test_a_forest_finds_better_children_than_none():
     with_forest = go(optimizer(predictor=evolve.CountsForest()), 10)
     without = go(optimizer(), 10)
