@@ -28,8 +28,7 @@ PARENTS = 10  # of each generation: AutoGO 4.2
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5  # untuned
-# of absolute caps
-UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # of absolute caps
 
 
 def fit(
