@@ -7,6 +7,7 @@ can be exported can be read.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor, fx, nn
@@ -15,6 +16,7 @@ from torch.export import Dim, ExportedProgram, export
 from lamcts.graphs.computation import ComputationGraph, OperationNode
 from lamcts.graphs.computation.kinds import Shape
 from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, name_of, plain
+from lamcts.neural.evolve.opaque_costs import counted
 from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
 
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
@@ -83,7 +85,7 @@ def read(model: nn.Module, batch: Tensor) -> ReadModel:
     """
     if batch.ndim < 2 or len(batch) < 2:
         raise ValueError(f"batch: expected two examples or more along the first axis, got shape {tuple(batch.shape)}")
-    return _Reader(_exported(model, batch)).read()
+    return _Reader(_exported(model, batch), batch).read()
 
 
 def _exported(model: nn.Module, batch: Tensor) -> ExportedProgram:
@@ -112,9 +114,10 @@ def _cause(error: Exception) -> str:
 class _Reader:
     """The state of one reading: nodes so far, and which value is computed by which node."""
 
-    def __init__(self, program: ExportedProgram) -> None:
-        self.program = program
+    def __init__(self, program: ExportedProgram, examples: Tensor) -> None:
+        self.program, self.examples = program, examples
         signature = program.graph_signature
+        self.trained = signature.inputs_to_parameters
         self.names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
         self.names |= signature.inputs_to_lifted_tensor_constants
         self.tensors: dict[str, Tensor] = {**program.state_dict, **program.constants}
@@ -123,6 +126,12 @@ class _Reader:
         self.place: dict[fx.Node, int] = {}  # values of the program by node
         self.stands: dict[fx.Node, fx.Node] = {}  # a value that was changed in place, by what it is since
         self.batch: Any = None
+
+    @cached_property
+    def flops(self) -> dict[str, int]:
+        """Floating-point operations of one example by name of the node."""
+        tensors = {name: self.tensors[own] for name, own in self.names.items()}
+        return counted(self.program.graph_module, tensors, self.examples)
 
     def read(self) -> ReadModel:
         for node in self.program.graph.nodes:
@@ -232,7 +241,10 @@ class _Reader:
         value = node.meta.get("val")
         shape = self._shape(node) or (tuple(map(_size, value.shape)) if isinstance(value, Tensor) else ())
         places = tuple(self.place[one] for one in unique)
-        self._add(node, OperationNode("opaque", places, shape, {"target": number}))
+        own = [self.names[one.name] for one in node.all_input_nodes if one.name in self.trained]
+        costs = {"flops": self.flops[node.name], "parameters": sum(self.tensors[name].numel() for name in own)}
+        attributes = {"target": number} | {name: count for name, count in costs.items() if count}
+        self._add(node, OperationNode("opaque", places, shape, attributes, "+".join(own) or None))
 
 
 def _named(node: fx.Node, at: int, names: Mapping[str, str]) -> str | None:

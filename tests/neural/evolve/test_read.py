@@ -56,7 +56,7 @@ def test_round_trip_is_exact(name: str) -> None:
     assert buffers[0] == buffers[1]
 
 
-@pytest.mark.parametrize("name", ["resnet", "vgg", "mobilenet", "shared"])
+@pytest.mark.parametrize("name", MODELS)
 def test_costs_are_those_of_torch(name: str) -> None:
     model = made(name)
     graph = read(model, BATCH).graph
