@@ -105,7 +105,9 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
     names, origins = parent.evolution.networks.model.names, child.origins
     gone = {number for number in range(len(parent.graph.nodes)) if number not in origins}
     new = {number for number, origin in enumerate(origins) if origin is None}
-    titles = [f"{who}: {one.costs['flops'] / 1e6:.3g} MFLOPs" for who, one in (("parent", parent), ("child", child))]
+    titles = [
+        f"{label}: {one.costs['flops'] / 1e6:.3g} MFLOPs" for label, one in (("parent", parent), ("child", child))
+    ]
     pairs = zip(titles, (drawable(parent.graph, gone, names), drawable(child.graph, new, names)), strict=True)
     shown = dict(pairs)
     return drawing_down({title: graph for title, (graph, _) in shown.items()}, {t: m for t, (_, m) in shown.items()})

@@ -14,7 +14,7 @@ from lamcts.types import Json
 class StatefulObjective(Protocol):
     """An objective whose evaluations share a state. Memories are JSON values, never changed in place.
 
-    An objective with a method `pack(memory, point)` sends its result to the evaluation of `point` in place of `memory`.
+    An objective with a method `pack(memory, point)` sends its result to the evaluation of `point` instead of `memory`.
     The method runs in the process that proposes points, so an evaluation gets the part of a large state that it needs.
     """
 
@@ -52,7 +52,7 @@ class SharedState:
             self.now = self.learner.learn(self.now, note)
 
     def packed(self, point: Any) -> object:
-        """Return what the evaluation of a point is sent in place of the state; None: the state itself."""
+        """Return what the evaluation of a point is sent instead of the state; None: the state itself."""
         pack = getattr(self.learner, "pack", None)
         return None if pack is None else pack(self.now, point)
 

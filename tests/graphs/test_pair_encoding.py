@@ -1,4 +1,4 @@
-"""Byte-pair encoding against one that counts anew after each merge, and the labels of AutoGO."""
+"""Byte-pair encoding against one that counts all pairs after each merge, and the labels of AutoGO."""
 
 import random
 from collections import Counter

@@ -40,14 +40,6 @@ class SegmentDatabase:
     encoding: PairEncoding
 
     @cached_property
-    def by_degrees(self) -> dict[tuple[int, int], list[Segment]]:
-        """Segments by numbers of inputs and outputs."""
-        found: defaultdict[tuple[int, int], list[Segment]] = defaultdict(list)
-        for segment in self.segments:
-            found[segment.degrees].append(segment)
-        return dict(found)
-
-    @cached_property
     def by_axes(self) -> dict[Axes, list[Segment]]:
         """Segments by the numbers of axes of their inputs and outputs, each sorted."""
         found: defaultdict[Axes, list[Segment]] = defaultdict(list)

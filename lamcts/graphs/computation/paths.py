@@ -13,7 +13,7 @@ from lamcts.types import whole_number
 
 COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
 SEEDS = 2**20  # different draws of an edit
-STEPS = 12  # longest path; a longer one is cut from AutoGO's 10 iterations
+STEPS = 12  # longest path: AutoGO's 10 iterations (4.2), and two edits more to come below caps
 TRIES = 30  # replacements tried for one edit
 RUNS = 10  # runs of operations that one edit may replace
 WALKS = 300  # edits drawn for one child before the parent is given up
@@ -86,7 +86,7 @@ class EditPaths:
         ComputationGraph or None
             None if an edit has no feasible replacement.
         """
-        return self._last(tuple(path))[1]
+        return self._reach(tuple(path))[1]
 
     def edits(self, path: Sequence[int]) -> list[Edit | None]:
         """Return the edits of a path.
@@ -101,7 +101,7 @@ class EditPaths:
         list of Edit or None
             None for an edit without a feasible replacement.
         """
-        return [self._last(tuple(path[: i + 1]))[0] for i in range(len(path))]
+        return [self._reach(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
     def origins(self, path: Sequence[int]) -> list[int | None]:
         """Return where the operations of a path's network come from.
@@ -122,11 +122,8 @@ class EditPaths:
                 found[edit.start : edit.stop] = [None] * len(self.database.by_digest[edit.segment].nodes)
         return found
 
-    def _last(self, path: tuple[int, ...]) -> Step:
-        """Return the last edit of a path and the network after it, remembered for recent paths."""
-        return self._reach(path)
-
     def _reached(self, path: tuple[int, ...]) -> Step:
+        """Return the last edit of a path and the network after it; `_reach` remembers those of recent paths."""
         if not path:
             return None, self.graph
         if (before := self.child(path[:-1])) is None:
@@ -183,3 +180,25 @@ class EditPaths:
             if distance == 0:
                 return here
         return None
+
+    def smallest(self, rng: np.random.Generator) -> ComputationGraph:
+        """Return the network of least costs that a walk finds, for messages about caps that no child keeps.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Draws the seeds of edits; those that lower the sum of the capped costs, as shares of their caps, are kept.
+
+        Returns
+        -------
+        ComputationGraph
+        """
+        path, found = tuple[int, ...](), self.graph
+        for seed in map(int, rng.integers(1, SEEDS, WALKS)):
+            child = self.child((*path, seed)) if len(path) < self.steps else None
+            if child is not None and self._shares(child) < self._shares(found):
+                path, found = (*path, seed), child
+        return found
+
+    def _shares(self, graph: ComputationGraph) -> float:
+        return sum(COSTS[name](graph) / cap for name, cap in self.caps.items())

@@ -6,7 +6,7 @@ net = GraphNetwork(parent.graph, parent)
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.evolve.build import GraphNetwork
-from lamcts.neural.evolve.costs import COSTS, MEASURED
+from lamcts.neural.evolve.costs import COSTS
 from lamcts.neural.evolve.inputs import check_device, check_model, data_of, examples_of, model_of
 from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.evolve.objective import Evolution
@@ -14,6 +14,6 @@ from lamcts.neural.evolve.predictor import FittedGnn, GnnPredictor, PscPredictor
 from lamcts.neural.evolve.read import ReadModel, UnreadableModel, read
 from lamcts.neural.evolve.source import save_source
 
-__all__ = ["COSTS", "MEASURED", "Evolution", "EvolvedNetworks", "GraphNetwork", "ReadModel", "UnreadableModel", "read"]
+__all__ = ["COSTS", "Evolution", "EvolvedNetworks", "GraphNetwork", "ReadModel", "UnreadableModel", "read"]
 __all__ += ["FittedGnn", "GnnPredictor", "PscPredictor", "check_device", "check_model", "data_of", "examples_of"]
 __all__ += ["model_of", "save_source"]

@@ -37,5 +37,6 @@ def counted(module: fx.GraphModule, tensors: Mapping[str, Tensor], batch: Tensor
     """
     running = _Counting(module)
     inputs = [node.name for node in module.graph.nodes if node.op == "placeholder"]
-    running.run(*(tensors.get(name, batch).clone() for name in inputs))
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # of a model that is noisy
+        running.run(*(tensors.get(name, batch).clone() for name in inputs))
     return {name: count // len(batch) for name, count in running.found.items()}

@@ -137,7 +137,7 @@ def train(
     for epoch in epochs:
         _tell(report, epoch)
     state.scaled(torch.zeros((), device=here))  # makes the scale, which a trace may not
-    plans = PlannedSteps(memory_budget, state.net, state.optimiser, _beside(state, parts))
+    plans = PlannedSteps(memory_budget, state.net, state.optimiser, _other_bytes(state, parts))
     with _memory(here) as peak:
         for number in range(len(epochs), recipe.epochs):
             epochs.append(_epoch(state, parts, number, plans))
@@ -155,7 +155,7 @@ def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
         report(epoch)
 
 
-def _beside(state: TrainingState, parts: dict[str, DevicePart]) -> int:
+def _other_bytes(state: TrainingState, parts: dict[str, DevicePart]) -> int:
     """Return the bytes next to a training step: data on the device, and averaged weights."""
     tensors = [tensor for part in parts.values() for tensor in part]
     tensors += [] if state.average is None else state.average.state_dict().values()

@@ -31,12 +31,12 @@ class StepForm(NamedTuple):
 class PlannedSteps:
     """The plans of a training, made when a step of their form comes first; no planner: no plans.
 
-    beside: bytes next to a step, of data and averaged weights. peak_bytes: highest peak of the plans so far, with
+    other_bytes: bytes next to a step, of data and averaged weights. peak_bytes: highest peak of the plans so far, with
     these (None: no plans).
     """
 
-    def __init__(self, planner: StepPlanner | None, net: nn.Module, optimizer: object, beside: int) -> None:
-        self.planner, self.net, self.optimizer, self.beside = planner, net, optimizer, beside
+    def __init__(self, planner: StepPlanner | None, net: nn.Module, optimizer: object, other_bytes: int) -> None:
+        self.planner, self.net, self.optimizer, self.other_bytes = planner, net, optimizer, other_bytes
         self.peak_bytes: int | None = None
         self._plans: dict[StepForm, StepPlan] = {}
         self._form: StepForm | None = None
@@ -60,7 +60,7 @@ class PlannedSteps:
         if form not in self._plans:
             with ONE_AT_A_TIME, kept_noise(self.net):
                 self._plans[form] = plan = self._planned(self.planner, x, loss)
-            self.peak_bytes = max(self.peak_bytes or 0, self.beside + plan.peak_bytes)
+            self.peak_bytes = max(self.peak_bytes or 0, self.other_bytes + plan.peak_bytes)
         if not self._plans[form].keeps_all:
             self._entered.enter_context(ONE_AT_A_TIME)
             self._entered.enter_context(self._plans[form])
@@ -68,16 +68,18 @@ class PlannedSteps:
 
     def _planned(self, planner: StepPlanner, x: Tensor, loss: Callable[[Tensor], Tensor]) -> StepPlan:
         """Return the plan of a step; raise `TrainingFailed` if there is none."""
-        budget, beside = size_text(planner.budget_bytes), size_text(max(self.beside, 1))
-        room = planner.budget_bytes - self.beside
+        budget, other_bytes = size_text(planner.budget_bytes), size_text(max(self.other_bytes, 1))
+        room = planner.budget_bytes - self.other_bytes
         if room < 1:
-            raise OutOfMemory(f"memory: data and averaged weights take {beside}, the budget is {budget}; raise it")
+            raise OutOfMemory(f"memory: data and averaged weights take {other_bytes}, the budget is {budget}; raise it")
         try:
             return planner.plan(self.net, x, room, loss=loss, optimizer=self.optimizer)
         except DataDependence as error:
             raise TrainingFailed(f"memory: the training step cannot be planned, {error}; {CURE}") from error
         except ValueError as error:
-            text = f"memory: of the budget of {budget}, data and averaged weights take {beside}; of the rest, {error}"
+            text = (
+                f"memory: of the budget of {budget}, data and averaged weights take {other_bytes}; of the rest, {error}"
+            )
             raise OutOfMemory(text) from error
         except (RuntimeError, TypeError, AttributeError) as error:
             if any(words in str(error) for words in NO_MEMORY):

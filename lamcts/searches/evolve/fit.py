@@ -217,17 +217,10 @@ def positive(cap: float | str, cost: str) -> float:
 
 def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
     """Return the message for caps that no child keeps, with the smallest child that was found."""
-    lower = computation.EditPaths(paths.graph, paths.database, dict.fromkeys(paths.caps, 1.0), {}, paths.steps)
-    reached = [paths.graph]
-    path: tuple[int, ...] = ()
-    for drawn in map(int, rng.integers(1, 2**20, 300)):
-        child = lower.child((*path, drawn))
-        if child is not None and len(path) < paths.steps and lower.distance(child) < lower.distance(reached[-1]):
-            path = (*path, drawn)
-            reached.append(child)
+    smallest = paths.smallest(rng)
     whole = {name: computation.COSTS[name](paths.graph) for name in paths.caps}
     texts = [
         f"{name} of at most {cap:.4g} ({cap / whole[name]:.2f} of the parent's)" for name, cap in paths.caps.items()
     ]
-    least = ", ".join(f"{name} {computation.COSTS[name](reached[-1]) / whole[name]:.2f}" for name in whole)
+    least = ", ".join(f"{name} {computation.COSTS[name](smallest) / whole[name]:.2f}" for name in whole)
     return f"at_most: no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"
