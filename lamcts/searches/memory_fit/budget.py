@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budget:
-    """A memory budget for trainings, as the argument `memory` of `TrainObjective` and `train` takes it.
+    """A memory budget for trainings, the argument `memory_budget` of `TrainObjective` and `train`.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Budget:
     seed : int, default 0
         Seed of the search.
     machine : Machine, default None
-        Rates of the simulation (None: those of `Machine()`).
+        Rates and host times of the simulation (None: measured where steps are, else those of `Machine()`).
     verify : bool, default True
         Whether a step of each plan is measured. A plan whose measured step exceeds the budget is a failed evaluation.
 
