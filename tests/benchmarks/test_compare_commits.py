@@ -21,6 +21,7 @@ def in_git():
         pytest.skip("a source archive has no commits")
 
 
+@pytest.mark.dear
 def test_the_same_code_finds_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["beside", "HEAD", "--smoke"])
     monkeypatch.setattr(compare_commits.tempfile, "mkdtemp", lambda *words, **named: str(tmp_path / "made"))

@@ -82,6 +82,7 @@ def test_cells_with_rows_are_not_trained_again(tmp_path, monkeypatch):
     assert all(0 < int(row["valid_right"]) <= 360 and float(row["valid_loss"]) > 0 for row in rows)
 
 
+@pytest.mark.dear
 def test_flat_and_fixed_arms_share_trainings(tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
     short = replace(SETTINGS["digits"], supernet=1, round=1)

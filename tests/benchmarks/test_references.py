@@ -67,6 +67,7 @@ def checkouts(tmp_path):
     return tmp_path / "checkouts"
 
 
+@pytest.mark.dear
 def test_both_run_from_checkouts_into_the_sheet_of_ours(checkouts, tmp_path, monkeypatch):
     monkeypatch.setenv(reference.VARIABLE, "set by main, and put back afterwards")
     out = tmp_path / "shifted.csv"

@@ -22,6 +22,7 @@ def start(*words):
     return subprocess.run([*COMMAND, *words], capture_output=True, text=True, env=environment())
 
 
+@pytest.mark.dear
 def test_runs_are_recorded_once_and_gone_on_with(tmp_path):
     first = start("--methods", "random", "--seeds", "0-1", "--out", str(tmp_path))
     assert first.returncode == 0, first.stderr

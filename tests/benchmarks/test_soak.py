@@ -22,6 +22,7 @@ NAMES = list(lamcts.samplers.names())
 UNIFORM = range(NAMES.index("uniform"), 200, len(NAMES))  # cases of that sampler, which is quick
 
 
+@pytest.mark.dear
 def test_a_short_slice_of_every_kind_holds(tmp_path):
     tallies = soak.soak(soak.KINDS, 0, time.monotonic() + 300, soak.SMOKE)
     assert {kind: tally.failures for kind, tally in tallies.items()} == {kind: [] for kind in soak.KINDS}

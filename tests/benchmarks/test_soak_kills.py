@@ -7,6 +7,7 @@ from benchmarks.robustness.attacks.runs import Run
 from benchmarks.robustness.attacks.verdict import Broken, Case
 
 
+@pytest.mark.dear
 def test_kills_come_before_the_first_row_too_and_to_runs_of_every_kind(tmp_path):
     case = Case("kills", 0, 4)
     log = tmp_path / "log"

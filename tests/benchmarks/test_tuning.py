@@ -56,6 +56,7 @@ def test_the_row_of_the_default_is_that_of_the_default_and_an_arm_left_out_is_mi
     assert other["best"] != told["best"]
 
 
+@pytest.mark.dear
 def test_a_row_that_is_there_is_not_made_again_and_another_seed_is_another_row(monkeypatch, tmp_path, capsys):
     out = tmp_path / "tuning.csv"
     run(monkeypatch, *WORDS, "--out", str(out))

@@ -46,6 +46,7 @@ def found_in(folder):
     return json.loads(Path(folder, "result.json").read_text())
 
 
+@pytest.mark.dear
 def test_a_front_is_searched_said_written_and_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     reference = ["--reference", "cost=10", "--reference", "range=0"]

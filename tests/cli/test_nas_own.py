@@ -120,6 +120,7 @@ def test_a_network_of_the_user_is_exported_or_its_reason_printed(capsys, tmp_pat
     assert code == 0 and "not exported: other.pt2: expected a network that torch can export" in out
 
 
+@pytest.mark.dear
 def test_networks_of_the_user_are_trained_in_other_processes(capsys):
     code, out, err = search(capsys, "--budget", "2", "--workers", "2")
     assert (code, err) == (0, "") and "2 evaluations" in out

@@ -39,6 +39,7 @@ def test_networks_are_scored_and_the_best_is_trained(capsys, tmp_path):
     assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and len(list((folder / "trained").rglob("*.npz"))) == 1
 
 
+@pytest.mark.dear
 def test_a_proxy_is_searched_against_a_cost_and_resumes(capsys):
     assert search(capsys, "--budget", "4", "--against", "params", space="nasnet")[0] == 0
     code, out, _ = search(capsys, "--budget", "6", "--against", "params", space="nasnet")

@@ -87,6 +87,7 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 
 
 DEAR = [(name, "conditional") for name in ("auto", "mixed_gp", "bo")] + [(name, "mixed") for name in ("mixed_gp", "bo")]
+DEAR += [("nevergrad:CMA", "conditional"), ("nevergrad:CMA", "discrete"), ("bo", "discrete")]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def _apart(monkeypatch):
 
 @pytest.mark.usefixtures("_apart")
 @pytest.mark.parametrize("name", TESTS)
+@pytest.mark.dear
 def test_it_passes_a_test_of_nevergrads_own(name):
     test = getattr(own, name)
     while hasattr(test, "__wrapped__"):

@@ -71,6 +71,7 @@ def test_sub_supernets_begin_with_their_parents_weights(data, untrained):
     assert all(torch.equal(stems[1], other) for other in stems[2:])  # of a depth
 
 
+@pytest.mark.dear
 def test_all_supernets_of_a_depth_are_split_at_one_place_in_the_order_asked_for(data, untrained):
     first = FewShot(SPACE, 2, "first", sizes=SIZES).fit(data, RECIPE).root
     assert first.split == ("edge_0_1", (("none",), ("skip_connect",), ("avg_pool_3x3",), ("nor_conv_3x3",)))
@@ -132,6 +133,7 @@ def test_a_tree_is_an_objective_and_the_same_seed_and_a_resumption_give_the_same
     assert result.fun == -few.objective.loss_and_accuracy(result.x)[0]
 
 
+@pytest.mark.dear
 def test_trees_of_nasnet_cells_are_split_at_layers(data, untrained):
     space = nas.NasNet()
     few = FewShot(space, 1, "random", sizes={"width": 2, "cells": 1}).fit(data, RECIPE)

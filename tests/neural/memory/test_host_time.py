@@ -84,6 +84,7 @@ def network():
     return model, batch, trace(model, batch)
 
 
+@pytest.mark.dear
 def test_searches_start_from_checkpointing_so_it_is_never_faster(network):
     graph = network[2].graph
     simulator = Simulator(graph, HOST)

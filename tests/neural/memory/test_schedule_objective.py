@@ -78,6 +78,7 @@ def test_a_search_finds_the_best_plan_within_a_budget_and_says_the_smallest_peak
 
 
 @pytest.mark.parametrize(("budget", "best"), [(886.3, 148.82872009), (775.0, 156.31992923), (664.7, 162.14231552)])
+@pytest.mark.dear
 def test_exchanges_alone_find_the_integer_optimum_of_alexnet(budget, best):
     """The greedy plan is 4 % above it at the smallest budget, and a search that begins with the presets 29 %."""
     waiting = Machine(overlap=False)

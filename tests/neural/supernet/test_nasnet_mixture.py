@@ -95,6 +95,7 @@ def test_architecture_parameters_move_and_the_cell_that_is_found_is_valid(data, 
     assert held.steps == 2 and not any(logits.any() for logits in held.relaxed.architecture)
 
 
+@pytest.mark.dear
 def test_a_search_that_is_stopped_resumes_bit_for_bit(data, tmp_path):
     file, darts, epochs = tmp_path / "darts.npz", Darts(rate=0.1), []
     whole = darts.fit(relaxed(2), data, RECIPE, seed=1)
