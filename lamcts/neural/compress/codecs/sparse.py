@@ -22,7 +22,7 @@ def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
     >>> [part.tolist() for part in decode(data, 100, "fp16")]
     [[3, 7], [0.5, -1.0]]
     """
-    top = float(torch.linalg.vector_norm(x, math.inf)) if x.numel() else 0.0
+    top = float(x.abs().max()) if x.numel() else 0.0
     head = encode_indices(indices, top, size)
     return torch.cat([head, value_codec.encode(x.reshape(-1), values, top)]) if math.isfinite(top) else head
 
