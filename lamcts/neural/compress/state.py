@@ -81,6 +81,8 @@ class State:
         self._velocities = self._velocities or [Memory() for _ in local]
         if len(self._errors) != len(local):
             raise ValueError(f"expected {len(self._errors)} workers in this process, as in the state, got {len(local)}")
+        if not len(local[0]):
+            return local[0].clone()
         measured = bool(self.measure) and self.step % self.measure == 0
         bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self.clock, self.feedback or measured)
         moved = self._moved(bucket, local)
