@@ -1,0 +1,180 @@
+"""The steps of a compressed reduction: error feedback, warm-up, momentum correction, measurements."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lamcts.neural.compress.bucket import Bucket, Clock
+from lamcts.neural.compress.group import Group
+from lamcts.neural.compress.losses import Losses, squares
+from lamcts.neural.compress.memory import Memory
+from lamcts.neural.compress.report import Report
+from lamcts.neural.compress.schemes import Dense, Scheme
+
+
+class State:
+    """The progress of a compressed training; `hook` and `Workers` make it.
+
+    Attributes
+    ----------
+    scheme : Scheme
+        The settings of the scheme.
+    step : int
+        Number of steps so far.
+    clock : Clock
+        Seconds by stage; `Clock(time.process_time)` measures CPU time.
+
+    Notes
+    -----
+    A nan or an infinity in the gradient of any worker makes the mean nan in the whole bucket, on all workers. The
+    memory of the bucket stays as it was, as if the step had not happened: a `GradScaler` skips such steps. Its scale
+    changes the unit of gradients, and the memory keeps the old one for some steps.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lamcts.neural import compress
+    >>> workers = compress.Workers("topk", workers=1, keep=0.5, values="fp32")
+    >>> _ = workers.step([[torch.tensor([3.0, 4.0])]])
+    >>> workers.state.report().error  # 3 of (3, 4) was not sent
+    0.6
+    """
+
+    def __init__(
+        self, scheme: Scheme, *, feedback: bool | None, warmup: int, momentum: float, measure: int, seed: int
+    ) -> None:
+        if warmup < 0 or measure < 0:
+            raise ValueError(f"expected 0 steps or more, got warmup={warmup}, measure={measure}")
+        if not 0 <= momentum < 1:
+            raise ValueError(f"expected momentum in [0, 1), got {momentum}")
+        if momentum and not scheme.sparse:
+            raise ValueError(f"expected momentum=0 for {scheme.name!r}, got {momentum}: only sparse schemes correct it")
+        self.scheme, self.warmup, self.momentum, self.measure, self.seed = scheme, warmup, momentum, measure, seed
+        self.feedback = scheme.feedback if feedback is None else feedback
+        self.step = 0
+        self._errors: list[Memory] = []
+        self._velocities: list[Memory] = []
+        self._kept: dict[int, Tensor] = {}
+        self.clock, self._losses = Clock(), Losses()
+        self._numbers, self._received, self._not_finite = 0, 0.0, 0
+
+    def reduce(
+        self, local: list[Tensor], keys: tuple[int, ...], shapes: tuple[torch.Size, ...], group: Group
+    ) -> Tensor:
+        """Return the mean gradient of a bucket.
+
+        Parameters
+        ----------
+        local : list of Tensor
+            A flat float32 vector for each worker of this process.
+        keys : tuple of int
+            Numbers of the parameters, in the order of the vector.
+        shapes : tuple of torch.Size
+            Their shapes.
+        group : Group
+            The workers.
+        """
+        self._errors = self._errors or [Memory() for _ in local]
+        self._velocities = self._velocities or [Memory() for _ in local]
+        if len(self._errors) != len(local):
+            raise ValueError(f"expected {len(self._errors)} workers in this process, as in the state, got {len(local)}")
+        if not len(local[0]):
+            return local[0].clone()
+        measured = bool(self.measure) and self.step % self.measure == 0
+        bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self.clock, self.feedback or measured)
+        moved = self._moved(bucket, local)
+        given = [errors.plus(bucket, one) for errors, one in zip(self._errors, moved, strict=True)]
+        true_mean = _mean(given, group) if measured else None
+        norm = squares(given) if bucket.rest else 0.0
+        mean = self._sent(bucket, given, group)
+        if not is_finite(mean):
+            self._not_finite += 1
+            return mean.fill_(math.nan)
+        self._keep(bucket, moved, given)
+        if bucket.rest:
+            self._losses.sent(norm, given)
+        if true_mean is not None:
+            self._losses.reduced(true_mean, mean)
+        return mean
+
+    def end_step(self) -> None:
+        """Count a step whose buckets are all reduced."""
+        self.step += 1
+        self._losses.end_step()
+
+    def report(self) -> Report:
+        """Return costs and errors of the steps so far."""
+        bits = 8 * self._received / self._numbers if self._numbers else 0.0
+        seconds, losses = dict(self.clock.seconds), self._losses
+        return Report(self.step, bits, seconds, losses.error, losses.alpha, self._not_finite)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed training needs of this process: the step and the memory, for `torch.save`."""
+        return {
+            "scheme": self.scheme.name,
+            "step": self.step,
+            "errors": [one.state_dict() for one in self._errors],
+            "velocities": [one.state_dict() for one in self._velocities],
+            "kept": {key: one.clone() for key, one in self._kept.items()},
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state; each process loads its own. ValueError if it is that of another scheme."""
+        if state["scheme"] != self.scheme.name:
+            raise ValueError(f"expected a state of the scheme {self.scheme.name!r}, got one of {state['scheme']!r}")
+        self.step = int(state["step"])
+        self._errors = [_loaded(one) for one in state["errors"]]
+        self._velocities = [_loaded(one) for one in state["velocities"]]
+        self._kept = {int(key): one.clone() for key, one in state["kept"].items()}
+
+    def _moved(self, bucket: Bucket, local: list[Tensor]) -> list[Tensor]:
+        """Return velocities, or the gradients themselves without momentum correction."""
+        if not self.momentum:
+            return local
+        return [v.plus(bucket, one, self.momentum) for v, one in zip(self._velocities, local, strict=True)]
+
+    def _sent(self, bucket: Bucket, given: list[Tensor], group: Group) -> Tensor:
+        """Return the mean that the scheme makes, and count the bytes."""
+        for one in given:
+            if not is_finite(one):
+                one.fill_(math.nan)  # all workers see it, whatever they select
+        scheme: Scheme = Dense() if self.step < self.warmup else self.scheme
+        before = group.received
+        mean = scheme.reduce(given, group, bucket)
+        self._received += group.received - before
+        self._numbers += len(mean)
+        return mean
+
+    def _keep(self, bucket: Bucket, moved: list[Tensor], left: list[Tensor]) -> None:
+        """Keep what was not sent, and velocities, which are 0 where a number was sent."""
+        self._kept = bucket.kept
+        if self.feedback:
+            for errors, one in zip(self._errors, left, strict=True):
+                errors.keep(bucket, one)
+        if self.momentum:
+            for i, (velocities, one) in enumerate(zip(self._velocities, moved, strict=True)):
+                if bucket.sent:
+                    one[bucket.sent[i]] = 0
+                velocities.keep(bucket, one)
+
+
+def is_finite(x: Tensor) -> bool:
+    """Return whether no element is nan or infinite."""
+    return math.isfinite(float(torch.linalg.vector_norm(x))) or bool(torch.isfinite(x).all())  # the first is quick
+
+
+def _mean(given: list[Tensor], group: Group) -> Tensor:
+    """Return the true mean; its bytes are not counted."""
+    before = group.received
+    total = group.sum([one.clone() for one in given])
+    group.received = before
+    return total / group.size
+
+
+def _loaded(state: Mapping[int, Tensor]) -> Memory:
+    memory = Memory()
+    memory.load_state_dict(state)
+    return memory
