@@ -48,6 +48,7 @@ SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "darts": NetworkKind("cells of DARTS", nas.DartsCells, {"width": 8, "cells": 3}),
     "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
     "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
     "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),

@@ -11,12 +11,13 @@ import subprocess
 import weakref
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path as FilePath
 
 from lamcts.errors import MissingExtra
 from lamcts.nas import surrogate_server
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.darts_cells import CELLS, DartsCells
+from lamcts.nas.darts_cells import DartsCells
 from lamcts.nas.published import Path
 from lamcts.nas.tables import one_of
 from lamcts.objectives.base import register
@@ -188,7 +189,8 @@ class SurrogateObjective:
     def _predicted(self, point: Point) -> dict[str, float]:
         self.space.encode(point)  # says what is wrong
         if isinstance(self.architectures, DartsCells):
-            return self.server.query({cell: self.architectures.edges(point, cell) for cell in CELLS})
+            cells = self.architectures
+            return self.server.query({cell: list(chain(*cells.edges(point, cell))) for cell in cells.cells})
         return self.server.query(dict(point) | self.fixed)
 
 

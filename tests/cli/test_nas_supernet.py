@@ -138,7 +138,7 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
     [
         (
             ["--space", "convnet"],
-            "--space: expected one that has a supernet, nasnet, nasbench201, transnas,",
+            "--space: expected one that has a supernet, nasnet, darts, nasbench201,",
         ),
         (["--space", "nasbench-macro"], "expected one that has a supernet"),
         (["--steps", "0"], "--steps: expected at least 1, an epoch of mine, got 0"),
