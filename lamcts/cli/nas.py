@@ -197,7 +197,7 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),
     **dict.fromkeys(("steps", "splits", "split_by"), ("supernet", darts.EVALUATE)),
-    "metric": ("supernet",),
+    **dict.fromkeys(("metric", "once_for_all"), ("supernet",)),
     "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
     "first_by": (TABLE, "train", "supernet"),

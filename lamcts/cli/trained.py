@@ -3,12 +3,12 @@
 import argparse
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from lamcts.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
+
+D = TypeVar("D", bound="DataclassInstance")
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
@@ -199,12 +203,18 @@ def need_torch() -> None:
 def recipe_of(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
+    return settings_of("--recipe", Recipe, values)
+
+
+def settings_of(option: str, kind: type[D], values: Json) -> D:
+    """Return a dataclass of values; ValueError for names that are no fields."""
+    known = [field.name for field in fields(kind)]
     for name in values:
-        if name not in Recipe.__dataclass_fields__:
-            near = get_close_matches(name, Recipe.__dataclass_fields__, n=1)
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"--recipe: expected one of {', '.join(Recipe.__dataclass_fields__)}, got {name!r}{hint}")
-    return Recipe(**values)
+            raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
+    return kind(**values)
 
 
 def values_of(option: str, texts: Sequence[str] | None) -> Json:
