@@ -1,3 +1,4 @@
+import argparse
 import json
 import shutil
 
@@ -9,6 +10,8 @@ from lamcts.cli import supernets
 from lamcts.neural.train import load_network
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from lamcts.neural.supernet import OnceForAll  # noqa: E402
 
 SPACE = ["--space", "digits4096", "--size", "widths=(2,)"]
 QUICK = ["--no-plot", "--data", "mine.npz", "--recipe", "epochs=2", "--search", "random"]
@@ -84,10 +87,9 @@ def test_mobile_blocks_are_trained_once_for_all_and_the_training_is_not_repeated
     assert single.keys() == kept.keys() and any(not np.array_equal(single[name], kept[name]) for name in kept)
 
 
-def test_once_for_all_training_without_shrinking_is_named_none(capsys):
-    told = "OnceForAll: distillation: expected True or False, got 'no'"
-    mobile = ["nas", "--space", "efficientnet", "--evaluate", "supernet", *QUICK]
-    assert told in said(capsys, *mobile, "--once-for-all", "stages=none", "distillation=no")[2]
+def test_once_for_all_training_without_shrinking_has_no_stages():
+    given = argparse.Namespace(space="efficientnet", splits=None, once_for_all=["stages=none", "distillation=False"])
+    assert supernets.once_for_all_of(given) == OnceForAll(distillation=False, stages=())
 
 
 def canonical(point):
@@ -175,10 +177,8 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
         (["--once-for-all"], "--once-for-all: expected only with --space efficientnet or accel-nasbench"),
         (["--space", "efficientnet", "--once-for-all", "--splits", "1"], "--once-for-all: expected none with --splits"),
         (["--space", "efficientnet", "--once-for-all", "subnet=1"], "got 'subnet'; did you mean 'subnets'?"),
-        (
-            ["--space", "efficientnet", "--once-for-all", "stages=depths"],
-            "stages: expected each of kernel, depth, width",
-        ),
+        (["--space", "efficientnet", "--once-for-all", "stages=depths"], "stages: expected each of kernel, depth"),
+        (["--space", "efficientnet", "--once-for-all", "distillation=no"], "expected True or False, got 'no'"),
         (["--evaluate", "train", "--once-for-all"], "--once-for-all: expected only with --evaluate supernet"),
         (["--evaluate", "supernets"], "did you mean 'supernet'"),
     ],
