@@ -39,7 +39,7 @@ def add_supernet_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--steps", type=int, metavar="N", help=line)
     line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
     of.add_argument("--metric", metavar="NAME", help=line)
-    line = "split the supernet N times into sub-supernets, each trained on: few-shot search (default: 0)"
+    line = "split the supernet N times into sub-supernets, each trained further: few-shot search (default: 0)"
     of.add_argument("--splits", type=int, metavar="N", help=line)
     line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
     of.add_argument("--split-by", metavar="HOW", help=line)

@@ -234,7 +234,8 @@ def values_of(option: str, texts: Sequence[str] | None) -> Json:
 def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
     objective = without_cost(objective)
-    rows = searched_rows(f"validation {objective.score}", result, found, f", {result.pruned} pruned")
+    pruned = f", {result.pruned} pruned" if args.pruner else ""
+    rows = searched_rows(f"validation {objective.score}", result, found, pruned)
     return save_best(args, objective, result.x, rows, found)
 
 
