@@ -82,12 +82,9 @@ def _refuse(args: argparse.Namespace) -> None:
     from lamcts.nas.cells import EdgeCells
     from lamcts.nas.genotypes import GenotypeSpace
 
-    spaces = {name: kind.make() for name, kind in trained.KINDS.items()}
-    known = [name for name, space in spaces.items() if isinstance(space, (EdgeCells, GenotypeSpace))]
-    if args.space not in known:
+    if args.space not in (known := trained.names_of(EdgeCells, GenotypeSpace)):
         raise ValueError(f"--space: expected one whose operations can be mixed, {', '.join(known)}, got {args.space!r}")
-    taking = [name for name in known if isinstance(spaces[name], GenotypeSpace)]
-    if args.partial is not None and args.space not in taking:
+    if args.partial is not None and args.space not in (taking := trained.names_of(GenotypeSpace)):
         raise ValueError(f"--partial: expected only with --space {' or '.join(taking)}, got {args.space}: leave it out")
 
 

@@ -65,8 +65,7 @@ def once_for_all_of(args: argparse.Namespace) -> "OnceForAll | None":
     from lamcts.nas.mobile import MobileBlocks
     from lamcts.neural.supernet import OnceForAll
 
-    known = [name for name, kind in trained.KINDS.items() if isinstance(kind.make(), MobileBlocks)]
-    if args.space not in known:
+    if args.space not in (known := trained.names_of(MobileBlocks)):
         raise ValueError(f"--once-for-all: expected only with --space {' or '.join(known)}, got {args.space}")
     if args.splits:
         raise ValueError("--once-for-all: expected none with --splits, whose supernets train one network a step")
@@ -105,8 +104,7 @@ def _check_space(space: str) -> None:
     """Raise ValueError for a space without a supernet."""
     from lamcts.neural.supernet.build import KINDS
 
-    known = [name for name, kind in trained.KINDS.items() if isinstance(kind.make(), tuple(KINDS))]
-    if space not in known:
+    if space not in (known := trained.names_of(*KINDS)):
         raise ValueError(f"--space: expected one that has a supernet, {', '.join(known)}, got {space!r}")
 
 

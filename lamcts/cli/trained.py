@@ -70,6 +70,11 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
 }
 
 
+def names_of(*classes: type[ArchitectureSpace]) -> list[str]:
+    """Return the names of the networks whose spaces are instances of some classes."""
+    return [name for name, kind in KINDS.items() if isinstance(kind.make(), classes)]
+
+
 def add_training_options(one: argparse.ArgumentParser) -> None:
     """Add the options of `--evaluate train`, `--evaluate supernet` and `--evaluate proxy`."""
     from lamcts.neural.train.datasets import DATASETS

@@ -22,7 +22,6 @@ from lamcts.nas.darts_cells import DartsCells
 from lamcts.nas.published import Path
 from lamcts.nas.tables import one_of
 from lamcts.objectives.base import register
-from lamcts.objectives.identity import DIGITS
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.float import Float
@@ -268,7 +267,7 @@ def _contents(folder: str) -> str:
     """Return a digest of the names and sizes of the files in a folder."""
     files = [file for file in FilePath(folder).rglob("*") if file.is_file()]
     found = sorted((file.relative_to(folder).as_posix(), file.stat().st_size) for file in files)
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
 
 def _folder(name: str, path: Path) -> str:

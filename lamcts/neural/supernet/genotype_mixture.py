@@ -90,9 +90,8 @@ class GenotypeMixture(Mixture):
 
     def strongest(self, shares: Shares) -> Point:
         """Return the cells of the two strongest edges of each node, each with its strongest operation (DARTS)."""
-        cells = self.space.cells
-        nodes = {cell: self.space.places(cell) for cell in cells.cells}
-        return cells.from_edges({cell: [two_edges(shares, node) for node in nodes[cell]] for cell in cells.cells})
+        cells, places = self.space.cells, self.space.places
+        return cells.from_edges({cell: [two_edges(shares, node) for node in places(cell)] for cell in cells.cells})
 
 
 class MixedCell(nn.Module):
