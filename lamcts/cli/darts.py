@@ -38,7 +38,7 @@ OF_SEARCHES = (  # options of searches that evaluate networks one by one
 def add_darts_options(one: argparse.ArgumentParser) -> None:
     """Add the option that only `--evaluate darts` takes."""
     of = one.add_argument_group("search by gradients")
-    line = "partial channels: operations work on 1 / K of the channels of NASNet cells, as in PC-DARTS (default: 1)"
+    line = "partial channels of NASNet and DARTS cells: operations work on 1 / K of them, as in PC-DARTS (default: 1)"
     of.add_argument("--partial", type=int, metavar="K", help=line)
 
 
@@ -80,14 +80,12 @@ def _refuse(args: argparse.Namespace) -> None:
         if getattr(args, name) != default:
             raise ValueError(f"{option(name)}: expected none with --evaluate {EVALUATE}, which evaluates no networks")
     from lamcts.nas.cells import EdgeCells
-    from lamcts.nas.nasnet import NasNet
+    from lamcts.nas.genotypes import GenotypeSpace
 
-    spaces = {name: kind.make() for name, kind in trained.KINDS.items()}
-    known = [name for name, space in spaces.items() if isinstance(space, (EdgeCells, NasNet))]
-    if args.space not in known:
+    if args.space not in (known := trained.names_of(EdgeCells, GenotypeSpace)):
         raise ValueError(f"--space: expected one whose operations can be mixed, {', '.join(known)}, got {args.space!r}")
-    if args.partial is not None and not isinstance(spaces[args.space], NasNet):
-        raise ValueError(f"--partial: expected only with --space nasnet, got {args.space}: leave it out")
+    if args.partial is not None and args.space not in (taking := trained.names_of(GenotypeSpace)):
+        raise ValueError(f"--partial: expected only with --space {' or '.join(taking)}, got {args.space}: leave it out")
 
 
 def _settings(args: argparse.Namespace, wanted: trained.Training) -> Json:

@@ -28,7 +28,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the table that `argv` names."""
     what = one.add_argument_group("networks")
     line = f"a table, {', '.join(tables())}; or networks to train, {', '.join(trained.KINDS)}; "
-    line += "or FILE.py:NAME, a NetworkFactory; with --build a space, also of a .toml or .json file"
+    line += "or FILE.py:NAME, a NetworkFactory; with --build FILE.py:NAME or a .toml or .json file, a space"
     what.add_argument("--space", required=True, metavar="NAME", help=line)
     line = "table: look networks up; train: train each; supernet: train all at once with shared weights; "
     line += "proxy: score untrained networks; darts: learn shares of operations by gradients"
@@ -41,7 +41,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how = one.add_argument_group("search")
     searches = ", ".join(network_searches.names())
     how.add_argument("--search", default="auto", metavar="NAME", help=f"{searches} (default: auto)")
-    line = "number of evaluations (default: chosen by the table; 1000 for lanas)"
+    line = f"number of evaluations (default: set by the table; {trained.BUDGET} for train, {supernets.BUDGET} for "
+    line += "supernet and proxy; five for each random network at the start, if that is more)"
     how.add_argument("--budget", type=int, metavar="N", help=line)
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
@@ -119,8 +120,8 @@ def _table_target(args: argparse.Namespace) -> tuple[Target, Report]:
 def _check_table(space: str) -> None:
     """Raise ValueError for a space without a table."""
     if space in trained.KINDS and space not in tables():
-        cure = "add --evaluate train or --evaluate proxy"
-        raise ValueError(f"--space: expected a table, {', '.join(tables())}; there is none of {space!r}: {cure}")
+        cure = "add --evaluate train, or --evaluate proxy to score it untrained"
+        raise ValueError(f"--space: expected the name of a table, got {space!r}, which has none: {cure}")
     if space.endswith(own_networks.FILES):
         raise ValueError(
             f"--space: expected a name, got {space!r}: add --build FILE.py:FUNCTION, which builds a network"
@@ -197,7 +198,7 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     **dict.fromkeys(("inherit", "pruner"), ("train",)),
     "memory": ("train", "proxy"),
     **dict.fromkeys(("steps", "splits", "split_by"), ("supernet", darts.EVALUATE)),
-    "metric": ("supernet",),
+    **dict.fromkeys(("metric", "once_for_all"), ("supernet",)),
     "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
     "first_by": (TABLE, "train", "supernet"),

@@ -17,6 +17,7 @@ from lamcts.cli.results import write_results
 from lamcts.cli.target import Target
 from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.parameters import Parameters
 from lamcts.study.load import JOURNAL
 from lamcts.study.result import Result
 from lamcts.types import Json
@@ -90,7 +91,8 @@ def _announce(
     args: argparse.Namespace, target: Target, study: "Study", folder: Path, done: int, journal: Path | None
 ) -> None:
     """Print what is searched, how long, and where the results go."""
-    goals, parameters = study.problem.goals, counted(target.objective.space.dim, "parameter")
+    goals = study.problem.goals
+    parameters = counted(len(Parameters(target.objective.space).levels), "parameter")
     budget = counted(study.settings.budget, "evaluation") + (f", {done} of them done" if done else "")
     say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
     if not goals.plain:

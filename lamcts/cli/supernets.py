@@ -2,7 +2,7 @@
 
 import argparse
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.neural.fewshot import FewShot, SubSupernets
-    from lamcts.neural.supernet import Supernet
+    from lamcts.neural.supernet import OnceForAll, Supernet
     from lamcts.neural.supernet.objective import SharedWeights
     from lamcts.neural.train import Recipe, TrainObjective
     from lamcts.neural.train.loop import Epoch
@@ -39,10 +39,13 @@ def add_supernet_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--steps", type=int, metavar="N", help=line)
     line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
     of.add_argument("--metric", metavar="NAME", help=line)
-    line = "split the supernet N times into sub-supernets, each trained on: few-shot search (default: 0)"
+    line = "split the supernet N times into sub-supernets, each trained further: few-shot search (default: 0)"
     of.add_argument("--splits", type=int, metavar="N", help=line)
     line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
     of.add_argument("--split-by", metavar="HOW", help=line)
+    line = "train mobile blocks as Once-for-all: several networks a step; with settings such as distillation=False "
+    line += "or stages=kernel,depth (or stages=none)"
+    of.add_argument("--once-for-all", nargs="*", metavar="NAME=VALUE", help=line)
 
 
 def splits_of(args: argparse.Namespace) -> Json:
@@ -55,6 +58,23 @@ def splits_of(args: argparse.Namespace) -> Json:
     return {"splits": splits, "split_by": split_by} if splits else {}
 
 
+def once_for_all_of(args: argparse.Namespace) -> "OnceForAll | None":
+    """Return the settings of Once-for-all training, or None without it."""
+    if args.once_for_all is None:
+        return None
+    from lamcts.nas.mobile import MobileBlocks
+    from lamcts.neural.supernet import OnceForAll
+
+    if args.space not in (known := trained.names_of(MobileBlocks)):
+        raise ValueError(f"--once-for-all: expected only with --space {' or '.join(known)}, got {args.space}")
+    if args.splits:
+        raise ValueError("--once-for-all: expected none with --splits, whose supernets train one network a step")
+    values = trained.values_of("--once-for-all", args.once_for_all)
+    if isinstance(stages := values.get("stages"), str):
+        values["stages"] = () if stages == "none" else tuple(stages.split(","))
+    return trained.settings_of("--once-for-all", OnceForAll, values)
+
+
 def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
     """Return the trained supernet as a target, and what reports on it."""
     trained.need_torch()
@@ -64,11 +84,13 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
     wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
     metric, splits = one_of("--metric", args.metric or METRIC, list(METRICS)), splits_of(args)
     name = f"{args.space} by {'sub-supernets' if splits else 'a supernet'} of {wanted.data.name}"
-    settings = {"steps": steps} | ({} if metric == METRIC else {"metric": metric}) | splits | against_in(args)
+    once = once_for_all_of(args)
+    settings: Json = {"steps": steps} | ({} if metric == METRIC else {"metric": metric}) | splits | against_in(args)
+    settings |= {} if once is None else {"once_for_all": args.once_for_all}
     named = Target(None, name, f"{wanted.short}-supernet", settings, BUDGET)
     folder = folder_of(args, named)
     alone = wanted.objective(args, folder)
-    training = SupernetTraining(alone, _recipe(wanted, steps), splits, args.seed, folder / SUPERNET, args.quiet)
+    training = SupernetTraining(alone, _recipe(wanted, steps), splits, once, args.seed, folder / SUPERNET, args.quiet)
 
     def target(net: "SharedWeights") -> Target:
         made = SupernetObjective(net, wanted.data, metric=metric)  # type: ignore[arg-type]
@@ -82,8 +104,7 @@ def _check_space(space: str) -> None:
     """Raise ValueError for a space without a supernet."""
     from lamcts.neural.supernet.build import KINDS
 
-    known = [name for name, kind in trained.KINDS.items() if isinstance(kind.make(), tuple(KINDS))]
-    if space not in known:
+    if space not in (known := trained.names_of(*KINDS)):
         raise ValueError(f"--space: expected one that has a supernet, {', '.join(known)}, got {space!r}")
 
 
@@ -102,6 +123,7 @@ class SupernetTraining:
     alone: "TrainObjective"
     recipe: "Recipe"
     splits: Json
+    once: "OnceForAll | None"
     seed: int
     file: Path
     quiet: bool
@@ -133,14 +155,20 @@ class SupernetTraining:
         return FewShot(f.architectures, self.splits["splits"], self.splits["split_by"], sizes=f.sizes)
 
     def _one(self) -> "Supernet":
+        from lamcts.neural.supernet.mobile import MobileSupernet
+
         data, net = self.alone.data, self.untrained()
         done = self._done()
         if done < self.recipe.epochs:
             resumed = f", {done} of them done" if done else ""
             self._say(f"supernet: {self.recipe.epochs} epochs{resumed}, {self.steps} steps, into {self.file}")
         report = partial(self._epoch, done)
-        device = self.alone.device
-        return net.fit(data, self.recipe, seed=self.seed, device=device, checkpoint=self.file, report=report)
+        how: Json = {"seed": self.seed, "device": self.alone.device, "checkpoint": self.file, "report": report}
+        if self.once is None:
+            return net.fit(data, self.recipe, **how)
+        assert isinstance(net, MobileSupernet)
+        self.once.fit(net, data, self.recipe, **how)
+        return net
 
     def untrained(self) -> "Supernet":
         """Return the supernet before its training."""
@@ -184,6 +212,8 @@ def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any
 def _about(training: SupernetTraining, objective: Any, point: Point) -> Json:
     """Return how the networks were ranked, and of split supernets the region of a point's leaf."""
     about: Json = {"metric": objective.metric, "steps": getattr(objective.supernet, "steps", training.steps)}
+    if training.once is not None:
+        about["once_for_all"] = asdict(training.once)
     if not training.splits:
         return about
     leaf = objective.supernet.root.leaf(objective.architectures.canonical(point))

@@ -3,12 +3,12 @@
 import argparse
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from lamcts.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
+
+D = TypeVar("D", bound="DataclassInstance")
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
@@ -48,6 +52,7 @@ SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
+    "darts": NetworkKind("cells of DARTS", nas.DartsCells, {"width": 8, "cells": 3}),
     "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
     "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
     "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),
@@ -63,6 +68,11 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),
     "rnn": NetworkKind("recurrent cells of ENAS, on texts", lambda: nas.EnasCell(nodes=8), {"width": 64}, ON_TEXTS),
 }
+
+
+def names_of(*classes: type[ArchitectureSpace]) -> list[str]:
+    """Return the names of the networks whose spaces are instances of some classes."""
+    return [name for name, kind in KINDS.items() if isinstance(kind.make(), classes)]
 
 
 def add_training_options(one: argparse.ArgumentParser) -> None:
@@ -198,12 +208,18 @@ def need_torch() -> None:
 def recipe_of(values: Json) -> "Recipe":
     from lamcts.neural.train import Recipe
 
+    return settings_of("--recipe", Recipe, values)
+
+
+def settings_of(option: str, kind: type[D], values: Json) -> D:
+    """Return a dataclass of values; ValueError for names that are no fields."""
+    known = [field.name for field in fields(kind)]
     for name in values:
-        if name not in Recipe.__dataclass_fields__:
-            near = get_close_matches(name, Recipe.__dataclass_fields__, n=1)
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"--recipe: expected one of {', '.join(Recipe.__dataclass_fields__)}, got {name!r}{hint}")
-    return Recipe(**values)
+            raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
+    return kind(**values)
 
 
 def values_of(option: str, texts: Sequence[str] | None) -> Json:
@@ -223,7 +239,8 @@ def values_of(option: str, texts: Sequence[str] | None) -> Json:
 def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
     """Print the best network, save it with its card, and return what was found."""
     objective = without_cost(objective)
-    rows = searched_rows(f"validation {objective.score}", result, found, f", {result.pruned} pruned")
+    pruned = f", {result.pruned} pruned" if args.pruner else ""
+    rows = searched_rows(f"validation {objective.score}", result, found, pruned)
     return save_best(args, objective, result.x, rows, found)
 
 

@@ -6,17 +6,19 @@ The packages need older versions of Python than lamcts does, so that `python` na
 imports the package here.
 """
 
+import hashlib
 import json
 import subprocess
 import weakref
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path as FilePath
 
 from lamcts.errors import MissingExtra
 from lamcts.nas import surrogate_server
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.darts_cells import CELLS, DartsCells
+from lamcts.nas.darts_cells import DartsCells
 from lamcts.nas.published import Path
 from lamcts.nas.tables import one_of
 from lamcts.objectives.base import register
@@ -36,6 +38,7 @@ METRICS = (
     "FLOPS",
     "size_MB",
 )  # of JAHS-Bench-201; the first is searched
+FOLDERS = ("models", "runtime", "data")  # settings of both packages that are folders
 EPOCHS = 200  # of the longest training
 EDGES = [f"Op{i}" for i in range(1, 7)]  # of the cell of JAHS-Bench-201
 LARGEST = {"N": 5, "W": 16, "Resolution": 1.0}  # of the fidelities of JAHS-Bench-201
@@ -182,13 +185,17 @@ class SurrogateObjective:
         return {name: value for name, value in self._predicted(point).items() if name in self.costs}
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to continue the other, as JSON values."""
-        return {"benchmark": self.name, "settings": self.server.settings, "fixed": self.fixed}
+        """Return what two runs must share for one to continue the other, as JSON values; folders may move."""
+        settings = {
+            name: _contents(value) if name in FOLDERS else value for name, value in self.server.settings.items()
+        }
+        return {"benchmark": self.name, "settings": settings, "fixed": self.fixed}
 
     def _predicted(self, point: Point) -> dict[str, float]:
         self.space.encode(point)  # says what is wrong
         if isinstance(self.architectures, DartsCells):
-            return self.server.query({cell: self.architectures.edges(point, cell) for cell in CELLS})
+            cells = self.architectures
+            return self.server.query({cell: list(chain(*cells.edges(point, cell))) for cell in cells.cells})
         return self.server.query(dict(point) | self.fixed)
 
 
@@ -254,6 +261,13 @@ def _jahs_space(fidelities: bool) -> Space:
             "WeightDecay": Float(1e-5, 1e-2, log=True),
         }
     )
+
+
+def _contents(folder: str) -> str:
+    """Return a digest of the names and sizes of the files in a folder."""
+    files = [file for file in FilePath(folder).rglob("*") if file.is_file()]
+    found = sorted((file.relative_to(folder).as_posix(), file.stat().st_size) for file in files)
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
 
 def _folder(name: str, path: Path) -> str:

@@ -37,7 +37,7 @@ def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures
     result = json.loads((tmp_path / "here" / "result.json").read_text())
     best = result["best"]
     text = best["text"]
-    assert len(text) == 8 and set(text) <= set("012") and text in out
+    assert len(text) == 8 and set(text) <= set("012") and text in out and "8 parameters, 20 evaluations" in out
     place = int(text, 3)  # the made-up table's values grow with the row
     assert best["value"] == pytest.approx(50 + 40 * place / 6560, abs=1e-4)
     assert result["reported"]["test_accuracy_percent"] == best["value"] and result["costs"] == {"params": place}

@@ -38,6 +38,16 @@ def test_a_cell_is_found_by_shares_trained_alone_and_kept_with_its_card(capsys, 
     assert json.loads((folder / "result.json").read_text()) == result and (folder / "darts.npz").read_bytes() == kept
 
 
+def test_cells_of_darts_are_found_by_shares_and_trained_alone(capsys, tmp_path):
+    more = ["--space", "darts", "--size", "width=4", "--size", "cells=3", "--steps", "2", "--out", "out"]
+    code, out, err = said(capsys, *QUICK, *more)
+    assert (code, err) == (0, "") and "mixture" in out
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    space, (net, card) = nas.DartsCells(), load_network(tmp_path / "out" / "network.npz")
+    assert space.parse(card["text"]) == result["best"]["point"] and net(torch.zeros(5, 1, 4, 4)).shape == (5, 2)
+    assert set(result["darts"]["shares"]["reduce_edge_3_4"]) == {*space.operations, "none"}
+
+
 def test_few_shot_search_by_gradients_reports_the_best_leaf(capsys, tmp_path):
     options = ["--space", "digits4096", "--size", "widths=(2,)", "--steps", "2", "--splits", "1", "--out", "few"]
     code, out, err = said(capsys, *QUICK[:-1], *options)
@@ -52,14 +62,14 @@ def test_few_shot_search_by_gradients_reports_the_best_leaf(capsys, tmp_path):
     [
         (
             ["--space", "convnet"],
-            "expected one whose operations can be mixed, nasnet, nasbench201, transnas, digits4096",
+            "expected one whose operations can be mixed, nasnet, darts, nasbench201, transnas, digits4096",
         ),
         ([*NASNET, "--budget", "3"], "--budget: expected none with --evaluate darts"),
         ([*NASNET, "--search", "lanas"], "--search: expected none with --evaluate darts"),
         ([*NASNET, "--metric", "loss"], "--metric: expected only with --evaluate supernet"),
         ([*NASNET, "--steps", "1"], "--steps: expected at least 2, an epoch of mine, got 1"),
         ([*NASNET, "--partial", "3"], "partial: expected a divisor of the width 4, got 3"),
-        (["--space", "digits4096", "--partial", "2"], "--partial: expected only with --space nasnet"),
+        (["--space", "digits4096", "--partial", "2"], "--partial: expected only with --space nasnet or darts"),
         ([*NASNET, "--split-by", "halves"], "--split-by: expected --splits N with it"),
     ],
 )

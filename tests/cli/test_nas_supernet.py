@@ -1,3 +1,4 @@
+import argparse
 import json
 import shutil
 
@@ -9,6 +10,8 @@ from lamcts.cli import supernets
 from lamcts.neural.train import load_network
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+from lamcts.neural.supernet import OnceForAll  # noqa: E402
 
 SPACE = ["--space", "digits4096", "--size", "widths=(2,)"]
 QUICK = ["--no-plot", "--data", "mine.npz", "--recipe", "epochs=2", "--search", "random"]
@@ -67,6 +70,26 @@ def test_a_supernet_is_split_and_networks_are_ranked_by_their_leaf(capsys, tmp_p
     assert all(operation in region[edge].split("|") for edge, operation in canonical(result["best"]["point"]).items())
     assert sum(len(options.split("|")) == 2 for options in region.values()) == 1
     assert result["supernet"]["valid_loss"] == -result["best"]["value"]
+
+
+def test_mobile_blocks_are_trained_once_for_all_and_the_training_is_not_repeated(capsys, tmp_path):
+    mobile = ["nas", "--space", "efficientnet", "--size", "width=0.1", "--evaluate", "supernet", *QUICK, "--steps", "2"]
+    once = ["--once-for-all", "subnets=0", "stages=kernel,width"]
+    assert said(capsys, *mobile, "--budget", "2", *once)[0] == 0
+    folder = tmp_path / "efficientnet-mine-supernet-steps2-once_for_allsubnets=0-stages=kernel,width-random-seed0"
+    about = load_network(folder / "network.npz")[1]["search"]["supernet"]["once_for_all"]
+    assert about == {"subnets": 0, "sandwich": True, "distillation": True, "stages": ["kernel", "width"]}
+    kept = weights(folder / "supernet.npz")
+    code, out, _ = said(capsys, *mobile, "--budget", "3", *once)
+    assert code == 0 and "3 evaluations, 2 of them done" in out and "epoch" not in out
+    assert said(capsys, *mobile, "--budget", "2", "--out", "single", "--quiet")[0] == 0
+    single = weights(tmp_path / "single" / "supernet.npz")
+    assert single.keys() == kept.keys() and any(not np.array_equal(single[name], kept[name]) for name in kept)
+
+
+def test_once_for_all_training_without_shrinking_has_no_stages():
+    given = argparse.Namespace(space="efficientnet", splits=None, once_for_all=["stages=none", "distillation=False"])
+    assert supernets.once_for_all_of(given) == OnceForAll(distillation=False, stages=())
 
 
 def canonical(point):
@@ -138,7 +161,7 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
     [
         (
             ["--space", "convnet"],
-            "--space: expected one that has a supernet, nasnet, nasbench201, transnas,",
+            "--space: expected one that has a supernet, nasnet, darts, nasbench201,",
         ),
         (["--space", "nasbench-macro"], "expected one that has a supernet"),
         (["--steps", "0"], "--steps: expected at least 1, an epoch of mine, got 0"),
@@ -151,6 +174,12 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
         (["--splits", "-1"], "--splits: expected a number of at least 0, got -1"),
         (["--split-by", "halves"], "--split-by: expected --splits N with it"),
         (["--splits", "1", "--split-by", "half"], "did you mean 'halves'"),
+        (["--once-for-all"], "--once-for-all: expected only with --space efficientnet or accel-nasbench"),
+        (["--space", "efficientnet", "--once-for-all", "--splits", "1"], "--once-for-all: expected none with --splits"),
+        (["--space", "efficientnet", "--once-for-all", "subnet=1"], "got 'subnet'; did you mean 'subnets'?"),
+        (["--space", "efficientnet", "--once-for-all", "stages=depths"], "stages: expected each of kernel, depth"),
+        (["--space", "efficientnet", "--once-for-all", "distillation=no"], "expected True or False, got 'no'"),
+        (["--evaluate", "train", "--once-for-all"], "--once-for-all: expected only with --evaluate supernet"),
         (["--evaluate", "supernets"], "did you mean 'supernet'"),
     ],
 )

@@ -104,6 +104,16 @@ def graph():
     }
 
 
+def size():
+    """Return the table of all widths; accuracies grow with the row, and differ by data set and schedule."""
+    widths = np.array(list(product(range(1, 9), repeat=5)), np.int8)
+    share = np.linspace(0, 1, len(widths))[:, None] * np.array([1.0, 0.9, 0.8])
+    names = [f"{part}_acc_{epochs}" for epochs in (90, 12) for part in ("test", "val")]
+    costs = {name: np.tile(widths.sum(1)[:, None], 3) for name in ("params", "mflops", "latency_ms")}
+    accuracies = {name: 90 - 10 * i + share for i, name in enumerate(names)}
+    return {"widths": widths, "datasets": np.array(["cifar10", "cifar100", "ImageNet16-120"]), **accuracies, **costs}
+
+
 def digits4096():
     """Return a table in which more is right with the row, after 12 epochs, and with the seed; test has one less."""
     ops = np.array(list(product(range(4), repeat=6)), np.int8)
@@ -126,6 +136,7 @@ MADE = {
     formats.DIGITS4096: digits4096,
     formats.NASBENCH101: nasbench101,
     formats.NASBENCH201: nasbench201,
+    formats.SIZE: size,
     formats.MACRO: macro,
     formats.TRANSNAS: transnas,
     formats.GRAPH: graph,

@@ -10,6 +10,7 @@ from tests.nas import made_up
 NAMES = {
     "nasbench101": formats.NASBENCH101,
     "nasbench201": formats.NASBENCH201,
+    "nats-size": formats.SIZE,
     "nasbench-macro": formats.MACRO,
     "transnas": formats.TRANSNAS,
     "nasbench-graph": formats.GRAPH,

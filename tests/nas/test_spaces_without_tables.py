@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.nas import AccelNasBench, ConvNet, EfficientNet, EnasCell, Layerwise, NasNet, RandomGraphs
+from lamcts.nas import AccelNasBench, ConvNet, DartsCells, EfficientNet, EnasCell, Layerwise, NasNet, RandomGraphs
 
-SPACES = [NasNet(), EfficientNet(), AccelNasBench(), EnasCell(), EnasCell(nodes=1), ConvNet()]
+SPACES = [NasNet(), DartsCells(), EfficientNet(), AccelNasBench(), EnasCell(), EnasCell(nodes=1), ConvNet()]
 SPACES += [Layerwise(layers=3), RandomGraphs(stages=2, nodes=9)]
 each = pytest.mark.parametrize("space", SPACES, ids=lambda space: f"{space.name}-{space.space.dim}")
 drawn = settings(max_examples=25, deadline=None, derandomize=True)

@@ -8,12 +8,12 @@ import pytest
 
 import lamcts
 from lamcts import objectives, testing
-from lamcts.nas import formats
+from lamcts.nas import TableObjective, formats
 from lamcts.nas.nasbench101 import OPERATIONS
 from lamcts.spaces import Canonical
 from tests.nas import made_up
 
-NAMES = ["nasbench101", "nasbench201", "nasbench-macro", "transnas", "nasbench-graph"]
+NAMES = [name for name, row in objectives.names().items() if row.makes(TableObjective)]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ DATA = Path(os.environ.get("LAMCTS_DATA") or Path(__file__).parents[3] / "shared
 IMAGES = {"channels": 1, "classes": 10}
 SMALL = [
     (nas.NasNet(), {"width": 4, "cells": 3}),
+    (nas.DartsCells(), {"width": 4, "cells": 3}),
     (nas.NasBench101(), {"width": 8, "cells": 1}),
     (nas.ConvNet(layers=3), {"stages": 2}),
     (nas.EfficientNet(blocks=2), {"width": 0.25, "stem_stride": 1}),
@@ -105,6 +106,27 @@ def test_nasnet_cells_have_the_parameters_of_their_layers():
     second_reduction = (c * 4 * c + 8 * c) + (10 * c * 4 * c + 8 * c) + 5 * reductions(4 * c)
     whole = build(space, space.from_edges(cells), width=c, cells=3)
     assert parameters(whole) == stem + first + first_reduction + second_reduction + 10 * 20 * c + 10
+
+
+def test_darts_cells_have_the_parameters_of_their_layers():
+    space, c = nas.DartsCells(), 8
+    separable, reads = [("sep_conv_3x3", 0), ("sep_conv_5x5", 1)], 2 * (3 * c * c + 2 * c)
+    rest = [[("dil_conv_3x3", 1), ("dil_conv_5x5", 2)], [("avg_pool_3x3", 0), ("skip_connect", 1)]] * 2
+    point = space.from_edges({cell: [separable, *rest[:3]] for cell in ("normal", "reduce")})
+    kernels = 2 * (9 + 25) * c + 4 * (c * c + 2 * c)  # two separable ones, each applied twice
+    dilated = (9 + 25) * c + 2 * (c * c + 2 * c)
+    stem, head = 27 * 3 * c + 2 * 3 * c, 4 * c * 10 + 10  # all four nodes are concatenated
+    assert parameters(build(space, point, width=c, cells=1)) == stem + reads + kernels + 2 * dilated + head
+
+
+def test_the_cells_of_p_darts_have_their_published_parameters():
+    space, skip, sep3, sep5 = nas.DartsCells(), "skip_connect", "sep_conv_3x3", "sep_conv_5x5"
+    dil3, dil5 = "dil_conv_3x3", "dil_conv_5x5"
+    normal = [(skip, 0), (dil3, 1), (skip, 0), (sep3, 1), (sep3, 1), (sep3, 3), (sep3, 0), (dil5, 4)]
+    reduction = [("avg_pool_3x3", 0), (sep5, 1), (sep3, 0), (dil5, 2), ("max_pool_3x3", 0), (dil3, 1)]
+    reduction += [(dil3, 1), (dil5, 3)]
+    point = space.parse(f"Genotype(normal={normal}, reduce={reduction})")
+    assert on_meta(space, point) == 3_433_798  # counted in issue 7 of its repository; 3.4 million in the paper
 
 
 def test_the_recurrent_cell_computes_what_its_paper_says():
@@ -230,5 +252,5 @@ def test_mistakes_are_told_with_their_cure():
         build(nas.NasBench101(), point)
     with pytest.raises(ValueError, match="width, cells, got 'wide'"):
         build(nas.NasNet(), {}, wide=3)
-    with pytest.raises(ValueError, match="these can: NasNet"):
+    with pytest.raises(ValueError, match="these can: DartsCells, NasNet, NasBench101"):
         build(nas.NasBenchGraph(), {})

@@ -1,7 +1,7 @@
 """Build the network of a point of any space of architectures from a seed."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import torch
@@ -11,24 +11,24 @@ from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.nas.cells import EdgeCells
 from lamcts.nas.convnet import ConvNet
 from lamcts.nas.enas import EnasCell
+from lamcts.nas.genotypes import GenotypeSpace
 from lamcts.nas.layerwise import Layerwise
 from lamcts.nas.mobile import MobileBlocks
 from lamcts.nas.nasbench101 import NasBench101
-from lamcts.nas.nasnet import NasNet
 from lamcts.nas.random_graphs import RandomGraphs
 from lamcts.neural.build.convnet import convnet
 from lamcts.neural.build.edge_cells import edge_network
 from lamcts.neural.build.factory import NetworkFactory
+from lamcts.neural.build.genotypes import genotype_network
 from lamcts.neural.build.layerwise import layerwise
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
-from lamcts.neural.build.nasnet import nasnet
 from lamcts.neural.build.random_graphs import random_graphs
 from lamcts.neural.build.recurrent import recurrent
 from lamcts.neural.build.weights import initialise
 
 MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
-    NasNet: nasnet,
+    GenotypeSpace: genotype_network,
     NasBench101: nasbench101,
     EdgeCells: edge_network,
     ConvNet: convnet,
@@ -80,8 +80,13 @@ def maker_of(space: ArchitectureSpace) -> Callable[..., nn.Module]:
     for kind, maker in MAKERS.items():
         if isinstance(space, kind):
             return maker
-    known = ", ".join(kind.__name__ for kind in MAKERS)
+    known = class_names(MAKERS)
     raise ValueError(f"build: expected a space whose networks can be built, got {space.name}; these can: {known}")
+
+
+def class_names(kinds: Iterable[type[ArchitectureSpace]]) -> str:
+    """Return the names of classes of spaces for a message, of base classes those of their subclasses."""
+    return ", ".join(one.__name__ for kind in kinds for one in kind.__subclasses__() or [kind])
 
 
 def check_sizes(space: ArchitectureSpace, sizes: Collection[str], caller: str) -> None:

@@ -30,6 +30,12 @@ def separable(channels: int, kernel: int, stride: int) -> nn.Sequential:
     return nn.Sequential(*(layer for half in halves for layer in (*half, *conv_norm(channels, channels))))
 
 
+def dilated(channels: int, kernel: int, stride: int) -> nn.Sequential:
+    """Return a separable convolution whose taps are two pixels apart: ReLU, depthwise and pointwise (DARTS)."""
+    depthwise = nn.Conv2d(channels, channels, kernel, stride, kernel - 1, dilation=2, groups=channels, bias=False)
+    return nn.Sequential(nn.ReLU(), depthwise, *conv_norm(channels, channels))
+
+
 class HalfSize(nn.Module):
     """Halve the size by two 1 x 1 convolutions of stride 2, one shifted by a pixel (DARTS)."""
 

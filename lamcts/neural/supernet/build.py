@@ -7,19 +7,19 @@ import torch
 
 from lamcts.nas.base import ArchitectureSpace
 from lamcts.nas.cells import EdgeCells
+from lamcts.nas.genotypes import GenotypeSpace
 from lamcts.nas.mobile import MobileBlocks
-from lamcts.nas.nasnet import NasNet
-from lamcts.neural.build.build import check_sizes
+from lamcts.neural.build.build import check_sizes, class_names
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
+from lamcts.neural.supernet.genotypes import GenotypeSupernet
 from lamcts.neural.supernet.mobile import MobileSupernet
-from lamcts.neural.supernet.nasnet import NasNetSupernet
 from lamcts.neural.supernet.region import SupernetRegion
 
 KINDS: dict[type[ArchitectureSpace], Callable[..., Supernet]] = {
     EdgeCells: EdgeSupernet,
-    NasNet: NasNetSupernet,
+    GenotypeSpace: GenotypeSupernet,
     MobileBlocks: MobileSupernet,
 }
 
@@ -38,7 +38,7 @@ def supernet(
     Parameters
     ----------
     space : ArchitectureSpace
-        Cells with an operation on each edge, NASNet cells, or mobile blocks.
+        Cells with an operation on each edge, NASNet or DARTS cells, or mobile blocks.
     channels : int, default 3
         Image channels.
     classes : int, default 10
@@ -52,8 +52,7 @@ def supernet(
     """
     kind = next((made for known, made in KINDS.items() if isinstance(space, known)), None)
     if kind is None:
-        known = ", ".join(each.__name__ for each in KINDS)
-        raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {known}")
+        raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {class_names(KINDS)}")
     check_sizes(space, sizes, "supernet")
     with torch.device("meta"):
         net = kind(space, region or SupernetRegion.whole(space), (channels, classes), sizes)

@@ -11,9 +11,18 @@ Shares = Mapping[str, Mapping[str, float]]  # of each operation, by place
 
 
 class Mixture(Supernet):
-    """A supernet with `mixed` scores; `normalised`: places by node whose edges have shares of their own."""
+    """A supernet with `mixed` scores.
+
+    normalised: places by node whose edges have shares of their own. more: operations with a share at every place that
+    no point has.
+    """
 
     normalised: Mapping[str, Sequence[str]] = {}
+    more: tuple[str, ...] = ()
+
+    def options(self, place: str) -> tuple[str, ...]:
+        """Return the operations that have shares of a place."""
+        return (*self.region.allowed[place], *self.more)
 
     def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
         """Return the scores of a mixture of all operations, with shares [m] for each place (Liu et al. 2018)."""

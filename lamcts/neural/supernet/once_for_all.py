@@ -83,6 +83,9 @@ class OnceForAll:
     stages: tuple[str, ...] = STAGES
 
     def __post_init__(self) -> None:
+        for name in ("sandwich", "distillation"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ValueError(f"OnceForAll: {name}: expected True or False, got {value!r}")
         whole_number(self.subnets, "OnceForAll: subnets", least=0 if self.sandwich else 1)
         if self.distillation and not self.sandwich:
             raise ValueError("OnceForAll: expected a sandwich for distillation, got sandwich=False; set both to False")

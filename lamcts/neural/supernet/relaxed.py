@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.nasnet import NasNet
+from lamcts.nas.genotypes import GenotypeSpace
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.supernet.build import supernet
+from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, GenotypeMixture
 from lamcts.neural.supernet.mixture import Mixture
-from lamcts.neural.supernet.nasnet_mixture import NasNetEdges, NasNetMixture
 from lamcts.neural.supernet.region import SupernetRegion
 
 
@@ -25,7 +25,7 @@ class Relaxed(nn.Module):
     def __init__(self, net: Mixture) -> None:
         super().__init__()
         self.net = net
-        self.logits = _zeros(net.region.allowed)
+        self.logits = _zeros({place: net.options(place) for place in net.region.allowed})
         self.edge_logits = _zeros(net.normalised)
 
     @classmethod
@@ -37,7 +37,7 @@ class Relaxed(nn.Module):
         Parameters
         ----------
         space : ArchitectureSpace
-            NASNet cells, or cells with an operation on each edge.
+            NASNet or DARTS cells, or cells with an operation on each edge.
         channels : int, default 3
             Image channels.
         classes : int, default 10
@@ -45,24 +45,24 @@ class Relaxed(nn.Module):
         seed : int, default 0
             Seed of the initial weights.
         **sizes
-            Keyword arguments of `lamcts.neural.build.build`. NASNet cells also take `partial`: with K above 1,
-            operations work on 1 / K of the channels, as in PC-DARTS, whose K is 4.
+            Keyword arguments of `lamcts.neural.build.build`. NASNet and DARTS cells also take `partial`: with K above
+            1, operations work on 1 / K of the channels, as in PC-DARTS, whose K is 4.
 
         Raises
         ------
         ValueError
             For a space without mixtures, or unknown sizes.
         """
-        if not isinstance(space, NasNet):
+        if not isinstance(space, GenotypeSpace):
             net = supernet(space, channels=channels, classes=classes, seed=seed, **sizes)
             if not isinstance(net, Mixture):
-                raise ValueError(f"space: expected NASNet cells or operations on edges, got {space.name}")
+                raise ValueError(f"space: expected NASNet or DARTS cells or operations on edges, got {space.name}")
             return cls(net)
         if unknown := sizes.keys() - {"width", "cells", "partial"}:
             raise ValueError(f"Relaxed: expected sizes width, cells or partial, got {', '.join(sorted(unknown))}")
-        edges = NasNetEdges()
+        edges = GenotypeEdges(space)
         with torch.device("meta"):
-            made = NasNetMixture(edges, SupernetRegion.whole(edges), (channels, classes), sizes)
+            made = GenotypeMixture(edges, SupernetRegion.whole(edges), (channels, classes), sizes)
         made.to_empty(device="cpu")
         initialise(made, seed)
         return cls(made)
@@ -85,9 +85,9 @@ class Relaxed(nn.Module):
 
     @property
     def shares(self) -> dict[str, dict[str, float]]:
-        """The share of each operation, by place; with partial channels, times the share of the edge."""
-        found, allowed = self._shares(), self.net.region.allowed
-        return {place: dict(zip(names, found[place].tolist(), strict=True)) for place, names in allowed.items()}
+        """The share of each operation, by place, that of "none" last; with partial channels, times the edge's share."""
+        found = self._shares().items()
+        return {place: dict(zip(self.net.options(place), each.tolist(), strict=True)) for place, each in found}
 
     @property
     def point(self) -> Point:
@@ -100,8 +100,8 @@ class Relaxed(nn.Module):
         net = self.net.restricted(region)
         assert isinstance(net, Mixture)
         child = Relaxed(net)
-        for place, options in region.allowed.items():
-            mine = self.net.region.allowed[place]
+        for place in region.allowed:
+            mine, options = self.net.options(place), net.options(place)
             child.logits[place].copy_(self.logits[place][[mine.index(option) for option in options]])
         child.edge_logits.load_state_dict(self.edge_logits.state_dict())
         return child

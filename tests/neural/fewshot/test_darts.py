@@ -92,5 +92,5 @@ def test_few_shot_search_reads_out_the_leaf_of_the_lowest_validation_loss(data):
         SPACE.operations
     )
     assert found.steps == sum(leaf.steps for leaf in found.leaves) + found.leaves[0].steps
-    with pytest.raises(ValueError, match="expected NASNet cells or operations on edges, got efficientnet"):
+    with pytest.raises(ValueError, match="expected NASNet or DARTS cells or operations on edges, got efficientnet"):
         few_shot_darts(FewShot(nas.EfficientNet(), 1), data, Recipe(epochs=1))

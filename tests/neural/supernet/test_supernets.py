@@ -13,10 +13,10 @@ from lamcts.neural.supernet import SupernetRegion, recalibrate, supernet  # noqa
 from lamcts.neural.train import Data, Recipe, digits, train  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
 
-DIGITS, NB201, NASNET = nas.Digits4096(), nas.NasBench201(), nas.NasNet()
+DIGITS, NB201, NASNET, DARTS = nas.Digits4096(), nas.NasBench201(), nas.NasNet(), nas.DartsCells()
 SIZES = {"digits4096": {"widths": (4,), "cells": 1}, "nasbench201": {"widths": (2, 3), "cells": 1}}
-SIZES |= {"nasnet": {"width": 2, "cells": 3}}
-SPACES = [DIGITS, NB201, NASNET]
+SIZES |= {name: {"width": 2, "cells": 3} for name in ("nasnet", "darts")}
+SPACES = [DIGITS, NB201, NASNET, DARTS]
 EVERY = pytest.mark.parametrize("space", SPACES, ids=lambda space: space.name)
 
 
@@ -34,11 +34,11 @@ def points(space, n):
 
 
 def cells_with_every_operation(space):
-    """Return cells of which each has one operation of an edge space on all edges, or of NASNet on all layers."""
-    if space is NASNET:
-        base = points(NASNET, 1)[0] | {f"{kind}_connect{i}": 1 for kind in ("normal", "reduction") for i in range(5)}
-        layers = [name for name in base if "_layer" in name]
-        return [base | dict.fromkeys(layers, operation) for operation in nas.nasnet.OPERATIONS]
+    """Return cells of which each has one operation on all edges."""
+    if space in (NASNET, DARTS):
+        base = points(space, 1)[0] | {name: 1 for name in space.space.names if space.connect in name}
+        layers = [name for name in base if f"_{space.operation}" in name]
+        return [base | dict.fromkeys(layers, operation) for operation in space.operations]
     return [space.point((number,) * 6) for number in range(len(space.operations))]
 
 

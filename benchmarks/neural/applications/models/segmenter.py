@@ -16,8 +16,8 @@ from torch.nn import functional
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.edge_cells import EdgeNetwork
+from lamcts.neural.build.genotypes import GenotypeNetwork
 from lamcts.neural.build.layers import conv_norm_relu
-from lamcts.neural.build.nasnet import NasNetNetwork
 from lamcts.neural.build.sizes import size_of
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.train import Part, TrainObjective
@@ -56,7 +56,7 @@ class Backbone(nn.Module):
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
-        if not isinstance(net, EdgeNetwork | NasNetNetwork):
+        if not isinstance(net, EdgeNetwork | GenotypeNetwork):
             raise ValueError(f"segmenter: expected NASNet cells or cells of edges, got {type(net).__name__}")
         for unused in ("last", "head"):
             if hasattr(net, unused):
@@ -79,7 +79,7 @@ def stage_outputs(net: nn.Module, x: Tensor) -> list[Tensor]:
         for stage in net.stages:
             found.append(stage(found[-1]))
         return found
-    assert isinstance(net, NasNetNetwork)
+    assert isinstance(net, GenotypeNetwork)
     found = [net.stem(x)] * 2
     for cell in net.cells:
         found.append(cell(found[-2], found[-1]))

@@ -11,7 +11,7 @@ from lamcts.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.fewshot import FewShot, Matching, few_shot_darts  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed  # noqa: E402
-from lamcts.neural.supernet.nasnet_mixture import MixedEdge, edge, edges_of  # noqa: E402
+from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, MixedEdge, edge  # noqa: E402
 from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
 from lamcts.neural.train.data import part_of  # noqa: E402
 
@@ -53,7 +53,7 @@ def test_a_node_keeps_the_strongest_operation_of_its_two_strongest_edges():
 @pytest.mark.parametrize("partial", [1, 2])
 def test_shares_that_are_all_of_one_operation_are_the_path_of_that_operation(partial):
     net, rng = relaxed(partial, cells=3).eval(), np.random.default_rng(0)
-    names = {place: OPERATIONS[rng.integers(4)] for cell in CELLS for place in edges_of(cell)}
+    names = {place: OPERATIONS[rng.integers(4)] for place in places()}
     for place, name in names.items():
         net.logits[place][OPERATIONS.index(name)] = SURE
     shares = net.shares
@@ -63,6 +63,10 @@ def test_shares_that_are_all_of_one_operation_are_the_path_of_that_operation(par
     assert torch.allclose(net(images()), path, atol=1e-5)
     assert all(scale[place] == pytest.approx(1.0 if partial == 1 else 1 / (i + 2)) for place, i in inputs().items())
     assert torch.equal(net.net(images(), names), net.net.masked(images(), names))
+
+
+def places():
+    return list(GenotypeEdges(SPACE).space.names)
 
 
 def inputs():
@@ -115,6 +119,29 @@ def test_a_search_that_is_stopped_resumes_bit_for_bit(data, tmp_path):
 
 
 @torch.no_grad()
+def test_cells_of_darts_have_a_share_of_none_which_no_edge_keeps():
+    space = nas.DartsCells()
+    net, x = Relaxed.of(space, channels=1, width=4, cells=3, partial=2).eval(), images()
+    assert len(net.logits) == 28 and all(list(each)[-1] == "none" and len(each) == 8 for each in net.shares.values())
+    for place, logits in net.logits.items():
+        logits[-1] = 1.0 if place.endswith("_1") else 0.0  # the best operation of input 1 has a smaller share
+        logits[space.operations.index("dil_conv_5x5")] = 0.9
+    found = {("dil_conv_5x5", k) for cell in space.cells for two in space.edges(net.point, cell) for _, k in two}
+    assert space.invalid(net.point) is None and found == {("dil_conv_5x5", k) for k in (0, 1, 2)}
+    assert [k for _, k in space.edges(net.point, "reduce")[3]] == [0, 2]
+    rest = tuple(name for name in space.operations if name != "skip_connect")
+    child = net.restricted(net.net.region.split("normal_edge_0_0", [("skip_connect",), rest])[0])
+    assert list(child.shares["normal_edge_0_0"]) == ["skip_connect", "none"] and child(x).shape == (3, 10)
+    assert space.edges(child.point, "normal")[0][0] == ("skip_connect", 0)
+
+
+def test_an_edge_of_none_adds_nothing():
+    x, mixed = torch.ones(2, 4, 4, 4), MixedEdge(["skip_connect"], 4, 1, 1)
+    assert torch.equal(mixed(x, {"skip_connect": 0.25, "none": 0.75}), 0.25 * x)
+    assert not mixed(x, {"skip_connect": 0.0, "none": 1.0}).any()
+
+
+@torch.no_grad()
 def test_parts_of_a_mixture_begin_with_its_weights_and_the_shares_of_its_edges():
     parent, x = relaxed(2).eval(), images()
     for i, logits in enumerate(parent.architecture):
@@ -149,5 +176,5 @@ def test_gradient_matching_compares_the_operations_of_an_edge(data):
     net = relaxed().net
     asked = SplitRequest(net, 0, (), data, batch=10, seed=0)
     found = Matching(draws=1).similarities(asked, "normal_edge_0_1")
-    assert asked.open == list(edges_of("normal")) + list(edges_of("reduction"))
+    assert asked.open == places()
     assert (found == found.T).all() and len(np.unique(found)) > 3 and (abs(found) <= 1).all()

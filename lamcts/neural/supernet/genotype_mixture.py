@@ -1,7 +1,7 @@
-"""Mixtures of NASNet cells for DARTS (Liu et al. 2018), also with partial channels (PC-DARTS, Xu et al. 2020).
+"""Mixtures of NASNet and DARTS cells (DARTS, Liu et al. 2018; with partial channels PC-DARTS, Xu et al. 2020).
 
 A place is an edge from an input to a node. Every node adds its edges up, and a cell concatenates all of its nodes.
-Letters: i a node, k an input of it, m operations of an edge.
+DARTS cells also have shares of "none", which adds nothing. Letters: i a node, k an input of it, m options of an edge.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.nasnet import CELLS, NODES, OPERATIONS, Edge, NasNet
+from lamcts.nas.genotypes import Edge, GenotypeSpace
+from lamcts.neural.build.genotypes import STEM, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
-from lamcts.neural.build.nasnet import STEM, operation
 from lamcts.neural.supernet.mixture import Mixture, Shares
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.spaces.choice import Choice
@@ -23,41 +23,51 @@ from lamcts.spaces.product import Space
 from lamcts.types import whole_number
 
 Strengths = Mapping[str, Tensor | float]  # of the operations on an edge
+NONE = "none"  # the operation of DARTS that adds nothing: it has a share, and no edge keeps it
 
 
-class NasNetEdges(ArchitectureSpace):
-    """An operation on each of the 20 edges of both cells: what DARTS relaxes, before it chooses two edges a node."""
+class GenotypeEdges(ArchitectureSpace):
+    """An operation on each edge of both cells: what DARTS relaxes, before it chooses two edges a node."""
 
-    name = "nasnet-edges"
+    def __init__(self, cells: GenotypeSpace) -> None:
+        self.cells, self.name = cells, f"{cells.name}-edges"
+        places = [place for cell in cells.cells for node in self.places(cell) for place in node]
+        self.space = Space({place: Choice(cells.operations) for place in places})
 
-    def __init__(self) -> None:
-        self.space = Space({place: Choice(OPERATIONS) for cell in CELLS for place in edges_of(cell)})
+    def places(self, cell: str) -> list[list[str]]:
+        """Return the places of each node of a cell, by input."""
+        return [[edge(cell, i, k) for k in range(i + 2)] for i in range(len(self.cells.pairs))]
 
 
-class NasNetMixture(Mixture):
+class GenotypeMixture(Mixture):
     """The skeleton of `build` with all operations on all edges.
 
     partial: with K above 1, operations work on 1 / K of the channels, and edges have shares of their own (1).
     """
 
+    space: GenotypeEdges
+
     def __init__(
-        self, space: NasNetEdges, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
+        self, space: GenotypeEdges, region: SupernetRegion, shape: tuple[int, int], sizes: Mapping[str, Any]
     ) -> None:
         super().__init__(space, region, shape, sizes)
+        self.more = (NONE,) if space.cells.none else ()
         self._build(*shape, **sizes)
 
     def _build(self, channels: int, classes: int, width: int = 36, cells: int = 20, partial: int = 1) -> None:
         if width % whole_number(partial, "partial", least=1):
             raise ValueError(f"partial: expected a divisor of the width {width}, got {partial}")
-        nodes = [(cell, i) for cell in CELLS for i in range(NODES)] if partial > 1 else []
-        self.normalised = {f"{cell}_{i}": [edge(cell, i, k) for k in range(i + 2)] for cell, i in nodes}
+        kinds = {cell: self.space.places(cell) for cell in self.space.cells.cells}  # normal, reduction
+        if partial > 1:
+            self.normalised = {f"{cell}_{i}": node for cell, nodes in kinds.items() for i, node in enumerate(nodes)}
         self.stem = nn.Sequential(*conv_norm(channels, STEM * width, 3))
         made, before, reduced = list[MixedCell](), (STEM * width, STEM * width), False
         for i in range(cells):
             reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
             width *= 1 + reduces
-            made.append(MixedCell(self.region, before, width, reduces, reduced, partial))
-            before, reduced = (before[1], NODES * width), reduces
+            places = list(kinds.values())[reduces]
+            made.append(MixedCell(places, self.region, before, width, reduces, reduced, partial))
+            before, reduced = (before[1], len(places) * width), reduces
         self.cells = nn.ModuleList(made)
         self.head = Head(before[1], classes)
 
@@ -65,8 +75,8 @@ class NasNetMixture(Mixture):
         return self._through(x, {place: {name: 1.0} for place, name in point.items()})
 
     def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
-        places = zip(self.region.allowed.items(), shares, strict=True)
-        return self._through(x, {place: dict(zip(names, each, strict=True)) for (place, names), each in places})
+        places = zip(self.region.allowed, shares, strict=True)
+        return self._through(x, {place: dict(zip(self.options(place), each, strict=True)) for place, each in places})
 
     def _through(self, x: Tensor, strengths: Mapping[str, Strengths]) -> Tensor:
         old = new = self.stem(x)
@@ -80,7 +90,8 @@ class NasNetMixture(Mixture):
 
     def strongest(self, shares: Shares) -> Point:
         """Return the cells of the two strongest edges of each node, each with its strongest operation (DARTS)."""
-        return NasNet().from_edges({cell: [two_edges(shares, cell, i) for i in range(NODES)] for cell in CELLS})
+        cells, places = self.space.cells, self.space.places
+        return cells.from_edges({cell: [two_edges(shares, node) for node in places(cell)] for cell in cells.cells})
 
 
 class MixedCell(nn.Module):
@@ -88,6 +99,7 @@ class MixedCell(nn.Module):
 
     def __init__(
         self,
+        places: list[list[str]],
         region: SupernetRegion,
         before: tuple[int, int],
         width: int,
@@ -96,21 +108,21 @@ class MixedCell(nn.Module):
         partial: int,
     ) -> None:
         super().__init__()
-        self.kind = "reduction" if reduces else "normal"
+        self.places = places
         self.older = (HalfSize if reduced else relu_conv_norm)(before[0], width)
         self.old = relu_conv_norm(before[1], width)
         self.edges = nn.ModuleDict(
             {
                 place: MixedEdge(region.allowed[place], width, 1 + (reduces and k < 2), partial)
-                for place, k in edges_of(self.kind).items()
+                for node in places
+                for k, place in enumerate(node)
             }
         )
 
     def forward(self, older: Tensor, old: Tensor, strengths: Mapping[str, Strengths]) -> Tensor:
         values = [self.older(older), self.old(old)]
-        for i in range(NODES):
-            places = [edge(self.kind, i, k) for k in range(i + 2)]
-            terms = [self.edges[place](values[k], strengths[place]) for k, place in enumerate(places)]
+        for node in self.places:
+            terms = [self.edges[place](values[k], strengths[place]) for k, place in enumerate(node)]
             values.append(torch.stack(terms).sum(0))
         return torch.cat(values[2:], 1)
 
@@ -125,7 +137,8 @@ class MixedEdge(nn.Module):
 
     def forward(self, x: Tensor, strengths: Strengths) -> Tensor:
         inside = x[:, : self.channels]
-        y = torch.stack([part * self.operations[name](inside) for name, part in strengths.items()]).sum(0)
+        terms = [part * self.operations[name](inside) for name, part in strengths.items() if name != NONE]
+        y = torch.stack(terms).sum(0)
         if self.partial == 1:
             return y
         rest = x[:, self.channels :]
@@ -139,16 +152,11 @@ def edge(cell: str, i: int, k: int) -> str:
     return f"{cell}_edge_{i}_{k}"
 
 
-def edges_of(cell: str) -> dict[str, int]:
-    """Return the places of a cell, and the input of each."""
-    return {edge(cell, i, k): k for i in range(NODES) for k in range(i + 2)}
-
-
-def two_edges(shares: Shares, cell: str, i: int) -> list[Edge]:
+def two_edges(shares: Shares, node: list[str]) -> list[Edge]:
     """Return the two edges of a node whose best operations have the largest shares; ties go to the first."""
     best: list[tuple[float, Edge]] = []
-    for k in range(i + 2):
-        each = shares[edge(cell, i, k)]
+    for k, place in enumerate(node):
+        each = {name: share for name, share in shares[place].items() if name != NONE}
         name = max(each, key=each.__getitem__)
         best.append((each[name], (name, k)))
     one, other = max(combinations(best, 2), key=lambda two: two[0][0] + two[1][0])

@@ -1,22 +1,34 @@
-"""Networks of NASNet cells in the skeleton of DARTS (Liu et al. 2018; training of thesis 4.2.3).
+"""Networks of NASNet and DARTS cells in the skeleton of DARTS (Liu et al. 2018; training of thesis 4.2.3).
 
 A stem, cells of which those at a third and two thirds of the depth halve the size, and a head. A cell reads the two
-cells before it, projected to its width, and concatenates its nodes that no other node uses.
+cells before it, projected to its width, and concatenates the outputs of its nodes: all of DARTS cells, and of NASNet
+cells those that no other node uses.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from lamcts.nas.base import Point
-from lamcts.nas.nasnet import Edge, NasNet
-from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm, separable
+from lamcts.nas.genotypes import Edge, GenotypeSpace
+from lamcts.neural.build.layers import HalfSize, Head, conv_norm, dilated, relu_conv_norm, separable
 from lamcts.neural.build.noise import DropPath
 
 STEM = 3  # width of the stem relative to the first cells: DARTS
-KERNELS = {"sep_conv_3x3": 3, "sep_conv_5x5": 5}  # of the operations with weights
+MAKERS: dict[str, Callable[[int, int], nn.Module]] = {  # of operations by width and stride
+    "max_pool_3x3": lambda width, stride: nn.MaxPool2d(3, stride, 1),
+    "avg_pool_3x3": lambda width, stride: nn.AvgPool2d(3, stride, 1, count_include_pad=False),
+    "sep_conv_3x3": lambda width, stride: separable(width, 3, stride),
+    "sep_conv_5x5": lambda width, stride: separable(width, 5, stride),
+    "dil_conv_3x3": lambda width, stride: dilated(width, 3, stride),
+    "dil_conv_5x5": lambda width, stride: dilated(width, 5, stride),
+}
 
 
-def nasnet(space: NasNet, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20) -> nn.Module:
+def genotype_network(
+    space: GenotypeSpace, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20
+) -> nn.Module:
     """Return the network of a pair of valid cells.
 
     Parameters
@@ -37,21 +49,22 @@ def nasnet(space: NasNet, point: Point, channels: int, classes: int, *, width: i
     """
     if (reason := space.invalid(point)) is not None:
         raise ValueError(f"{space.name}: expected valid cells, got some that are not: {reason}")
-    edges = {cell: space.edges(point, cell) for cell in ("normal", "reduction")}
-    return NasNetNetwork(edges, channels, classes, width, cells)
+    return GenotypeNetwork(space, point, channels, classes, width, cells)
 
 
-class NasNetNetwork(nn.Module):
+class GenotypeNetwork(nn.Module):
     """Scores [b, k] of images [b, c, h, w]."""
 
-    def __init__(self, edges: dict[str, list[list[Edge]]], channels: int, classes: int, width: int, cells: int) -> None:
+    def __init__(self, space: GenotypeSpace, point: Point, channels: int, classes: int, width: int, cells: int) -> None:
         super().__init__()
+        kinds = [space.edges(point, cell) for cell in space.cells]  # normal, reduction
         self.stem = nn.Sequential(*conv_norm(channels, STEM * width, 3))
-        made, before, reduced = list[NasNetCell](), (STEM * width, STEM * width), False
+        made, before, reduced = list[GenotypeCell](), (STEM * width, STEM * width), False
         for i in range(cells):
             reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
             width *= 1 + reduces
-            cell = NasNetCell(edges["reduction" if reduces else "normal"], before, width, reduces, reduced)
+            edges = kinds[reduces]
+            cell = GenotypeCell(edges, space.outputs(edges), before, width, reduces, reduced)
             made.append(cell)
             before, reduced = (before[1], cell.channels), reduces
         self.cells = nn.ModuleList(made)
@@ -65,18 +78,24 @@ class NasNetNetwork(nn.Module):
         return scores
 
 
-class NasNetCell(nn.Module):
-    """One cell. `before`: channels of the last two cells; `reduced`: the last one halved the size."""
+class GenotypeCell(nn.Module):
+    """One cell. `outputs`: nodes; `before`: channels of the last two cells; `reduced`: the last one halved the size."""
 
     def __init__(
-        self, edges: list[list[Edge]], before: tuple[int, int], width: int, reduces: bool, reduced: bool
+        self,
+        edges: list[list[Edge]],
+        outputs: list[int],
+        before: tuple[int, int],
+        width: int,
+        reduces: bool,
+        reduced: bool,
     ) -> None:
         super().__init__()
         self.edges, taken = edges, {source for two in edges for _, source in two}
         as_large = HalfSize if reduced else relu_conv_norm
         self.older = as_large(before[0], width) if 0 in taken else None  # no weights for unused inputs
         self.old = relu_conv_norm(before[1], width) if 1 in taken else None
-        self.outputs = [i for i in range(2, len(edges) + 2) if i not in taken]
+        self.outputs = [2 + i for i in outputs]
         self.channels = width * len(self.outputs)
         self.nodes = nn.ModuleList(
             nn.ModuleDict({_name(edge): operation(edge[0], width, 1 + (reduces and edge[1] < 2)) for edge in two})
@@ -100,6 +119,4 @@ def operation(name: str, width: int, stride: int) -> nn.Module:
     """Return an operation of an edge; all except skips may be dropped as a path."""
     if name == "skip_connect":
         return nn.Identity() if stride == 1 else nn.Sequential(HalfSize(width, width), DropPath())
-    if name == "max_pool_3x3":
-        return nn.Sequential(nn.MaxPool2d(3, stride, 1), DropPath())
-    return nn.Sequential(separable(width, KERNELS[name], stride), DropPath())
+    return nn.Sequential(MAKERS[name](width, stride), DropPath())
