@@ -21,6 +21,7 @@ from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
 
@@ -64,6 +65,7 @@ class Recorded:
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
+    metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
 
     @property
     def n(self) -> int:
@@ -164,7 +166,7 @@ class Recorded:
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
         parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
-        return State(self.fingerprint, self.core, *parts)
+        return State(self.fingerprint, self.core, *parts, self.metrics)
 
     @property
     def mark(self) -> Mark:
@@ -177,7 +179,7 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures, floors, exact = tables.read_rows(db, path, meta)
+    columns, failures, notes = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
     core, pending = meta.get("core"), tables.read_pending(db, path)
     if core is None and (len(columns.x) or asks):
@@ -199,8 +201,9 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         asks=asks,
         memory=meta.get("memory"),
         proposers=proposers,
-        floors=floors,
-        exact=exact,
+        floors=notes.floors,
+        exact=notes.points,
+        metrics=notes.metrics,
         reports=read_reports(db, path),
         lost=[trial for trial in pending if not trial.possible],
     )

@@ -13,9 +13,11 @@ from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
 from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.constrained_rank import CHECKED, OK, PRUNED
+from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics, check_names, metrics_of
 from lamcts.rng import Purpose, derive
-from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.base import SearchSpace, unwrapped
 from lamcts.trial import Trial
 from lamcts.types import Floats, Note, Point, Rows
 
@@ -81,7 +83,14 @@ class Trials:
         """Return a copy of the point that was given for a code [d], None where there is none."""
         return deepcopy(self._points.get(x.tobytes()))
 
-    def told(self, trials: Trial | Sequence[Trial], values: object, constraints: object, seconds: object) -> Told:
+    def told(
+        self,
+        trials: Trial | Sequence[Trial],
+        values: object,
+        constraints: object,
+        seconds: object,
+        metrics: object = None,
+    ) -> Told:
         """Check everything that `tell` was given, and change nothing; ValueError says what is wrong."""
         single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
@@ -95,8 +104,26 @@ class Trials:
         for trial, kind, message in zip(own, outcome.kind, outcome.messages, strict=True):
             if trial.id in self.late and kind != OK and not self._was_checked(trial):
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
+        noted = self._told_of(metrics, n, "metrics", single)
+        outcome = self._with_metrics(outcome, [trial.x for trial in own], noted)
         points = [self._exact(trial.x) for trial in own]
         return Told([*own], self._matrix([trial.x for trial in own]), outcome, times, points)
+
+    def _with_metrics(self, outcome: Taken, x: list[Floats], noted: Sequence[object]) -> Taken:
+        """Return an outcome with the metrics that were told apart; those of the values win. ValueError for a name."""
+        given: list[Metrics] = [{} if each is None else metrics_of(each) for each in noted]
+        metrics = [one | own for one, own in zip(given, outcome.metrics, strict=True)]
+        for code, each in zip(x, metrics, strict=True):
+            if each:
+                check_names(each, self._names(code))
+        return outcome._replace(metrics=metrics)
+
+    def _names(self, x: Floats) -> dict[str, str]:
+        """Return the names that no metric may have at a point [d], and what each is."""
+        inner = getattr(unwrapped(self._space), "names", None) or ()
+        names = dict.fromkeys([*map(str, inner), *dict(parts_of(self._space.decode(x)))], "a parameter of the space")
+        names |= dict.fromkeys([*self._goals.quantities, *map(str, self._goals.constraints)], "a constraint of the run")
+        return names | dict.fromkeys(self._goals.names, "an objective of the run")
 
     def _was_checked(self, trial: Trial) -> bool:
         """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
@@ -120,6 +147,7 @@ class Trials:
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
+        outcome = self._with_metrics(outcome, x, [None] * n)
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
         return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan), exact_points)
 
