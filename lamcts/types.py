@@ -45,11 +45,11 @@ def number_of(value: object) -> float:
 
 
 def scalar_of(value: object) -> bool | int | float:
-    """Return a number as `number_of` does, but whole numbers and booleans as such; TypeError for anything else."""
+    """Return a number as `number_of` does, but booleans and whole numbers of 64 bits as such."""
     number = _item_of(value)
     if isinstance(number, bool):
         return number
-    return int(number) if isinstance(number, int) else number_of(number)
+    return int(number) if isinstance(number, int) and number.bit_length() <= 64 else number_of(number)
 
 
 def _item_of(value: object) -> Any:

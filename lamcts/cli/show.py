@@ -18,6 +18,7 @@ from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.study.load import journal_in, sampler_name, with_reference
+from lamcts.text import shortened
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -45,7 +46,8 @@ def main(args: argparse.Namespace) -> int:
         return _show_front(record, args.csv)
     if args.csv:
         return write_evaluations(record)
-    table([*_about_run(record), *_counts_and_times(record), *_best(record), *score_rows(record), *_failures(record)])
+    best = [*_best(record), *_metrics(record), *score_rows(record)]
+    table([*_about_run(record), *_counts_and_times(record), *best, *_failures(record)])
     return 0
 
 
@@ -129,6 +131,14 @@ def _best(record: "Recorded") -> list[list[str]]:
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
     return [[lead, text], ["point", point_text(point)]]
+
+
+def _metrics(record: "Recorded") -> list[list[str]]:
+    """Return a row with the metrics of the best evaluation, or of the knee."""
+    found = record.metrics.get(-1 if record.lead is None else record.lead, {})
+    shown = {name: number(each) if isinstance(each, float) else shortened(str(each)) for name, each in found.items()}
+    words = [f"{name} {text}" for name, text in shown.items()]
+    return [["metrics", ", ".join(words)]] if words else []
 
 
 def _reference(record: "Recorded") -> dict[str, float] | None:

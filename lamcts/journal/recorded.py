@@ -148,6 +148,19 @@ class Recorded:
         return dict(self.leaders).get(row), float(self.goals.signs[0] * self.columns.y[row]), row
 
     @property
+    def lead(self) -> int | None:
+        """The row of the best evaluation; with several objectives, of the front's knee."""
+        if len(self.goals.objectives) == 1 or not len(front := self.front):
+            return None if self.best is None else self.best[2]
+        rows = np.flatnonzero(self.trial == (trial := front.knee().trial))
+        return int(rows[-1]) if trial >= 0 else None
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The names of all metrics, in order of arrival."""
+        return list(dict.fromkeys(name for row in sorted(self.metrics) for name in self.metrics[row]))
+
+    @property
     def front(self) -> Front:
         """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
         points, goals, y = dict(self.leaders), self.goals, self.y

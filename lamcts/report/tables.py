@@ -87,7 +87,8 @@ def found(run: LabelledRun) -> HtmlTable | None:
         for held, g in zip(run.record.goals.constraints, run.record.constraints[row], strict=True)
     ]
     goal = run.record.goals.objectives[0].name
-    return HtmlTable([], [[goal, float(value)], *([name, v] for name, v in shown), *([name, g] for name, g in over)])
+    noted = [[name, each] for name, each in run.record.metrics.get(row, {}).items()]
+    return HtmlTable([], [[goal, float(value)], *(map(list, shown)), *(map(list, over)), *noted])
 
 
 def proposed(run: LabelledRun) -> HtmlTable:
