@@ -42,6 +42,8 @@ def _overview(run: LabelledRun) -> Json:
         said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
+    if isinstance(budget := record.about.get("budget"), int):
+        said["budget"] = budget
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):
         said["pruned"] = pruned
@@ -50,6 +52,8 @@ def _overview(run: LabelledRun) -> Json:
         said["feasible"] = int(run.shown.feasible.sum())
     said["pending"] = len(record.pending)
     said |= _found(run)
+    if np.isfinite(record.seconds).any():
+        said["time in evaluations, s"] = float(np.nansum(record.seconds))
     said["journal"] = f"lamcts {record.version}, {record.created}"
     return said
 

@@ -170,5 +170,5 @@ def test_goals_of_the_package_are_its_own(capsys):
     capsys.readouterr()
     assert main(["show", "r", "--front"]) == 2 and "--front: expected a run with several" in capsys.readouterr().err
     assert main(["show", "r", "--csv"]) == 0 and capsys.readouterr().out.startswith(
-        "trial,value,a,b,range,stress,seconds,message"
+        "trial,cost,a,b,range,stress,seconds,message"
     )
