@@ -29,6 +29,7 @@ def overview(runs: Sequence[LabelledRun]) -> HtmlTable:
     return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
+@np.errstate(over="ignore")  # of times without end
 def _overview(run: LabelledRun) -> Json:
     record, goals = run.record, run.record.goals
     said: Json = {"objective": shortened(run.title)}
