@@ -35,18 +35,31 @@ def number_of(value: object) -> float:
 
     TypeError for anything else, whatever its own methods raise.
     """
-    if isinstance(value, (str, bytes, complex)):
-        raise TypeError(f"expected a number, got {type(value).__name__}")
-    held = array_of(value)
-    if held.size != 1 or held.dtype.kind in "cSU":
-        raise TypeError(f"expected one number, got {held.size} of {held.dtype}")
-    number = held.reshape(()).item()
+    number = _item_of(value)
     try:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
     except Exception as error:
         raise TypeError(f"expected one number, got {type(value).__name__}: {safe_text(error)}") from None
+
+
+def scalar_of(value: object) -> bool | int | float:
+    """Return a number as `number_of` does, but booleans and whole numbers of 64 bits as such."""
+    number = _item_of(value)
+    if isinstance(number, bool):
+        return number
+    return int(number) if isinstance(number, int) and number.bit_length() <= 64 else number_of(number)
+
+
+def _item_of(value: object) -> Any:
+    """Return the only item of a number or a container; TypeError for texts and for several items."""
+    if isinstance(value, (str, bytes, complex)):
+        raise TypeError(f"expected a number, got {type(value).__name__}")
+    held = array_of(value)
+    if held.size != 1 or held.dtype.kind in "cSU":
+        raise TypeError(f"expected one number, got {held.size} of {held.dtype}")
+    return held.reshape(()).item()
 
 
 def array_of(values: object) -> NDArray[Any]:

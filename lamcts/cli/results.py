@@ -53,6 +53,8 @@ def write_results(
         "evaluation": evaluation_of(result.history.trial, _row(study, result)),
         "point": plain(result.x),
     }
+    if metrics := result.history.metrics.get(_row(study, result)):
+        found["best"]["metrics"] = metrics
     if "candidates" in result:
         found["candidates"] = json_values(result.candidates)
     found |= _columns(result, found["best"])

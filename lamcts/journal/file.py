@@ -16,7 +16,8 @@ from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
 
-FORMAT = 3  # raised with every change of the tables, or of what stands in them
+FORMAT = 4  # raised with every change of the tables, or of what stands in them
+OLDEST = 3  # that is read: it has the same tables, and no metrics in the notes of rows
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 
@@ -94,9 +95,14 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
 
 
 def begin_writing(connection: sqlite3.Connection) -> None:
-    """Prepare a journal for writes, which changes its first bytes; why these settings: see the top of this file."""
+    """Prepare a journal for writes, which changes its first bytes; why these settings: see the top of this file.
+
+    An older format is raised to the present one.
+    """
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def _checked(path: str, readonly: bool) -> sqlite3.Connection:
@@ -132,10 +138,10 @@ def _check(connection: sqlite3.Connection, path: str) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > FORMAT:
         raise JournalError(f"the journal {path} has format {version}, this lamcts reads up to {FORMAT}; update lamcts")
-    if version != FORMAT:
+    if version < OLDEST:
         raise JournalError(
-            f"the journal {path} has format {version}, from before the first release; this lamcts reads format "
-            f"{FORMAT} only: give another path for a new run"
+            f"the journal {path} has format {version}, from before the first release; this lamcts reads formats "
+            f"{OLDEST} to {FORMAT}: give another path for a new run"
         )
     # every row counts: a trigger may bear the name of a table
     found = Counter(connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall())

@@ -1,12 +1,14 @@
-"""Intermediate values of trials, and the notes of rows: the censoring bound of a pruned one, a point as told."""
+"""Intermediate values of trials, and the notes of rows: a pruned row's censoring bound, a point as told, metrics."""
 
 import math
 import sqlite3
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from lamcts.journal.fingerprint import plain
 from lamcts.journal.table import JournalTable, damaged, pack, unpack
 from lamcts.optimizer.state import Delta
+from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.types import Json, JsonValue
 
 # Losses by trial and step, inf for a reported nan ---------------------------------------------------------------------
@@ -33,31 +35,47 @@ def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float
     return found
 
 
+class RowNotes(NamedTuple):
+    """By row: the loss after which it ranks if it was pruned, its point as told if decoding rounds it, metrics."""
+
+    floors: dict[int, float]
+    points: dict[int, JsonValue]
+    metrics: dict[int, Metrics]
+
+
 def note_of(delta: Delta, row: int) -> str | None:
-    """Return the note of a row: after which loss it ranks if it was pruned, and its point if decoding rounds it."""
+    """Return the note of a row (see `RowNotes`) as JSON text, None where there is none."""
     note: Json = {"floor": delta.floors[row]} if row in delta.floors else {}
     if row in delta.points:
         note["point"] = plain(delta.points[row])
+    if row in delta.metrics:
+        note["metrics"] = delta.metrics[row]
     return pack(note, "a note") if note else None
 
 
-def read_notes(
-    path: str, notes: Iterable[tuple[int, str, str | None]]
-) -> tuple[dict[int, float], dict[int, JsonValue]]:
-    """Return the losses after which pruned rows rank and the points as told, of (row, kind, note) of each."""
-    floors: dict[int, float] = {}
-    points: dict[int, JsonValue] = {}
+def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]]) -> RowNotes:
+    """Return the notes of rows, of (row, kind, note) of each."""
+    found = RowNotes({}, {}, {})
     for row, kind, text in notes:
         if text is None:
             continue
         note = unpack(text, path, "a note")
-        if not isinstance(note, dict) or not {*note} <= {"floor", "point"}:
+        if not isinstance(note, dict) or not {*note} <= {"floor", "point", "metrics"}:
             raise damaged(path, f"rows: number {row} has a note of unknown entries")
         if "floor" in note:
-            floors[row] = _floor(path, row, kind, note["floor"])
+            found.floors[row] = _floor(path, row, kind, note["floor"])
         if "point" in note:
-            points[row] = note["point"]
-    return floors, points
+            found.points[row] = note["point"]
+        if "metrics" in note:
+            found.metrics[row] = _metrics(path, row, note["metrics"])
+    return found
+
+
+def _metrics(path: str, row: int, given: JsonValue) -> Metrics:
+    try:
+        return metrics_of(given)
+    except ValueError as error:
+        raise damaged(path, f"rows: number {row}: {error}") from None
 
 
 def _floor(path: str, row: int, kind: str, floor: object) -> float:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,8 @@ from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.goals import VALUE, Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
 
@@ -64,6 +65,7 @@ class Recorded:
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
+    metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
 
     @property
     def n(self) -> int:
@@ -87,8 +89,11 @@ class Recorded:
 
     @property
     def goals(self) -> Goals:
-        """The objectives and constraints of the run."""
-        return Goals.from_signature(self.fingerprint, self.maximize)
+        """The objectives and constraints of the run; `about` has the name of a single one without constraints."""
+        goals, names = Goals.from_signature(self.fingerprint, self.maximize), self.about.get("objectives")
+        if not (goals.plain and isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
+            return goals
+        return replace(goals, objectives=(replace(goals.objectives[0], name=names[0] or VALUE),))
 
     @cached_property
     def y(self) -> Floats:
@@ -146,6 +151,19 @@ class Recorded:
         return dict(self.leaders).get(row), float(self.goals.signs[0] * self.columns.y[row]), row
 
     @property
+    def lead(self) -> int | None:
+        """The row of the best evaluation; with several objectives, of the front's knee."""
+        if len(self.goals.objectives) == 1 or not len(front := self.front):
+            return None if self.best is None else self.best[2]
+        rows = np.flatnonzero(self.trial == (trial := front.knee().trial))
+        return int(rows[-1]) if trial >= 0 else None
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The names of all metrics, in order of arrival."""
+        return list(dict.fromkeys(name for row in sorted(self.metrics) for name in self.metrics[row]))
+
+    @property
     def front(self) -> Front:
         """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
         points, goals, y = dict(self.leaders), self.goals, self.y
@@ -164,7 +182,7 @@ class Recorded:
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
         parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
-        return State(self.fingerprint, self.core, *parts)
+        return State(self.fingerprint, self.core, *parts, self.metrics)
 
     @property
     def mark(self) -> Mark:
@@ -177,7 +195,7 @@ class Recorded:
 def load(db: sqlite3.Connection, path: str) -> Recorded:
     """Read a whole journal of the present format; JournalError where anything is not as it was written."""
     meta = tables.read_meta(db, path)
-    columns, failures, floors, exact = tables.read_rows(db, path, meta)
+    columns, failures, notes = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
     core, pending = meta.get("core"), tables.read_pending(db, path)
     if core is None and (len(columns.x) or asks):
@@ -199,8 +217,9 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         asks=asks,
         memory=meta.get("memory"),
         proposers=proposers,
-        floors=floors,
-        exact=exact,
+        floors=notes.floors,
+        exact=notes.points,
+        metrics=notes.metrics,
         reports=read_reports(db, path),
         lost=[trial for trial in pending if not trial.possible],
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.journal.events import EVENTS, put_events
-from lamcts.journal.intermediate_values import REPORTS, note_of, read_notes
+from lamcts.journal.intermediate_values import REPORTS, RowNotes, note_of, read_notes
 from lamcts.journal.table import (
     JournalTable,
     Row,
@@ -85,10 +85,8 @@ def _numbers(columns: Columns) -> Floats:
     return np.column_stack([columns.f, columns.g, columns.seconds, columns.x])  # [n, m + c + 1 + d]
 
 
-def read_rows(
-    db: sqlite3.Connection, path: str, meta: Json
-) -> tuple[Columns, dict[int, str], dict[int, float], dict[int, JsonValue]]:
-    """Return the rows, the messages of failed ones, after which loss pruned ones rank, and points as told.
+def read_rows(db: sqlite3.Connection, path: str, meta: Json) -> tuple[Columns, dict[int, str], RowNotes]:
+    """Return the rows, the messages of failed ones, and the notes of rows.
 
     `meta` has the run's fingerprint and widths.
     """
@@ -101,7 +99,7 @@ def read_rows(
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
     columns = _columns(path, found, **widths)
     failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
-    return columns, failures, *read_notes(path, [(row[0], row[3], row[6]) for row in found])
+    return columns, failures, read_notes(path, [(row[0], row[3], row[6]) for row in found])
 
 
 def _columns(path: str, rows: list[Row], losses: int, constraints: int) -> Columns:

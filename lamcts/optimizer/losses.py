@@ -86,7 +86,7 @@ def many(things: Any, expected: str) -> list[Any]:
 class Taken(NamedTuple):
     """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
 
-    floors: by place, the losses after which those rank that were pruned.
+    floors: by place, the losses after which those rank that were pruned. others: [k], what else a dict held.
     """
 
     f: Floats
@@ -94,10 +94,46 @@ class Taken(NamedTuple):
     kind: Rows
     messages: list[str | None]
     floors: dict[int, float]
+    others: list[Mapping[Any, object]]
 
 
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
-    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
+    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came.
+
+    Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
+    """
+    parts = [_parts(value, held, goals) for value, held in zip(values, constraints, strict=True)]
+    found = _with_pruned([value for value, _ in parts], constraints, goals)
+    return found._replace(others=[others for _, others in parts])
+
+
+def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
+    """Return what is sought and bounded of a told value, and the rest of it; held: what was told of constraints."""
+    if not isinstance(value, Mapping):
+        return value, {}
+    names = (*goals.names, *goals.quantities)
+    others = {name: each for name, each in value.items() if name not in names}
+    if not others:
+        return value, {}
+    apart = held if isinstance(held, Mapping) else () if held is None else goals.quantities
+    missing = [name for name in names if name not in value and name not in apart]
+    if missing:
+        raise ValueError(_missing(missing, list(others), names))
+    return {name: value[name] for name in names if name in value}, others
+
+
+def _missing(missing: Sequence[str], others: Sequence[object], names: Sequence[str]) -> str:
+    """Return the error of a dict that lacks names and has others."""
+    near = [(name, close[0]) for name in missing if (close := get_close_matches(name, map(str, others), 1))]
+    name = near[0][0] if near else missing[0]
+    hint = f"did you mean {name!r} by {near[0][1]!r}?" if near else f"got {', '.join(map(safe_repr, others)):.60}"
+    if name == VALUE and not near:  # the objective has its default name
+        first = safe_repr(others[0]).strip("'")[:60]
+        hint += f"; if {first!r} is the objective, say objectives=[{first!r}] or --objective {first}"
+    return f"values: expected a number for each of {', '.join(names)}, got none for {name!r}; {hint}"
+
+
+def _with_pruned(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     pruned = {i: value for i, value in enumerate(values) if isinstance(value, Pruned)}
     found = _taken([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
     if not pruned:
@@ -122,11 +158,11 @@ def _taken(values: Sequence[object], constraints: Sequence[object], goals: Goals
         _refuse(constraints, goals)
         f = np.array([loss for loss, _ in pairs], float).reshape(-1, 1)
         messages = [message for _, message in pairs]
-        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {})
+        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {}, [])
     rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
     f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
     g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
-    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {})
+    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {}, [])
 
 
 def _only(value: object, goals: Goals) -> object:
@@ -199,8 +235,6 @@ def _by_name(given: Mapping[Any, object], names: Sequence[str], what: str) -> di
         if name not in names:
             near = get_close_matches(str(name), names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
-            if VALUE in names and not near:  # the objective has its default name
-                hint += f"; if it is the objective, say objectives=[{safe_repr(name):.60}]"
             raise ValueError(f"{what}: unknown name {safe_repr(name):.60}; {hint}")
     return {name: _number(number, name, what) for name, number in given.items()}
 

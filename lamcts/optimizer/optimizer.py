@@ -109,6 +109,7 @@ class Optimizer(Persistent):
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
         self.failures: dict[int, str] = {}  # row -> what went wrong
+        self.metrics = {}  # row -> what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
@@ -163,7 +164,13 @@ class Optimizer(Persistent):
         return proposal, search
 
     def tell(
-        self, trials: Trial | Sequence[Trial], values: object, seconds: object = None, *, constraints: object = None
+        self,
+        trials: Trial | Sequence[Trial],
+        values: object,
+        seconds: object = None,
+        *,
+        constraints: object = None,
+        metrics: object = None,
     ) -> None:
         """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
@@ -174,25 +181,28 @@ class Optimizer(Persistent):
         values : number, dict or list
             A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
-            a dict by name, or numbers in the order of the objectives.
+            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
             Values of the constrained quantities. A value of None with them says that the point was checked, not run.
+        metrics : dict or list of dict, default None
+            Numbers and texts by name that are stored with each evaluation, failed ones too. No search uses them.
 
         Warns
         -----
         RuntimeWarning
             If a search raises on its results. The search is ended, the results stay.
         """
-        self._take(self._trials.told(trials, values, constraints, seconds))
+        self._take(self._trials.told(trials, values, constraints, seconds, metrics))
 
     @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
-        f, g, kind, messages, floors = told.outcome
+        f, g, kind, messages, floors, _ = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
+        self.metrics |= {int(row): each for row, each in zip(rows, told.metrics, strict=True) if each}
         self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
         self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))

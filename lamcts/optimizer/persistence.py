@@ -15,6 +15,7 @@ from lamcts.optimizer.settings import identity
 from lamcts.optimizer.state import FORMAT, Core, Delta, Mark, State, check_consistent
 from lamcts.optimizer.trials import Trials
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.regions.region import Region
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
@@ -36,6 +37,7 @@ class Persistent:
     design: Design
     seen: Observations
     failures: dict[int, str]
+    metrics: dict[int, Metrics]
     placements: dict[str, int]
     _widths: tuple[int, int]
     _designed: int
@@ -72,7 +74,8 @@ class Persistent:
 
     def _state(self) -> State:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, dict(self.seen.exact))
+        notes = dict(self.seen.exact), dict(self.metrics)
+        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, *notes)
 
     def load_state_dict(self, state: Json) -> None:
         """Load the state of an optimizer with equal settings; only a fresh optimizer can.
@@ -169,6 +172,7 @@ class Persistent:
             proposers=self._searches.named(new),
             floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
             points={row: self.seen.exact[row] for row in new if row in self.seen.exact},
+            metrics={row: self.metrics[row] for row in new if row in self.metrics},
         )
 
     def _core(self) -> Core:
@@ -179,6 +183,7 @@ class Persistent:
         core = state.core
         self.seen.append(*state.columns)
         self.failures |= state.failures
+        self.metrics |= state.metrics
         self.seen.floors |= state.floors
         self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
         self.placements |= core.placements

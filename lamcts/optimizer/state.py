@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
+from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
 
@@ -67,6 +68,7 @@ class State:
     searches: dict[int, SearchState]
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     points: dict[int, Point] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
+    metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
 
     def to_dict(self) -> Json:
         """Return JSON values, and numpy arrays under "columns" and in the pending points."""
@@ -80,6 +82,7 @@ class State:
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
             "floors": {str(row): floor for row, floor in self.floors.items()},
             "points": {str(row): plain(point) for row, point in self.points.items()},
+            "metrics": {str(row): dict(each) for row, each in self.metrics.items()},
         }
 
     def to_json(self) -> Json:
@@ -106,6 +109,7 @@ class State:
                 searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
                 floors={int(row): float(floor) for row, floor in state["floors"].items()},
                 points={int(row): point for row, point in state["points"].items()},
+                metrics={int(row): metrics_of(each) for row, each in state.get("metrics", {}).items()},
             )
         except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
             raise ValueError(
@@ -191,7 +195,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
-    rows = [*state.failures, *core.converged, *state.floors, *state.points]
+    rows = [*state.failures, *core.converged, *state.floors, *state.points, *state.metrics]
     pruned = columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
@@ -249,3 +253,4 @@ class Delta:
     proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
     floors: dict[int, float] = field(default_factory=dict)  # of the new rows
     points: dict[int, Point] = field(default_factory=dict)  # of the new rows, as told
+    metrics: dict[int, Metrics] = field(default_factory=dict)  # of the new rows

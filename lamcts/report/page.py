@@ -8,6 +8,7 @@ from lamcts.plot import tree_used
 from lamcts.plot.series import RANK, Importance
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
+from lamcts.report.metrics import metrics
 from lamcts.report.runs import LabelledRun
 
 NOTHING = "No evaluation has succeeded yet."
@@ -142,6 +143,7 @@ def _own(run: LabelledRun, among: int) -> list[Section]:
         Section("Points of the front" if run.several else "Best point", [tables.found(run) or NOTHING]),
         *([Section("Front", [_front(run)])] if run.several else []),
         *progress.intermediate_values(run),
+        *metrics(run),
         *_parameters(run, among),
         *([Section("Tree", _tree(run))] if tree_used(run.record) else []),
         Section("Proposers", [tables.proposed(run), _proposed(run)]),

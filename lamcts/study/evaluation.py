@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
+from lamcts.outcomes.metrics import Metrics
 from lamcts.study.reporting import Reporter
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
-from lamcts.types import Point, array_of, number_of
+from lamcts.types import Point, array_of, number_of, scalar_of
 
 Call = Callable[..., object] | Guarded  # what is evaluated
 
@@ -41,7 +42,7 @@ class Outcome(NamedTuple):
 
     `note` is what a learner has seen, None for other functions and where it failed. `held`: what constraints bound, by
     name, where they are functions. `pruned`: it was stopped on its way, as `error` says. `reports`: step and value of
-    each.
+    each. `metrics`: what `trial.note` was given, None for functions without a trial.
     """
 
     value: Any
@@ -51,6 +52,7 @@ class Outcome(NamedTuple):
     held: dict[str, float] | None = None
     pruned: bool = False
     reports: tuple[tuple[int, float], ...] = ()
+    metrics: Metrics | None = None
 
 
 class Workers(Protocol):
@@ -133,8 +135,12 @@ def evaluate(
     seconds = time.perf_counter() - start
     if trial is not None:
         trial.close()
-    told = () if trial is None else tuple(trial.reports)
-    return Outcome(plain_value(value), error, seconds, note, held, pruned, told)
+    return said(Outcome(plain_value(value), error, seconds, note, held, pruned), trial)
+
+
+def said(outcome: Outcome, trial: Reporter | None) -> Outcome:
+    """Return an outcome with what the function has reported and noted on its way."""
+    return outcome if trial is None else outcome._replace(reports=tuple(trial.reports), metrics=dict(trial.metrics))
 
 
 def _is_pruned(raised: BaseException) -> bool:
@@ -151,7 +157,7 @@ def _handles_stops() -> bool:
 
 
 def plain_value(value: object) -> Any:
-    """Return numbers, alone, by name or in a row, as floats, and anything else as it is.
+    """Return numbers, alone or in a row, as floats, those by name as numbers of Python, and anything else as it is.
 
     A tensor, say, would not travel well.
     """
@@ -161,10 +167,18 @@ def plain_value(value: object) -> Any:
         return number_of(value)
     except TypeError:
         if isinstance(value, Mapping):
-            return {name: plain_value(each) for name, each in value.items()}
+            return {name: _plain_metric(each) for name, each in value.items()}
         if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
             return _in_a_row(value)
         return value
+
+
+def _plain_metric(value: object) -> Any:
+    """Return a number as one of Python, whole or not, and anything else as `plain_value` does."""
+    try:
+        return None if value is None else scalar_of(value)
+    except TypeError:
+        return plain_value(value)
 
 
 def _in_a_row(values: object) -> Any:

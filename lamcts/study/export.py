@@ -1,6 +1,7 @@
 """What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML.
 
-A row is one evaluation: trial, values, constraints (how far beyond its bound each is), parameters, seconds, message.
+A row is one evaluation: trial, values, constraints (how far beyond its bound each is), parameters, metrics, seconds,
+message.
 """
 
 import csv
@@ -27,7 +28,7 @@ LAST = ("seconds", "message")  # columns after the parameters
 
 
 def rows_of(history: "History") -> list[Json]:
-    """Return a dict for each evaluation; a parameter whose name is another column's is `point.NAME`."""
+    """Return a dict for each evaluation; a name that is another column's is `point.NAME` or `metric.NAME`."""
     first = ["trial", *history.goals.names, *map(str, history.goals.constraints)]
     values = history.values.reshape(len(history), len(history.goals.names))
     columns = (history.trial, values, history.constraints, history.seconds, history.points)
@@ -36,20 +37,22 @@ def rows_of(history: "History") -> list[Json]:
         row: Json = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
         parts = dict(parts_of(point))
         row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
+        metrics = history.metrics.get(i, {})
+        row |= {column: metrics[name] for name, column in columns_of(metrics, (*row, *LAST), "metric").items()}
         rows.append(row | {"seconds": float(seconds), "message": history.message(i)})
     return rows
 
 
-def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """Return the columns of parameters beside columns of other names, each of its own."""
+def columns_of(names: Iterable[str], taken: Iterable[str], kind: str = "point") -> dict[str, str]:
+    """Return the columns of parameters (or metrics) beside columns of other names, each of its own."""
     names, used = list(names), {*taken}
     columns = {name: name for name in names if name not in used}
     used |= {*columns}
     for name in names:
         if name not in columns:
-            column = f"point.{name}"
+            column = f"{kind}.{name}"
             while column in used:
-                column = f"point.{column}"
+                column = f"{kind}.{column}"
             columns[name] = column
             used.add(column)
     return {name: columns[name] for name in names}

@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study.export import rows_of
 from lamcts.types import Floats, Json, Mask, Point, Rows
@@ -65,6 +66,8 @@ class History:
         Numbers of the trials, -1 for known results.
     messages : dict of int to str
         Why evaluations failed, by row.
+    metrics : mapping of int to dict
+        What was stored next to the value by name, by row: other names of a returned dict, and `trial.note`.
     """
 
     points: Points
@@ -78,6 +81,7 @@ class History:
     excesses: Floats | None = None  # [n, c], None where there are no constraints
     kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
+    metrics: Mapping[int, Metrics] = field(default_factory=dict)
 
     @property
     def constraints(self) -> Floats:
@@ -140,7 +144,7 @@ class History:
         return excess(self.constraints)
 
     def rows(self) -> list[Json]:
-        """Return a dict for each evaluation: trial, values, constraints, parameters, seconds, message (export.py)."""
+        """Return a dict for each evaluation: trial, values, constraints, parameters, metrics, seconds, message."""
         return rows_of(self)
 
     @property

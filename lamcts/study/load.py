@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from lamcts import samplers
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
@@ -137,6 +139,10 @@ class _RecordedRun:
     @property
     def failures(self) -> dict[int, str]:
         return self.record.failures
+
+    @property
+    def metrics(self) -> Mapping[int, Metrics]:
+        return self.record.metrics
 
     @property
     def seed(self) -> int:

@@ -24,7 +24,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
 from lamcts.study.prior_table import TableRow, parsed, rows_of_file
-from lamcts.study.problem import RunProblem, wanted
+from lamcts.study.problem import RunProblem
 from lamcts.study.result import Result
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
@@ -106,8 +106,7 @@ def _pairs(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
             raise ValueError(f"{expected}; number {i} is {brief(item)}")
         point, value, *rest = item
         constraints = rest[0] if rest else None
-        names = constraints if isinstance(constraints, Mapping) else ()
-        found.append(PriorObservation(point, wanted(value, problem.goals, [*names]), constraints, f"number {i}"))
+        found.append(PriorObservation(point, value, constraints, f"number {i}"))
     return found
 
 

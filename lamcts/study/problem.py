@@ -1,6 +1,6 @@
 """What is to be solved: a function, its space and its sense, put together from what the user gave."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,14 +167,3 @@ def _refuse_taken(names: Collection[str], goals: Goals, n: int) -> None:
     twice = [name for name in own if name in names]
     if twice:
         raise ValueError(f"constraints: {twice[0]!r} is the name of a constraint that is a function; rename your own")
-
-
-def wanted(value: object, goals: Goals, besides: Collection[str] = ()) -> object:
-    """Return a value by name without what is neither sought nor bounded, unless something is missing: a slip then.
-
-    besides: names that are told otherwise.
-    """
-    names = [name for name in (*goals.names, *goals.quantities) if name not in besides]
-    if not isinstance(value, Mapping) or any(name not in value for name in names):
-        return value
-    return {name: value[name] for name in names}

@@ -1,4 +1,4 @@
-"""What an objective gets as its parameter `trial`: `trial.report(step, value)` tells of its way, and may end it."""
+"""What an objective gets as its parameter `trial`: `trial.report(step, value)` may end it, `trial.note` is stored."""
 
 import math
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lamcts.errors import Pruned
+from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.text import safe_repr
 from lamcts.types import number_of
 
@@ -22,6 +23,8 @@ class Reporter:
         The number of the trial; -1 for a re-evaluation.
     reports : list of (step, value)
         All intermediate values so far.
+    metrics : dict
+        All that was noted so far, by name.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class Reporter:
     def __init__(self, number: int, judge: Judge | None = None, refuse: str | None = None) -> None:
         self.id = number
         self.reports: list[tuple[int, float]] = []
+        self.metrics: Metrics = {}
         self._judge, self._refuse = judge, refuse
         self._behind = False
 
@@ -63,6 +67,34 @@ class Reporter:
         self._behind = self._judge is not None and self._judge(self.id, step, number, first)
         if self._behind:
             raise Pruned(f"pruned at step {step}")
+
+    def note(self, **metrics: object) -> None:
+        """Store metrics with the evaluation; no search uses them.
+
+        Failed and pruned trials keep theirs. An evaluation whose process was killed loses them.
+
+        Parameters
+        ----------
+        **metrics : number, text, bool or None
+            Values by name. A name that is noted again has its last value. Names are columns of `result.rows()`, and
+            those of parameters, objectives and constraints are refused.
+
+        Raises
+        ------
+        ValueError
+            For an array, a list, or another object.
+
+        Examples
+        --------
+        >>> import lamcts
+        >>> def f(point, trial):
+        ...     trial.note(device="cpu")
+        ...     return {"value": point[0] ** 2, "accuracy": 1 - point[0]}  # as good as trial.note(accuracy=...)
+        >>> row = lamcts.minimize(f, [(0, 1)], budget=12, seed=0).rows()[0]
+        >>> row["device"], row["accuracy"] == 1 - row["x1"]
+        ('cpu', True)
+        """
+        self.metrics |= metrics_of(metrics)
 
     def should_prune(self) -> bool:
         """Return whether the last report was answered by `Pruned`: for code that catches it, to tidy up."""

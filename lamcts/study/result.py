@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lamcts.outcomes.metrics import Metric
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
 from lamcts.types import Json, Point
 
@@ -44,6 +45,8 @@ class Evaluation:
         Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
     pruned : bool
         Whether the trial was stopped early, which is no failure.
+    metrics : mapping of str to number, str or None
+        What was stored next to the value: other names of a returned dict, and `trial.note`.
     """
 
     trial: int
@@ -59,6 +62,7 @@ class Evaluation:
     constraints: Mapping[str, float] = field(default_factory=dict)
     lead_violation: float = 0.0
     pruned: bool = False
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:

@@ -17,7 +17,7 @@ from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.prior_observations import prior_observations, tell
-from lamcts.study.problem import RunProblem, problem_of, wanted
+from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
 from lamcts.study.reporting import Reporter
 from lamcts.study.result import Evaluation, Result
@@ -203,8 +203,8 @@ class Study:
         held = None if outcome.held is None else [outcome.held]
         self.pruning.check(trial.id)  # no failure of the trial, which stays pending
         pruned = self.pruning.ended(trial.id, outcome)
-        value = wanted(pruned or _value(outcome), self.problem.goals, outcome.held or ())
-        self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held)
+        value, metrics = pruned or _value(outcome), [outcome.metrics]
+        self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held, metrics=metrics)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         if self.memory is not None:
@@ -217,7 +217,7 @@ class Study:
 
     def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        told = taken([wanted(_value(outcome), self.problem.goals)], [None], self.problem.goals)
+        told = taken([_value(outcome)], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)

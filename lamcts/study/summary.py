@@ -13,6 +13,7 @@ from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.constrained_rank import PRUNED, excess
 from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
 from lamcts.study.history import History, Points
@@ -35,6 +36,8 @@ class RunState(Protocol):
     def seen(self) -> Observations: ...
     @property
     def failures(self) -> Mapping[int, str]: ...
+    @property
+    def metrics(self) -> Mapping[int, Metrics]: ...
     @property
     def placements(self) -> Mapping[str, int]: ...
     @property
@@ -88,6 +91,7 @@ def _history(opt: RunState, curves: Curve) -> History:
         excesses=None if goals.plain else goals.broken(seen.g),
         kinds=None if goals.plain and not (seen.kind == PRUNED).any() else seen.kind,
         curves=curves,
+        metrics=dict(opt.metrics),
     )
 
 
@@ -162,6 +166,7 @@ def evaluated(opt: RunState, row: int, point: Point, count: int) -> Evaluation:
         constraints=constraints,
         lead_violation=lead_violation,
         pruned=bool(seen.kind[row] == PRUNED),
+        metrics=opt.metrics.get(row, {}),
     )
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from lamcts.study.evaluation import Call, Job, Outcome, Serial, evaluate
+from lamcts.study.evaluation import Call, Job, Outcome, Serial, evaluate, said
 
 POLL_SECONDS = 0.1  # how often a wait looks at the clock (untuned)
 GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: a program gets 2 s of its own, and its worker has to notice (untuned)
@@ -44,7 +44,8 @@ def punctual(outcome: Outcome, seconds: float) -> Outcome:
     """Return an outcome, or that of a time-out where the evaluation took longer, though it may have come to a value."""
     if not outcome.seconds > seconds:  # nan where the time is unknown
         return outcome
-    return _timed_out(seconds)._replace(seconds=outcome.seconds, reports=outcome.reports)
+    late = _timed_out(seconds)
+    return late._replace(seconds=outcome.seconds, reports=outcome.reports, metrics=outcome.metrics)
 
 
 class _TimeUp(BaseException):
@@ -63,8 +64,7 @@ class TimeLimited(Serial):
             with _alarm(self._seconds):
                 return punctual(super()._outcome(job), self._seconds)
         except _TimeUp:
-            told = () if job.trial is None else tuple(job.trial.reports)
-            return _timed_out(self._seconds)._replace(reports=told)
+            return said(_timed_out(self._seconds), job.trial)
 
 
 def _timed_out(seconds: float) -> Outcome:

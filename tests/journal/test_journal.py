@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
+from lamcts.journal.table import checksum
 from lamcts.journal.tables import TABLES, Check
 from lamcts.optimizer import Optimizer
 from lamcts.spaces.box import Box
@@ -234,7 +235,7 @@ def edit(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 3; update"),
+        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 4; update"),
         ("DELETE FROM rows WHERE row = 3", "rows are missing"),
         ("UPDATE rows SET numbers = x'00' WHERE row = 3", "checksum"),
         ("UPDATE rows SET message = 'other' WHERE row = 3", "checksum"),
@@ -381,7 +382,56 @@ def test_a_used_optimizer_can_be_journalled_from_the_middle(tmp_path: Path) -> N
     assert same(Journal.read(tmp_path / "run.db").state.to_json()["searches"], opt.state_dict()["searches"])
 
 
-def test_the_schema_of_format_2_stays_as_it_is() -> None:
+def test_metrics_are_in_the_journal_and_in_the_state_of_a_run_that_goes_on(tmp_path: Path) -> None:
+    opt, path = fresh(), tmp_path / "run.db"
+    with Journal.open(path, opt.fingerprint()) as journal:
+        a, b, c = opt.ask(3)
+        journal.write(opt.delta(journal.mark))
+        opt.tell([a, b], [{"value": 1.0, "epochs": 3, "nan": np.nan}, ValueError("no")], metrics=[None, {"gpu": "a"}])
+        journal.write(opt.delta(journal.mark))
+        opt.tell(c, 2.0)
+        journal.write(opt.delta(journal.mark))
+    record = Journal.read(path)
+    assert repr(record.metrics) == "{0: {'epochs': 3, 'nan': nan}, 1: {'gpu': 'a'}}"
+    assert record.metric_names == ["epochs", "nan", "gpu"]
+    again = fresh()
+    again.restore(record.state)
+    assert repr(again.metrics) == repr(record.metrics) and same(again.state_dict(), opt.state_dict())
+
+
+def test_a_journal_of_format_3_is_read_and_goes_on_in_the_present_one(tmp_path: Path) -> None:
+    opt, path = busy(tmp_path / "run.db"), tmp_path / "run.db"
+    edit(path, "PRAGMA user_version = 3")
+    assert Journal.read(path).n == len(opt.seen) and Journal.read(path).metrics == {}
+    again = fresh()
+    with Journal.open(path, again.fingerprint()) as journal:
+        again.restore(journal.recorded().state)
+        again.tell(again.ask(), [{"value": 1.0, "epochs": 3}])
+        journal.write(again.delta(journal.mark))
+    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (4,)
+    assert Journal.read(path).metrics == {len(opt.seen): {"epochs": 3}}
+
+
+def test_a_journal_of_another_run_keeps_its_format(tmp_path: Path) -> None:
+    busy(tmp_path / "run.db")
+    edit(tmp_path / "run.db", "PRAGMA user_version = 3")
+    with pytest.raises(JournalError, match="seed"):
+        Journal.open(tmp_path / "run.db", fresh(seed=1).fingerprint())
+    assert sqlite3.connect(tmp_path / "run.db").execute("PRAGMA user_version").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("note", ['{"metrics":5}', '{"metrics":{"a":[1,2]}}', '{"metrics":{" ":1}}', '{"other":1}'])
+def test_metrics_that_nobody_can_have_written_are_damage(tmp_path: Path, note: str) -> None:
+    busy(tmp_path / "run.db")
+    db = sqlite3.connect(tmp_path / "run.db", isolation_level=None)
+    row = [*db.execute("SELECT row, trial, source, kind, numbers, message FROM rows WHERE row = 0").fetchone(), note]
+    db.execute("UPDATE rows SET note = ?, crc = ? WHERE row = 0", (note, checksum(*row)))
+    db.close()
+    with pytest.raises(JournalError, match="rows: number 0"):
+        Journal.read(tmp_path / "run.db")
+
+
+def test_the_schema_of_formats_3_and_4_stays_as_it_is() -> None:
     import hashlib
 
     digest = hashlib.sha256("\n".join(table.statement for table in TABLES).encode()).hexdigest()[:16]

@@ -158,7 +158,7 @@ def test_a_failure_keeps_the_constraints_that_are_known():
         ([1.0], [[1.0]], "values: expected 2 numbers for cost, range .or 3, with stress., got 1"),
         ([(1.0, 2.0, 3.0, 4.0)], None, "got 4"),
         ([{"cost": 1.0}], [[1.0]], "got none for 'range'"),
-        ([{"cost": 1.0, "rnge": 2.0}], None, "unknown name 'rnge'; did you mean 'range'"),
+        ([{"cost": 1.0, "rnge": 2.0}], None, "got none for 'range'; did you mean 'range' by 'rnge'"),
         ([(1.0, 2.0)], [{"strss": 1.0}], "constraints: unknown name 'strss'; did you mean 'stress'"),
         ([(1.0, 2.0)], [[1.0, 2.0]], "constraints: expected 1 numbers for stress, got 2"),
         ([(1.0, "x")], None, "expected a number for 'range', got 'x'"),

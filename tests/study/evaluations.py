@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -158,3 +159,11 @@ def lingering(point: np.ndarray) -> float:
     signal.signal(signal.SIGTERM, lambda *_: None)
     time.sleep(0.5)
     return sphere(point)
+
+
+def noting(point: dict[str, Any], trial: Reporter) -> dict[str, Any]:
+    """Notes metrics before it fails at high rates, and returns others."""
+    trial.note(device="cpu", early=bool(point["lr"] < 0.5))
+    if point["lr"] > 0.9:
+        raise RuntimeError("too high")
+    return {"value": point["lr"], "epochs": 3, "loss": point["lr"] / 2}

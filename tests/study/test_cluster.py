@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from evaluations import descent, failing, noisy, sphere
+from evaluations import descent, failing, noisy, noting, sphere
 from stroll import Stroll
 
 from lamcts.journal import Journal
+from lamcts.spaces import Float, Space
 from lamcts.study import minimize
 from lamcts.study.evaluation import evaluate
 
@@ -67,6 +68,14 @@ def test_trials_that_are_behind_are_stopped_there(client: Any) -> None:
     result = minimize(descent, BOUNDS, budget=30, executor=client, pruner="median", **OPTIONS)
     assert 0 < result.pruned < 30 and not result.history.failed.any()
     assert all(len(result.history.reports[i]) == 10 for i in np.flatnonzero(~result.history.pruned))
+
+
+def test_metrics_come_home(client: Any) -> None:
+    space = Space({"lr": Float(0, 1)})
+    rows = minimize(noting, space, budget=12, executor=client, seed=0, sampler="uniform").rows()
+    assert all(row["device"] == "cpu" and row["early"] == (row["lr"] < 0.5) for row in rows)
+    failed = [row for row in rows if row["message"]]
+    assert failed and all(("epochs" in row) != (row in failed) for row in rows)
 
 
 def test_values_seeds_and_failures_are_those_of_a_run_in_this_process(client: Any) -> None:

@@ -70,7 +70,7 @@ def test_numbers_in_order_are_as_good_as_names(sign: int) -> None:
 def test_what_is_neither_sought_nor_bounded_may_come_along_but_nothing_may_be_missing() -> None:
     result = lamcts.minimize(beam, BOX, budget=8, objectives=["cost"], constraints=["range >= 0"], **OPTIONS)
     assert result.fun == beam(result.x)["cost"] and result.history.goals.quantities == ("range",)
-    with pytest.raises(ValueError, match="unknown name 'stress'"):
+    with pytest.raises(ValueError, match="got none for 'sterss'; did you mean 'sterss' by 'stress'"):
         lamcts.minimize(cheap, BOX, budget=8, objectives=["cost"], constraints=["sterss <= 4"], **OPTIONS)
 
 

@@ -13,6 +13,7 @@ from lamcts.objectives.programs.process import last_words, run
 from lamcts.objectives.programs.template import SEED, Template
 from lamcts.objectives.programs.watched import Reporting, Watch, check_report
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
+from lamcts.outcomes.metrics import Metric
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.choice import Bool, Choice
@@ -63,7 +64,7 @@ class Command:
     objectives, constraints, reference : default None
         As in `Optimizer`; None: one number. Otherwise the last line of the output is a JSON object with a number for
         each objective and each constrained quantity that no pattern finds. Null for all objectives means that the
-        point was checked and not run.
+        point was checked and not run. Other numbers and texts of the object are metrics, but for parameters.
 
     Notes
     -----
@@ -125,20 +126,27 @@ class Command:
 
     def __call__(
         self, point: Mapping[str, object], *, seed: int | None = None, trial: Reporting | None = None
-    ) -> float | dict[str, float | None]:
+    ) -> float | dict[str, Metric]:
         watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
         ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
 
-    def read(self, output: str) -> float | dict[str, float | None]:
-        """Return the value in what the program wrote to its output, or numbers by name; ValueError if there is none."""
+    def read(self, output: str) -> float | dict[str, Metric]:
+        """Return the value in a program's output, or numbers and metrics by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
         with Matcher(limit(self.timeout_seconds)) as matcher:
             if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _is_object(output)):
-                return _numbers(output, self.names, patterns, matcher)
+                return self._with_metrics(_numbers(output, self.names, patterns, matcher), output)
             return _number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
+
+    def _with_metrics(self, numbers: dict[str, float | None], output: str) -> dict[str, Metric]:
+        """Return numbers by name, and single values under other names of a JSON object that was printed."""
+        held = _json(_last_line(output))
+        taken = {"", *self.names, *map(str, self.space.names or ())}
+        others = {name: each for name, each in held.items() if name not in taken} if isinstance(held, dict) else {}
+        return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
 
     def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped, as JSON values."""

@@ -1,0 +1,72 @@
+"""Metrics: numbers and texts of an evaluation next to its value, by name. No search uses them."""
+
+from collections.abc import Iterable, Mapping, Sized
+
+from lamcts.text import safe_repr
+from lamcts.types import scalar_of
+
+Metric = bool | int | float | str | None  # what JSON has as a single value; nan and infinities are numbers
+Metrics = dict[str, Metric]
+
+
+def metrics_of(given: object) -> Metrics:
+    """Return metrics by name; ValueError for what is no name, or no single value.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Numbers, arrays and tensors of one number, texts, booleans and None by name.
+
+    Returns
+    -------
+    dict of str to bool, int, float, str or None
+        The same as JSON values.
+
+    Raises
+    ------
+    ValueError
+        If a name is no text, or a value is an array, a list, or another object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamcts.outcomes.metrics import metrics_of
+    >>> metrics_of({"accuracy": np.float32(0.5), "epochs": 3, "device": "cpu"})
+    {'accuracy': 0.5, 'epochs': 3, 'device': 'cpu'}
+    """
+    if not isinstance(given, Mapping):
+        raise ValueError(f"metrics: expected a dict of values by name, got {_got(given)}")
+    return {_name(name): _value(name, value) for name, value in given.items()}
+
+
+def check_names(names: Iterable[str], taken: Mapping[str, str]) -> None:
+    """Raise ValueError for a metric of a taken name; `taken` describes the owner of each."""
+    for name in names:
+        if name in taken:
+            raise ValueError(f"metrics: expected a name of its own, got {name!r}, which is {taken[name]}; rename it")
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"metrics: expected names that are texts, got {safe_repr(name):.60}")
+    return str.__str__(name)
+
+
+def _value(name: object, value: object) -> Metric:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return str.__str__(value)
+    try:
+        return scalar_of(value)
+    except TypeError:
+        expected = f"metrics: expected a number, a text, True, False or None for {name!r}"
+        raise ValueError(f"{expected}, got {_got(value)}; store one number of it, or the path of a file") from None
+
+
+def _got(value: object) -> str:
+    """Return a short text of what came, which may be a large array."""
+    kind = type(value).__name__
+    if hasattr(value, "shape"):
+        return f"{kind} of shape {safe_repr(value.shape):.40}"
+    return f"{kind} of {len(value)} items" if isinstance(value, Sized) else f"{kind} {safe_repr(value):.60}"
