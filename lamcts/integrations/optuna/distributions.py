@@ -56,7 +56,7 @@ def _single(space: SearchSpace, value: Point, name: str) -> OptunaParameter | No
 def _category(name: str, value: object, options: Sequence[object]) -> OptunaParameter:
     """Return a category; its options are texts unless all are plain values that Optuna tells apart."""
     plain = all(type(option) in PLAIN for option in options) and len(set(options)) == len(options)
-    kept = tuple(option if plain else str(option) for option in options)
+    kept: tuple[Any, ...] = tuple(option if plain else str(option) for option in options)
     return OptunaParameter(name, value if plain else str(value), CategoricalDistribution(kept))
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import optuna
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -98,7 +99,7 @@ def _opened(storage: Any) -> Any:
 def _study(storage: Any, name: str, run: "Recorded", history: "History") -> optuna.Study:
     """Create the study, or return that of an earlier export; ValueError where the name is taken."""
     goals = history.goals
-    directions = ["maximize" if goal.maximize else "minimize" for goal in goals.objectives]
+    directions = [StudyDirection.MAXIMIZE if goal.maximize else StudyDirection.MINIMIZE for goal in goals.objectives]
     text = json.dumps([run.created, run.fingerprint], sort_keys=True, default=str)
     mark = hashlib.sha256(text.encode()).hexdigest()[:SHORT]
     try:
