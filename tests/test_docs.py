@@ -108,7 +108,8 @@ SETTINGS = [
     *NAS,
 ]
 INTEGRATIONS = [("optuna", "LamctsSampler"), ("nevergrad", "ParametrizedLaMCTS"), ("sklearn", "LamctsSearchCV")]
-INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode")]
+INTEGRATIONS += [("ray", "LamctsSearch"), ("ax", "LamctsNode"), ("optuna", "export_study")]
+INTEGRATIONS += [("mlflow", "MlflowCallback"), ("wandb", "WandbCallback"), ("tensorboard", "TensorboardCallback")]
 NEEDS_TORCH = [
     ("supernet", "SupernetObjective"),
     ("supernet", "Darts"),

@@ -28,10 +28,8 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
     try:
         journal = _wait_for(path, wait)
         while True:
-            written = Path(
-                f"{os.path.realpath(journal)}-lock"
-            ).exists()  # checked first, so that the last evaluation is shown
-            now = _state(journal)
+            written = is_written(journal)  # checked first, so that the last evaluation is shown
+            now = file_state(journal)
             if now != before:
                 record, before = Journal.read(journal), now
                 shown = _show(record, shown)
@@ -55,8 +53,13 @@ def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
     return journal
 
 
-def _state(journal: Path) -> list[tuple[int, int]]:
-    """Return times and sizes of the files of a journal."""
+def is_written(journal: Path) -> bool:
+    """Return whether a run writes a journal now."""
+    return Path(f"{os.path.realpath(journal)}-lock").exists()
+
+
+def file_state(journal: Path) -> list[tuple[int, int]]:
+    """Return times and sizes of the files of a journal, which change with it."""
     files = [Path(f"{journal}{end}") for end in ("", "-wal")]
     stats = [file.stat() for file in files if file.exists()]
     return [(stat.st_mtime_ns, stat.st_size) for stat in stats]

@@ -41,7 +41,9 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     line = "the values are noisy: re-evaluate the best points on a tenth of the budget and choose by the mean"
     how.add_argument("--noisy", action="store_true", help=line)
     line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
-    how.add_argument("--workers", type=number_or_threads, default=1, metavar="N", help=line)
+    how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
+    line = "one GPU for each worker process: their number, or a list such as 0,2 (sets CUDA_VISIBLE_DEVICES)"
+    how.add_argument("--devices", type=number_or_list, metavar="N", help=line)
     stop = one.add_argument_group("stopping early")
     stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
@@ -164,6 +166,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         **how,
         batch=args.batch,
         workers=args.workers,
+        devices=args.devices,
         target=args.target,
         seconds=args.seconds,
         patience=args.patience,
@@ -177,6 +180,11 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         about=about,
         progress=not args.quiet,
     )
+
+
+def number_or_list(text: str) -> int | list[str]:
+    """Return a number, or the parts of a text between commas: `0,` is the device 0 alone."""
+    return int(text) if text.isdecimal() else [part for part in text.split(",") if part.strip()]
 
 
 def number_or_threads(text: str) -> int | str:

@@ -16,7 +16,7 @@ from lamcts import nas, pruners
 from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
-from lamcts.cli.exports import check_exports, write_exports
+from lamcts.cli.network_exports import check_exports, write_exports
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of

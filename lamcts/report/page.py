@@ -70,9 +70,14 @@ def page(runs: Sequence[LabelledRun]) -> str:
     MissingExtra
         If Plotly is not installed.
     """
+    return whole(runs, f"<script>{plotly_js()}</script>")
+
+
+def whole(runs: Sequence[LabelledRun], scripts: str, policy: str = POLICY, foot: str = "") -> str:
+    """Return the page with some HTML in its head that loads Plotly, and some at its end."""
     if not runs:
         raise ValueError("report: expected at least one run, got none; give the path of a journal")
-    script, writer = plotly_js(), Writer()
+    writer = Writer()
     first = [_overview(runs), *_compared(runs)]
     own = [(run, _own(run, len(runs))) for run in runs[:MOST_RUNS]]
     parts = [writer.section(section, 2, f"part{i}") for i, section in enumerate(first)]
@@ -82,20 +87,16 @@ def page(runs: Sequence[LabelledRun]) -> str:
         title = run.label if len(runs) > 1 else "This run"
         parts.append(f'<section id="run{k}"><h2>{text(title)}</h2>{"".join(inner)}</section>')
         links += [(f"run{k}", title)] if len(runs) > 1 else [(f"run{k}-{i}", s.title) for i, s in enumerate(sections)]
-    title = f"lamcts: {', '.join(dict.fromkeys(run.title for run in runs))}"[:120]
-    return _whole(title, links, parts, script)
-
-
-def _whole(title: str, links: list[tuple[str, str]], parts: list[str], script: str) -> str:
     bar = "".join(f'<a href="#{text(name)}">{text(words)}</a>' for name, words in links)
+    title = f"lamcts: {', '.join(dict.fromkeys(run.title for run in runs))}"[:120]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title><link rel=icon href='data:,'><style>{STYLE}</style>\n"
-        f"<script>{script}</script><script>{DRAW}</script></head>\n"
+        f"{scripts}<script>{DRAW}</script></head>\n"
         f"<body><nav><div>{bar}</div></nav><header><h1>{text(title)}</h1></header><main>\n{''.join(parts)}\n"
-        "</main></body></html>\n"
+        f"</main>{foot}</body></html>\n"
     )
 
 

@@ -63,8 +63,9 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     f : callable
         Takes a point and returns a number; with several objectives or constraints, a dict of numbers by name or
         numbers in order. An exception, None, nan or an infinity is a failed evaluation. If `f` has a parameter `seed`,
-        it gets a number for its own noise, which depends on the run's seed and the trial alone. An `Objective` brings
-        its own space and x0.
+        it gets a number for its own noise, which depends on the run's seed and the trial alone; `trial` reports
+        intermediate values, and `worker` has the `index` and the `device` of the worker. An `Objective` brings its own
+        space and x0.
     space : Space, dict of parameters, or list of (low, high) pairs
         The points to choose from.
     budget : int
@@ -72,7 +73,7 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     **options
         seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds, target,
         patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized, give_up, pruner, timeout: see `lamcts.study.options.RunSettings`.
+        vectorized, give_up, pruner, timeout, devices: see `lamcts.study.options.RunSettings`.
 
     Returns
     -------

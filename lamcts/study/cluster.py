@@ -13,13 +13,15 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
 import cloudpickle
 import distributed
 
-from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
+from lamcts.study.devices import Worker
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
 from lamcts.types import Json
 
@@ -81,7 +83,8 @@ class Cluster:
 
     def __init__(self, f: Call, client: Any, size: int | None = None, options: Json | None = None) -> None:
         self._client, self._size, self._options = client, size, {**(options or {}), "pure": False}
-        self._function, self._seeded = InstalledFunction(f), takes_seed(f)
+        self._function, self._seeded, self._tells = InstalledFunction(f), takes_seed(f), takes(f, "worker")
+        self._workers: dict[str, int] = {}  # by key: the number that the function gets as that of its worker
         self._out: dict[str, tuple[int, Job, Any]] = {}  # by key: which it is in order of start, and its future
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()  # keys; filled by Dask's thread
         self._done: list[tuple[int, Job, Outcome]] = []  # a heap: of several that have ended, the one started first
@@ -163,14 +166,16 @@ class Cluster:
 
     def _submit(self, order: int, job: Job) -> None:
         key = f"{self._function.name}-{order}-{uuid4().hex[:8]}"
-        arguments = self._function.name, self._seeded, *job.arguments
+        index = next(i for i in count() if i not in self._workers.values())
+        worker = Worker(index) if self._tells else None
+        arguments = self._function.name, self._seeded, *job.arguments, worker
         try:
             future = self._client.submit(_evaluate_there, *arguments, key=key, **self._options)
         except Exception as error:  # of a client that is closed
             if self._client.status in ("running", "connecting"):
                 raise
             raise self._gone() from error
-        self._out[key] = order, job, future
+        self._out[key], self._workers[key] = (order, job, future), index
         self._watch(key)
 
     def _watch(self, key: str) -> None:
@@ -196,6 +201,7 @@ class Cluster:
 
     def _take(self, key: str, outcome: Outcome | None) -> None:
         order, job, future = self._out.pop(key)
+        del self._workers[key]
         try:
             outcome = future.result() if outcome is None else outcome
         except CannotLoad as error:

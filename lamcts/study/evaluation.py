@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
 from lamcts.outcomes.metrics import Metrics
+from lamcts.study.devices import Worker
 from lamcts.study.reporting import Reporter
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
-from lamcts.types import Point, array_of, number_of, scalar_of
+from lamcts.types import Json, Point, array_of, number_of, scalar_of
 
 Call = Callable[..., object] | Guarded  # what is evaluated
 
@@ -109,7 +110,13 @@ def _parameter(f: Call, name: str) -> inspect.Parameter | None:
 
 
 def evaluate(
-    f: Any, seeded: bool, point: Point, seed: int, memory: object = None, trial: Reporter | None = None
+    f: Any,
+    seeded: bool,
+    point: Point,
+    seed: int,
+    memory: object = None,
+    trial: Reporter | None = None,
+    worker: Worker | None = None,
 ) -> Outcome:
     """Call `f`, and return its value or its exception as text, which always survives the way back from a worker.
 
@@ -118,7 +125,8 @@ def evaluate(
     start = time.perf_counter()
     value = error = note = held = None
     run, pruned = True, False
-    words = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
+    words: Json = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
+    words |= {} if worker is None else {"worker": worker}
     try:
         if isinstance(f, Guarded):
             (held, run), f = f.measure(point), f.f
@@ -198,6 +206,7 @@ class Serial:
 
     def __init__(self, f: Call) -> None:
         self._f, self._seeded = f, takes_seed(f)
+        self._worker = Worker(0) if takes(f, "worker") else None
         self._jobs: deque[Job] = deque()
 
     @property
@@ -223,4 +232,4 @@ class Serial:
         self._jobs.clear()
 
     def _outcome(self, job: Job) -> Outcome:
-        return evaluate(self._f, self._seeded, *job.arguments)
+        return evaluate(self._f, self._seeded, *job.arguments, self._worker)

@@ -6,7 +6,7 @@ run again one at a time, so that the one that kills its worker is known: after a
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -16,19 +16,24 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from itertools import accumulate, count
 from typing import Any
 
-from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
+from lamcts.study.devices import Worker
+from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 
 
 class ExecutorSlot:
-    """An executor, what it runs, and the suspects: jobs that were running when it broke."""
+    """An executor, what it runs, and the suspects: jobs that were running when it broke.
 
-    def __init__(self, make: Callable[[], Executor], size: int) -> None:
-        self.make, self.size = make, size
+    first: the number of its first worker.
+    """
+
+    def __init__(self, make: Callable[[], Executor], size: int, first: int) -> None:
+        self.make, self.size, self.first = make, size, first
         self.executor: Executor | None = None
         self.running: dict[Future[Outcome], Job] = {}
         self.suspects: deque[Job] = deque()
@@ -39,12 +44,20 @@ class ExecutorSlot:
 
 
 class Pool:
-    """Evaluates on executors. `slots` of (how to make the executor, how many jobs it is given at once)."""
+    """Evaluates on executors. `slots` of (how to make the executor, how many jobs it is given at once).
 
-    def __init__(self, f: Call, slots: list[tuple[Callable[[], Executor], int]]) -> None:
+    devices: of each worker, where they are set.
+    """
+
+    def __init__(
+        self, f: Call, slots: list[tuple[Callable[[], Executor], int]], devices: Sequence[str] | None = None
+    ) -> None:
         self._call: Callable[..., Outcome] = evaluate
         self._fixed: tuple[object, ...] = (f, takes_seed(f))  # its first arguments
-        self._slots = [ExecutorSlot(make, size) for make, size in slots]
+        self._tells, self._devices = takes(f, "worker"), devices
+        ends = accumulate(size for _, size in slots)
+        self._slots = [ExecutorSlot(make, size, end - size) for (make, size), end in zip(slots, ends, strict=True)]
+        self._workers: dict[Future[Outcome], int] = {}  # numbers of those that evaluate
         self._order: dict[Future[Outcome], int] = {}
         self._started = 0
         self._deaths: dict[int, int] = {}  # id of a job -> workers that died on it
@@ -110,22 +123,28 @@ class Pool:
     def _submit(self, slot: ExecutorSlot, job: Job) -> None:
         if slot.executor is None:
             slot.executor = slot.make()
+        index = next(i for i in count(slot.first) if all(self._workers[each] != i for each in slot.running))
+        arguments = *job.arguments, self._worker(index)
         try:
-            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
+            future = slot.executor.submit(self._call, *self._fixed, *arguments)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
                 return
             self._remake(slot)
-            future = slot.executor.submit(self._call, *self._fixed, *job.arguments)
+            future = slot.executor.submit(self._call, *self._fixed, *arguments)
         if not isinstance(future, Future):
             raise ValueError(
                 f"executor: expected submit() to return a concurrent.futures.Future, got {type(future).__name__} of "
                 f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
             )
-        slot.running[future] = job
+        slot.running[future], self._workers[future] = job, index
         self._order[future] = self._started
         self._started += 1
+
+    def _worker(self, index: int) -> Worker | None:
+        """Return what the function gets as its parameter `worker`; None where it has no such parameter."""
+        return Worker(index, None if self._devices is None else self._devices[index]) if self._tells else None
 
     def _lose(self, slot: ExecutorSlot, future: "Future[Outcome]", death: BaseException) -> None:
         """Make suspects of what an executor did not finish: this job alone, or all of them if the executor broke."""
@@ -152,7 +171,7 @@ class Pool:
         slot.executor = slot.make()
 
     def _drop(self, slot: ExecutorSlot, future: "Future[Outcome]") -> None:
-        del slot.running[future], self._order[future]
+        del slot.running[future], self._order[future], self._workers[future]
 
 
 def _finished(future: "Future[Outcome]") -> bool:

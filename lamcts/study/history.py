@@ -11,9 +11,11 @@ import numpy as np
 
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
+from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.values import scalar
 from lamcts.study.export import rows_of
 from lamcts.types import Floats, Json, Mask, Point, Rows
 
@@ -119,12 +121,17 @@ class History:
     @property
     def reports(self) -> dict[int, dict[int, float]]:
         """What evaluations reported on their way: by row, the values by step, in the user's sign."""
+        told = [(row, trial) for row, trial in enumerate(self.trial.tolist()) if trial in self.curves]
+        return {row: self._reported(trial) for row, trial in told}
+
+    def reports_of(self, row: int) -> dict[int, float]:
+        """Return the intermediate values of one row by step, in the user's sign; empty if it reported none."""
+        return self._reported(int(self.trial[row]))
+
+    def _reported(self, trial: int) -> dict[int, float]:
         sign = -1.0 if self.maximize else 1.0
-        told = {row: self.curves[trial] for row, trial in enumerate(self.trial.tolist()) if trial in self.curves}
-        return {
-            row: {step: math.nan if math.isinf(loss) else sign * loss for step, loss in curve.items()}
-            for row, curve in told.items()
-        }
+        curve = self.curves.get(trial, {})
+        return {step: math.nan if math.isinf(loss) else sign * loss for step, loss in curve.items()}
 
     def message(self, row: int) -> str | None:
         """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
@@ -132,6 +139,10 @@ class History:
             return self.messages.get(row)
         curve = self.curves.get(int(self.trial[row]))
         return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
+
+    def parameters(self, row: int) -> Json:
+        """Return the parameters of a row by name; those of an array are x1, x2, ..."""
+        return {name: scalar(value) for name, value in parts_of(self.points[row])}
 
     @property
     def feasible(self) -> Mask:

@@ -15,8 +15,9 @@ from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
+from lamcts.study.devices import check_devices
 from lamcts.study.scipy_constraints import Constraints
-from lamcts.study.workers import check_timeout, check_workers
+from lamcts.study.workers import ALL, check_timeout, check_workers, cores
 from lamcts.types import Json, Point, whole_number
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     give_up: int | None
     pruner: str | pruners.Pruner | None
     timeout: float | None
+    devices: int | Sequence[int | str] | None
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,10 @@ class RunSettings:
     timeout : float, default None
         Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
         Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.
+    devices : int or list of int or str, default None
+        Give each worker process a device of its own: a number of devices, or a list of them. `CUDA_VISIBLE_DEVICES` is
+        set before the process imports anything. Without `workers` there is one process for each device. A function
+        with a parameter `worker` gets `worker.index` and `worker.device`.
     """
 
     budget: int
@@ -157,6 +163,7 @@ class RunSettings:
     give_up: int | None = None
     pruner: str | pruners.Pruner | None = None
     timeout: float | None = None
+    devices: int | Sequence[int | str] | None = None
 
     @classmethod
     def of(cls, budget: int, options: Json) -> "RunSettings":
@@ -173,6 +180,8 @@ class RunSettings:
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
         check_workers(self.workers, self.executor, self.vectorized)
+        workers = cores() if self.workers == ALL else self.workers
+        check_devices(self.devices, workers, self.executor, self.vectorized)
         check_timeout(self.timeout, self.workers, self.executor, self.vectorized)
         if pruners.make(self.pruner) is not None and self.vectorized:
             raise ValueError("pruner: expected none with vectorized=True: its points come to an end together")

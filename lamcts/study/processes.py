@@ -6,12 +6,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from lamcts.study.devices import VISIBLE
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import ExecutorSlot, Pool
 from lamcts.study.spawned import SpawnedContext, SpawnedProcess
@@ -23,14 +25,15 @@ class Processes(Pool):
     """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each.
 
     timeout: seconds after which an evaluation is ended with its process, which is then made anew (None: never).
+    devices: what CUDA shows each process (None: as this one).
     """
 
-    def __init__(self, f: Call, n: int, timeout: float | None = None) -> None:
+    def __init__(self, f: Call, n: int, timeout: float | None = None, devices: Sequence[str] | None = None) -> None:
         self._deadlines = None if timeout is None else Deadlines(timeout)
         self._f = picklable(f, f"workers={n}")
         self._pids: dict[Executor, Future[int]] = {}  # known once the process has the function
         self._contexts: dict[Executor, SpawnedContext] = {}
-        super().__init__(f, [(self._make, 1)] * n)
+        super().__init__(f, [(partial(self._make, index), 1) for index in range(n)], devices)
         self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
         self._checked = False
 
@@ -81,8 +84,8 @@ class Processes(Pool):
         if self._deadlines is not None:
             self._deadlines.forget(future)
 
-    def _make(self) -> Executor:
-        context = SpawnedContext()
+    def _make(self, index: int) -> Executor:
+        context = SpawnedContext({} if self._devices is None else {VISIBLE: self._devices[index]})
         executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
         self._contexts[executor] = context
         if not self._checked:

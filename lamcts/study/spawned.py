@@ -7,12 +7,15 @@ Python's own waits for ever for a process that dies before it has read a start m
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+from lamcts.study.devices import environment
+
 if sys.platform == "win32":
-    SpawnedProcess = SpawnProcess
+    _Spawned = SpawnProcess
 else:
     from multiprocessing.popen_spawn_posix import Popen
 
@@ -34,7 +37,7 @@ else:
             with suppress(BrokenPipeError):  # it has died: its sentinel says so
                 super()._launch(process)  # type: ignore[misc]
 
-    class SpawnedProcess(SpawnProcess):
+    class _Spawned(SpawnProcess):
         """A process whose death at the start is noticed as any other, however long its start message is."""
 
         @staticmethod
@@ -42,13 +45,25 @@ else:
             return _Popen(process)
 
 
-class SpawnedContext(SpawnContext):
-    """Starts processes of this module, and keeps them in `started`."""
+class SpawnedProcess(_Spawned):
+    """A process with some environment variables of its own, from before it imports anything."""
 
-    def __init__(self) -> None:
+    variables: Mapping[str, str]
+
+    def start(self) -> None:
+        with environment(self.variables):
+            super().start()
+
+
+class SpawnedContext(SpawnContext):
+    """Starts processes of this module, with some environment variables, and keeps them in `started`."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
         super().__init__()
+        self._variables = variables
         self.started: list[SpawnedProcess] = []
 
     def Process(self, *arguments: Any, **words: Any) -> SpawnedProcess:  # type: ignore[override]
         self.started.append(SpawnedProcess(*arguments, **words))
+        self.started[-1].variables = self._variables
         return self.started[-1]

@@ -73,8 +73,9 @@ class Study:
         self.settings.check_goals(self.problem.goals)
         if self.settings.vectorized and SharedState.of(f) is not None:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
-        if self.settings.vectorized and required(f, "trial"):
-            raise ValueError(f"vectorized: expected a function without a parameter trial, got {self.problem.name}")
+        for name in ("trial", "worker") if self.settings.vectorized else ():
+            if required(f, name):
+                raise ValueError(f"vectorized: expected a function without a parameter {name}, got {self.problem.name}")
         self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
         self.known = prior_observations(self.settings.known, self.problem)
         self.reason: str | None = None  # why it stopped: a key of MESSAGES

@@ -12,6 +12,7 @@ import numpy as np
 
 from lamcts.argument_hints import TIMEOUT
 from lamcts.spaces.values import brief
+from lamcts.study.devices import devices_of
 from lamcts.study.evaluation import Call, Serial, Workers
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def workers_of(f: Call, settings: "RunSettings") -> Workers:
         from lamcts.study.vectorized import Vectorized
 
         return Vectorized(f, settings.batch)
-    n = settings.workers
+    n, devices = settings.workers, devices_of(settings.devices)
+    if n is None and devices is not None:
+        n = len(devices)
     if n == ALL or isinstance(n, str):
         n = min(cores(), settings.budget)
     if settings.executor is not None and (client := client_of(settings.executor)) is not None:
@@ -79,10 +82,10 @@ def workers_of(f: Call, settings: "RunSettings") -> Workers:
         from lamcts.study.executors import UserExecutor
 
         return UserExecutor(f, partial(ThreadPoolExecutor, n), n)
-    if n is not None and (n > 1 or settings.timeout is not None):
+    if n is not None and (n > 1 or settings.timeout is not None or devices is not None):
         from lamcts.study.processes import Processes
 
-        return Processes(f, min(n, settings.budget), settings.timeout)
+        return Processes(f, min(n, settings.budget), settings.timeout, devices)
     if settings.timeout is not None:
         from lamcts.study.timeouts import TimeLimited
 

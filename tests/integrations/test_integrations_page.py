@@ -18,7 +18,7 @@ OTHERS = ("ray", "ax")  # they start processes, or load for many seconds: tests 
 @pytest.mark.filterwarnings("ignore")  # of the libraries
 def test_a_program_of_the_page_runs(title, tmp_path, monkeypatch, capsys):
     program = SECTIONS[title]
-    for name in re.findall(r"^(?:from|import) (\w+)", program, re.MULTILINE):
+    for name in re.findall(r"^(?:from|import) (?:lamcts\.integrations\.)?(\w+)", program, re.MULTILINE):
         if name in OTHERS or find_spec(name) is None:
             pytest.skip(f"{name} is not installed, or starts too much for a quick test")
     monkeypatch.chdir(tmp_path)

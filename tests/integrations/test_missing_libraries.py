@@ -7,8 +7,11 @@ import pytest
 
 from lamcts.errors import MissingExtra
 
+LIBRARIES = [("ray", "ray"), ("ax", "ax-platform"), ("mlflow", "mlflow-skinny"), ("wandb", "wandb")]
+LIBRARIES += [("tensorboard", "tensorboard")]
 
-@pytest.mark.parametrize(("library", "package"), [("ray", "ray"), ("ax", "ax-platform")])
+
+@pytest.mark.parametrize(("library", "package"), LIBRARIES)
 def test_the_message_names_the_extra(library, package, monkeypatch):
     for name in [
         name for name in sys.modules if f"{name}.".startswith((f"{library}.", f"lamcts.integrations.{library}."))

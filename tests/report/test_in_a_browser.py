@@ -4,12 +4,15 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from commands import said
 
 import lamcts
+from lamcts.cli.report import runs_of
+from lamcts.report import live
 
 pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
 
@@ -57,6 +60,30 @@ def test_a_browser_draws_every_figure_and_asks_nothing_of_a_network(capsys, tmp_
     assert len(figures) > 8 and drawn == figures
     assert words == [] and all(url.startswith(("file:", "data:", "blob:")) for url in asked), (words, asked)
     assert "WebGL is not supported" not in body and "<img src=" not in body
+
+
+@in_a_browser
+def test_a_live_page_reloads_itself_until_nothing_changes(tmp_path, monkeypatch):
+    lamcts.minimize(lambda p: p["lr"], SPACE, budget=25, seed=0, sampler="uniform", journal=tmp_path / "run.db")
+    monkeypatch.setattr(live, "SHARE", 0)  # no pause between two pages
+    asked, made = [], []
+
+    def state():
+        asked.append(None)
+        return min(len(asked) // 3, 2), False
+
+    def read():
+        made.append(None)
+        return runs_of([str(tmp_path / "run.db")])
+
+    with live.LiveServer(live.LiveReport(read, state, 0.0), 0) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        command = [CHROMIUM, *QUIET.split(), f"--user-data-dir={tmp_path / 'browser'}", "--virtual-time-budget=20000"]
+        done = subprocess.run([*command, "--dump-dom", server.url], capture_output=True, text=True, timeout=240)
+        server.shutdown()
+    assert len(made) == 3 and 'const known="2"' in done.stdout and "the run has ended</span>" in done.stdout
+    words = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "GL Driver Message" not in line]
+    assert words == [] and re.search('<div id="figure1"[^>]*class="js-plotly-plot"', done.stdout)
 
 
 @in_a_browser

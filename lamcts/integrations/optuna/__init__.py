@@ -13,6 +13,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtra.of("optuna", "optuna") from None
 
+from lamcts.integrations.optuna.export import export_study
 from lamcts.integrations.optuna.sampler import LamctsSampler
 
-__all__ = ["LamctsSampler"]
+__all__ = ["LamctsSampler", "export_study"]

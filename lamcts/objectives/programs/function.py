@@ -27,7 +27,7 @@ class Function:
     """A Python function that is named by a text, as an objective.
 
     Only the name travels to another process, which loads the function itself. The function takes a point of `space`,
-    and `seed=` and `trial=` if it has such parameters.
+    and `seed=`, `trial=` and `worker=` if it has such parameters.
 
     Parameters
     ----------
@@ -96,9 +96,11 @@ class Function:
         """Whether it may report intermediate values: it has a parameter called `trial`."""
         return _takes(load(self.target), "trial")
 
-    def __call__(self, point: Point, *, seed: int | None = None, trial: Reporting | None = None) -> object:
+    def __call__(
+        self, point: Point, *, seed: int | None = None, trial: Reporting | None = None, worker: object = None
+    ) -> object:
         f = load(self.target)
-        given = {"seed": seed, "trial": trial}
+        given = {"seed": seed, "trial": trial, "worker": worker}
         return f(point, **{name: given[name] for name in given if _takes(f, name)})
 
     def fingerprint(self) -> Json:
@@ -177,7 +179,7 @@ def _check_one_point(f: Callable[..., object], target: str) -> None:
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(None, **{name: None for name in ("seed", "trial") if name in signature.parameters})
+        signature.bind(None, **{name: None for name in ("seed", "trial", "worker") if name in signature.parameters})
     except TypeError as error:
         name = target.rpartition(":")[2]
         raise ValueError(

@@ -1,0 +1,179 @@
+"""A recorded run as a study of Optuna: `lamcts export RUN --optuna sqlite:///x.db`, for optuna-dashboard."""
+
+import hashlib
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import optuna
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState, create_trial
+from sqlalchemy.exc import SQLAlchemyError
+
+import lamcts
+from lamcts.integrations.optuna.distributions import parameters_of
+from lamcts.integrations.optuna.record import CONSTRAINTS
+from lamcts.journal import Journal
+from lamcts.spaces import SearchSpace
+from lamcts.types import Json
+
+if TYPE_CHECKING:
+    from lamcts.journal.recorded import Recorded
+    from lamcts.study.history import History
+
+RUN, ROW = "lamcts:run", "lamcts:row"  # attributes by which a study and its trials are found again
+SHORT = 16  # hexadecimal digits that tell runs apart
+VALUE = "value"  # the name of an objective that was given none
+
+
+def export_study(
+    run: str | os.PathLike[str],
+    storage: Any,
+    study_name: str | None = None,
+    *,
+    space: SearchSpace | None = None,
+) -> optuna.Study:
+    """Write the evaluations of a journal into a study of Optuna.
+
+    Parameters
+    ----------
+    run : str or path
+        The journal, or the folder of a run. The run may still be writing.
+    storage : str or storage of Optuna
+        Where the study goes, such as "sqlite:///x.db".
+    study_name : str, default None
+        Name of the study; None is the name of the objective with the seed.
+    space : Space, default None
+        The space of the run, as in `lamcts.load`; None takes it from the journal.
+
+    Returns
+    -------
+    Study
+        The study. `optuna-dashboard sqlite:///x.db` shows it.
+
+    Raises
+    ------
+    ValueError
+        If the storage has another study of this name, or the journal does not hold the space.
+    JournalError
+        If there is no journal at `run`.
+
+    Notes
+    -----
+    Trials are in order of arrival and have the state, values, parameters with distributions, intermediate values,
+    constraints and times of the run. Points that were checked and not run are failed trials. User attributes have the
+    rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and `lamcts:point` where Optuna has no
+    distribution for a part of the point. Pending trials are left out. A second export of a run adds new evaluations.
+    """
+    result = lamcts.load(run, space)
+    history, found = result.history, Journal.read(_journal(run))
+    storage = _opened(storage)
+    study = _study(
+        storage, study_name or f"{found.about.get('objective', 'lamcts')} seed {result.seed}", found, history
+    )
+    done = {trial.user_attrs.get(ROW) for trial in study.get_trials(deepcopy=False)}
+    for row in range(len(history)):
+        if row not in done:
+            study.add_trial(_trial(history, found, row))
+    return study
+
+
+def _journal(run: str | os.PathLike[str]) -> str:
+    path = os.fspath(run)
+    return os.path.join(path, "journal.db") if os.path.isdir(path) else path
+
+
+def _opened(storage: Any) -> Any:
+    """Return a storage of Optuna, opened once."""
+    try:
+        return optuna.storages.get_storage(storage)
+    except SQLAlchemyError as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(f"storage: expected one that can be opened, got {storage!r}: {why}") from None
+
+
+def _study(storage: Any, name: str, run: "Recorded", history: "History") -> optuna.Study:
+    """Create the study, or return that of an earlier export; ValueError where the name is taken."""
+    goals = history.goals
+    directions = [StudyDirection.MAXIMIZE if goal.maximize else StudyDirection.MINIMIZE for goal in goals.objectives]
+    text = json.dumps([run.created, run.fingerprint], sort_keys=True, default=str)
+    mark = hashlib.sha256(text.encode()).hexdigest()[:SHORT]
+    try:
+        study = optuna.create_study(storage=storage, study_name=name, directions=directions)
+    except optuna.exceptions.DuplicatedStudyError:
+        study = optuna.load_study(study_name=name, storage=storage)
+        if study.user_attrs.get(RUN) != mark:
+            raise ValueError(
+                f"study_name: expected a new study or that of {run.path}, got {name!r}, which holds another; "
+                "give another name"
+            ) from None
+        return study
+    study.set_user_attr(RUN, mark)
+    for key, value in _about(run, history).items():
+        study.set_user_attr(f"lamcts:{key}", value)
+    if goals.names != (VALUE,):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the names are an experimental feature of Optuna
+            study.set_metric_names([*goals.names])
+    return study
+
+
+def _about(run: "Recorded", history: "History") -> Json:
+    """Return what a study says of the run."""
+    about: Json = {"version": run.version, "created": run.created, "sampler": run.sampler, "about": run.about}
+    about["seed"] = run.fingerprint.get("seed")
+    if history.goals.constraints:
+        about["constraints"] = [*map(str, history.goals.constraints)]
+    return about
+
+
+def _trial(history: "History", run: "Recorded", row: int) -> FrozenTrial:
+    """Return a row as a finished trial."""
+    parameters = list(parameters_of(history.points.space, history.points[row]))
+    reports = history.reports_of(row)
+    state, values = _outcome(history, row, reports)
+    trial = create_trial(
+        state=state,
+        values=values,
+        params={each.name: each.value for each in parameters},
+        distributions={each.name: each.distribution for each in parameters},
+        intermediate_values=reports,
+        user_attrs=dict(_attributes(history, run, row, len(parameters))),
+        system_attrs={CONSTRAINTS: history.constraints[row].tolist()} if history.goals.constraints else None,
+    )
+    ended, seconds = float(run.times[row]), float(history.seconds[row])
+    trial.datetime_complete = datetime.fromtimestamp(ended)
+    trial.datetime_start = datetime.fromtimestamp(ended - (seconds if seconds > 0 else 0.0))
+    return trial
+
+
+def _outcome(history: "History", row: int, reports: dict[int, float]) -> tuple[TrialState, list[float] | None]:
+    """Return the state and the values; a pruned trial has its last intermediate value, as in Optuna."""
+    if history.pruned[row]:
+        last = list(reports.values())[-1] if reports else math.nan
+        return TrialState.PRUNED, None if math.isnan(last) else [last]
+    values = history.values[row : row + 1].ravel().tolist()
+    if any(map(math.isnan, values)):
+        return TrialState.FAIL, None
+    return TrialState.COMPLETE, values
+
+
+def _attributes(history: "History", run: "Recorded", row: int, parameters: int) -> Iterator[tuple[str, Any]]:
+    """Yield the user attributes of a row."""
+    yield ROW, row
+    number, point = int(history.trial[row]), history.parameters(row)
+    yield ("lamcts:trial", number) if number >= 0 else ("lamcts:known", True)
+    if (message := history.message(row)) is not None:
+        yield "lamcts:message", message
+    if not math.isnan(history.seconds[row]):
+        yield "lamcts:seconds", float(history.seconds[row])
+    if row in run.proposers:
+        yield "lamcts:proposer", run.proposers[row]
+    if history.checked[row]:
+        yield "lamcts:checked", True
+    if parameters < len(point):
+        yield "lamcts:point", json.dumps(point, default=str)
