@@ -21,7 +21,8 @@ class TrackedTrial:
     """One finished evaluation as trackers show it.
 
     number: of the trial. count: of the evaluation, from 1. state: "complete", "failed", "pruned" or "checked".
-    numbers: objectives and excesses of constraints by name, without nan. best: the best feasible value so far, or None.
+    numbers: objectives, excesses of constraints and metrics by name, without nan. notes: metrics that are texts. best:
+    the best feasible value so far, or None.
     """
 
     number: int
@@ -29,6 +30,7 @@ class TrackedTrial:
     state: str
     parameters: Json
     numbers: dict[str, float]
+    notes: dict[str, str]
     best: float | None
     seconds: float
     message: str | None
@@ -36,7 +38,7 @@ class TrackedTrial:
 
     def row(self) -> Json:
         """Return everything but the intermediate values by name; a parameter that clashes is `point.NAME`."""
-        found: Json = {"evaluation": self.count, "trial": self.number, "state": self.state, **self.numbers}
+        found: Json = {"evaluation": self.count, "trial": self.number, "state": self.state, **self.numbers, **self.notes}
         found |= {name: value for name, value in (("best", self.best), ("message", self.message)) if value is not None}
         found |= {} if math.isnan(self.seconds) else {"seconds": self.seconds}
         own = {name if name not in found else f"point.{name}": value for name, value in self.parameters.items()}
@@ -142,12 +144,16 @@ def _trial(history: "History", row: int, count: int, state: str, best: float | N
     goals, number = history.goals, int(history.trial[row])
     names = (*goals.names, *map(str, goals.constraints))
     values = (*history.values[row : row + 1].ravel().tolist(), *history.constraints[row].tolist())
+    metrics = history.metrics.get(row, {})
+    numbers = {name: float(value) for name, value in metrics.items() if isinstance(value, (int, float))}
+    numbers |= zip(names, values, strict=True)
     return TrackedTrial(
         number=number,
         count=count,
         state=state,
         parameters=history.parameters(row),
-        numbers={name: value for name, value in zip(names, values, strict=True) if not math.isnan(value)},
+        numbers={name: value for name, value in numbers.items() if not math.isnan(value)},
+        notes={name: value for name, value in metrics.items() if isinstance(value, str)},
         best=None if best is None or math.isnan(best) else best,
         seconds=float(history.seconds[row]),
         message=history.message(row),

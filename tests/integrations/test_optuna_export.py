@@ -109,6 +109,12 @@ def test_a_part_without_a_distribution_is_an_attribute(tmp_path):
         export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage())
 
 
+def test_metrics_are_attributes(tmp_path):
+    run(None, f=lambda p: {"loss": p["x"], "epochs": 3}, objectives=["loss"], budget=2, journal=tmp_path / "run.db")
+    study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage())
+    assert [trial.user_attrs["epochs"] for trial in study.trials] == [3, 3] and study.metric_names == ["loss"]
+
+
 def test_known_and_fixed_rows(tmp_path):
     known = [({"x": 0.5, "k": "b"}, 0.25)]
     result = run(None, known=known, fix={"k": "b"}, f=lambda p: p["x"], journal=tmp_path / "run.db")

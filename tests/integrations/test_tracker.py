@@ -56,6 +56,14 @@ def test_constraints_and_objectives_have_their_names():
     assert {trial.best for trial in tracker.trials} == {None}
 
 
+def test_metrics_are_numbers_or_notes():
+    tracker = Recording()
+    run(tracker, f=lambda p: {"loss": p["x"], "epochs": 3, "device": "cpu"}, objectives=["loss"], budget=2)
+    assert [{**trial.numbers, "loss": 0.0} for trial in tracker.trials] == [{"epochs": 3.0, "loss": 0.0}] * 2
+    assert [trial.notes for trial in tracker.trials] == [{"device": "cpu"}] * 2
+    assert tracker.trials[0].row()["device"] == "cpu"
+
+
 def test_a_parameter_named_like_a_column_gets_another_name():
     tracker = Recording()
     run(tracker, f=lambda p: p["value"] + p["state"], space={"value": lamcts.Float(0, 1), "state": lamcts.Int(1, 2)})

@@ -65,8 +65,8 @@ def export_study(
     Notes
     -----
     Trials are in order of arrival and have the state, values, parameters with distributions, intermediate values,
-    constraints and times of the run. Points that were checked and not run are failed trials. User attributes have the
-    rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and `lamcts:point` where Optuna has no
+    constraints and times of the run. Points that were checked and not run are failed trials. User attributes have
+    metrics by name, and the rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and `lamcts:point` where Optuna has no
     distribution for a part of the point. Pending trials are left out. A second export of a run adds new evaluations.
     """
     result = lamcts.load(run, space)
@@ -165,6 +165,7 @@ def _outcome(history: "History", row: int, reports: dict[int, float]) -> tuple[T
 def _attributes(history: "History", run: "Recorded", row: int, parameters: int) -> Iterator[tuple[str, Any]]:
     """Yield the user attributes of a row."""
     yield ROW, row
+    yield from history.metrics.get(row, {}).items()
     number, point = int(history.trial[row]), history.parameters(row)
     yield ("lamcts:trial", number) if number >= 0 else ("lamcts:known", True)
     if (message := history.message(row)) is not None:
