@@ -74,7 +74,7 @@ class Persistent:
 
     def _state(self) -> State:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        parts += dict(self.seen.exact), dict(self.metrics)
+        parts += dict(self.seen.exact), dict(self.metrics), dict(self.seen.sems)
         return State(self.fingerprint(), self._core(), self.seen.columns(), *parts)
 
     def load_state_dict(self, state: Json) -> None:
@@ -173,6 +173,7 @@ class Persistent:
             floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
             points={row: self.seen.exact[row] for row in new if row in self.seen.exact},
             metrics={row: self.metrics[row] for row in new if row in self.metrics},
+            sems={row: self.seen.sems[row] for row in new if row in self.seen.sems},
         )
 
     def _core(self) -> Core:
@@ -185,6 +186,7 @@ class Persistent:
         self.failures |= state.failures
         self.metrics |= state.metrics
         self.seen.floors |= state.floors
+        self.seen.sems |= state.sems
         self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)

@@ -122,6 +122,7 @@ class Trials:
         """Return the names that no metric may have at a point [d], and what each is."""
         inner = getattr(unwrapped(self._space), "names", None) or ()
         names = dict.fromkeys([*map(str, inner), *dict(parts_of(self._space.decode(x)))], "a parameter of the space")
+        names["sem"] = "the standard error of a value, told as (value, sem)"
         names |= dict.fromkeys([*self._goals.quantities, *map(str, self._goals.constraints)], "a constraint of the run")
         return names | dict.fromkeys(self._goals.names, "an objective of the run")
 
@@ -133,6 +134,8 @@ class Trials:
         """Return a list with what was told of each of `n` trials; of a single trial, all that was given."""
         if single and not self._goals.plain and given is not None and not _holds_one(given):
             return [given]
+        if single and name == "values" and isinstance(given, tuple) and len(given) == 2:
+            return [given]  # a value with its standard error
         return as_list(given, n, name)
 
     def told_points(self, points: Sequence[Point], values: object, constraints: object) -> Told:

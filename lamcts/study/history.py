@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.measured import Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study.export import rows_of
@@ -68,6 +69,8 @@ class History:
         Why evaluations failed, by row.
     metrics : mapping of int to dict
         What was stored next to the value by name, by row: other names of a returned dict, and `trial.note`.
+    sems : mapping of int to tuple of float
+        Standard errors of the values by row, nan where unknown; rows without one are missing.
     """
 
     points: Points
@@ -82,6 +85,7 @@ class History:
     kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
+    sems: Mapping[int, Sems] = field(default_factory=dict)
 
     @property
     def constraints(self) -> Floats:
@@ -144,7 +148,7 @@ class History:
         return excess(self.constraints)
 
     def rows(self) -> list[Json]:
-        """Return a dict for each evaluation: trial, values, constraints, parameters, metrics, seconds, message."""
+        """Return a dict for each evaluation: trial, values, sem, constraints, parameters, metrics, seconds, message."""
         return rows_of(self)
 
     @property

@@ -92,6 +92,7 @@ def _history(opt: RunState, curves: Curve) -> History:
         kinds=None if goals.plain and not (seen.kind == PRUNED).any() else seen.kind,
         curves=curves,
         metrics=dict(opt.metrics),
+        sems=dict(seen.sems),
     )
 
 
