@@ -3,6 +3,7 @@
 import math
 import sqlite3
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lamcts.journal.fingerprint import plain
@@ -75,16 +76,16 @@ def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]], losses: 
         if "point" in note:
             found.points[row] = note["point"]
         if "metrics" in note:
-            found.metrics[row] = _read(path, row, lambda: metrics_of(note["metrics"]))
+            found.metrics[row] = _read(path, row, metrics_of, note["metrics"])
         if "sem" in note:
-            found.sems[row] = _read(path, row, lambda: sems_of(note["sem"], losses))
+            found.sems[row] = _read(path, row, partial(sems_of, losses=losses), note["sem"])
     return found
 
 
-def _read(path: str, row: int, read: Callable[[], Entry]) -> Entry:
-    """Return what `read` returns; its ValueError means that a row is damaged."""
+def _read(path: str, row: int, read: Callable[[JsonValue], Entry], entry: JsonValue) -> Entry:
+    """Return what `read` makes of an entry; its ValueError means that a row is damaged."""
     try:
-        return read()
+        return read(entry)
     except ValueError as error:
         raise damaged(path, f"rows: number {row}: {error}") from None
 

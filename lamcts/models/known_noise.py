@@ -27,18 +27,23 @@ class KnownNoise:
     def of(cls, sems: Floats | None, y: Floats, z: Floats) -> "KnownNoise | None":
         """Return the known noise of losses `y` [n], in the model's units `z` [n]; None if no standard error is known.
 
-        `sems` [n] has nan where unknown; the units are a rising function of the losses.
+        `sems` [n] and `y` have nan where unknown; the units are a rising function of the losses.
         """
         if sems is None or np.isnan(sems).all():
             return None
-        variance = carried(y, z, np.nan_to_num(sems)) ** 2
+        there, variance = np.isfinite(y), np.zeros(len(y))
+        variance[there] = carried(y[there], z[there], np.nan_to_num(sems[there])) ** 2
         return cls(variance, np.where(sems == 0, 0.0, 1.0))
 
     def at(self, rows: Rows) -> "KnownNoise":
         """Return the noise of some rows."""
         return KnownNoise(self.variance[rows], self.fitted[rows])
 
-    def diagonal(self, noise: float, signal: float) -> Floats:
+    def shared(self, signal: float) -> "KnownNoise":
+        """Return the same with variances as shares of the signal's."""
+        return KnownNoise(self.variance / signal, self.fitted)
+
+    def diagonal(self, noise: float, signal: float = 1.0) -> Floats:
         """Return what rows add to the diagonal [n], as shares of the signal's variance."""
         return noise * self.fitted + EXACT * (1.0 - self.fitted) + self.variance / signal
 
