@@ -10,6 +10,7 @@ from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
+from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.trials import Told, Trials
@@ -27,7 +28,7 @@ from lamcts.trial import Trial
 from lamcts.types import Point, whole_number
 
 
-class Optimizer(Persistent):
+class Optimizer(Persistent, Predicting):
     """Minimise or maximise a black-box function by ask and tell.
 
     Parameters

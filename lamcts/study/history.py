@@ -71,6 +71,8 @@ class History:
         What was stored next to the value by name, by row: other names of a returned dict, and `trial.note`.
     sems : mapping of int to tuple of float
         Standard errors of the values by row, nan where unknown; rows without one are missing.
+    repeats : sequence of (int, float)
+        Row and value of each re-evaluation (noisy=True).
     """
 
     points: Points
@@ -86,6 +88,7 @@ class History:
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
     sems: Mapping[int, Sems] = field(default_factory=dict)
+    repeats: Sequence[tuple[int, float]] = ()
 
     @property
     def constraints(self) -> Floats:
