@@ -4,13 +4,15 @@
     python -m benchmarks.optimizer.known_noise --table      the table of the rows that are there, runs nothing
 
 Problems: a sphere in four dimensions and Branin, in the unit cube, as shares of their spread. The standard deviation of
-an evaluation grows along the first coordinate from 0.01 to 1 of the spread. Evaluation k of a run has the same standard
-normal draw in both arms. The recommended point is `result.best_predicted`.
+an evaluation is from 0.01 to 1 of the spread: drawn log-uniformly ("draw", as of means over few or many repeats), or
+growing along the first coordinate ("place"). Evaluation k of a run has the same draws in both arms. The recommended
+point is `result.best_predicted`.
 """
 
 import math
 from argparse import ArgumentParser
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +21,18 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.tables.markdown import markdown
 
-KEY = ("problem", "sampler", "arm", "seed", "budget")
+KEY = ("problem", "noise", "sampler", "arm", "seed", "budget")
 COLUMNS = (*KEY, "gap")
 ARMS = ("without", "with")
-LEAST, MOST = 0.01, 1.0  # standard deviations at both ends of the first coordinate, of the spread
+NOISES = ("draw", "place")
+LEAST, MOST = 0.01, 1.0  # least and largest standard deviation, of the spread
 
 
 class Run(NamedTuple):
     """One run, as its row is keyed."""
 
     problem: str
+    noise: str
     sampler: str
     arm: str
     seed: int
@@ -58,14 +62,12 @@ def main() -> None:
     if arguments.table:
         print(table(sheet.rows()))
         return
-    for problem in PROBLEMS:
-        for sampler in arguments.samplers:
-            for seed in arguments.seeds:
-                for arm in ARMS:
-                    run = Run(problem, sampler, arm, seed, arguments.budget)
-                    if sheet.wants(run):
-                        sheet.append(row := run._asdict() | {"gap": f"{gap(run):.6g}"})
-                        script.tell(sheet, row)
+    for problem, noise, sampler in product(PROBLEMS, NOISES, arguments.samplers):
+        for seed, arm in product(arguments.seeds, ARMS):
+            run = Run(problem, noise, sampler, arm, seed, arguments.budget)
+            if sheet.wants(run):
+                sheet.append(row := run._asdict() | {"gap": f"{gap(run):.6g}"})
+                script.tell(sheet, row)
 
 
 def options() -> ArgumentParser:
@@ -85,8 +87,9 @@ def gap(run: Run) -> float:
     rng = np.random.default_rng(run.seed)
 
     def f(u: Any) -> Any:
-        sd = LEAST * (MOST / LEAST) ** float(u[0])
-        value = true(u) + sd * rng.standard_normal()
+        share, normal = rng.random(), rng.standard_normal()
+        sd = LEAST * (MOST / LEAST) ** float(share if run.noise == "draw" else u[0])
+        value = true(u) + sd * normal
         return (value, sd) if run.arm == "with" else value
 
     box = lamcts.Box(0.0, 1.0, dim=dim)
@@ -99,12 +102,12 @@ def table(rows: list[dict[str, str]]) -> str:
     from scipy.stats import wilcoxon
 
     lines = []
-    for problem, sampler in dict.fromkeys((row["problem"], row["sampler"]) for row in rows):
+    for kind in dict.fromkeys(tuple(row[name] for name in KEY[:3]) for row in rows):
         gaps = {
             arm: {
                 row["seed"]: float(row["gap"])
                 for row in rows
-                if (row["problem"], row["sampler"], row["arm"]) == (problem, sampler, arm)
+                if (*(row[name] for name in KEY[:3]), row["arm"]) == (*kind, arm)
             }
             for arm in ARMS
         }
@@ -112,8 +115,10 @@ def table(rows: list[dict[str, str]]) -> str:
         without, told = (np.array([gaps[arm][seed] for seed in seeds]) for arm in ARMS)
         p = float(wilcoxon(told, without, alternative="less").pvalue) if (told != without).any() else 1.0
         better = f"{np.count_nonzero(told < without)} of {len(seeds)}"
-        lines.append((problem, sampler, f"{np.median(without):.3g}", f"{np.median(told):.3g}", better, f"{p:.3g}"))
-    return markdown(("problem", "sampler", "median gap without", "with", "pairs in which with is better", "p"), lines)
+        lines.append((*kind, f"{np.median(without):.3g}", f"{np.median(told):.3g}", better, f"{p:.3g}"))
+    return markdown(
+        ("problem", "noise", "sampler", "median gap without", "with", "pairs in which with is better", "p"), lines
+    )
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class Predictor:
         for column in self.constraints:
             mean, std = column.moments(parts)
             feasible *= np.where(std > 0, ndtr(-mean / np.where(std > 0, std, 1.0)), mean <= 0)
-        mean, std = (np.column_stack(own).reshape(len(x), -1) for own in zip(*moments, strict=True))
+        mean, std = (np.column_stack(own).reshape(len(x), len(moments)) for own in zip(*moments, strict=True))
         mean = self.goals.signs * mean
         return Prediction(*((mean, std) if len(moments) > 1 else (mean[:, 0], std[:, 0])), feasible)
 

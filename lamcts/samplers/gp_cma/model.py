@@ -53,13 +53,18 @@ class Process:
         if known is None:
             self._take(hyper.noise, z)
         else:
-            settle(lambda signal: self._take(known.diagonal(hyper.noise, signal), z))
+            settle(lambda signal: self._signal_with(known, signal, z))
 
-    def _take(self, noise: float | Floats, z: Floats) -> float:
-        """Take the noise of the rows as shares of the signal's variance, and return that variance."""
+    def _take(self, noise: float | Floats, z: Floats) -> None:
+        """Take the noise of the rows as shares of the signal's variance, and losses."""
         self.noise = noise
         self.root = factor(self.kernel(self.u, self.u), noise)  # [n, n], lower
         self.refit(z)
+
+    def _signal_with(self, known: KnownNoise, guess: float, z: Floats) -> float:
+        """Take known noise as a share of a guess of the signal's variance; return the variance that is likely then."""
+        self._take(known.diagonal(self.hyper.noise, guess), z)
+        self.misfit += len(z) / 2 * (np.log(guess / self.signal) + self.signal / guess - 1)  # at the guess
         return self.signal
 
     def kernel(self, a: Floats, b: Floats) -> Floats:
