@@ -92,7 +92,7 @@ RETIRED_FILES = {
 ALLOWED_WORDS: dict[str, str] = {
     "aims": "plot",
     "believing": "models samplers",
-    "besides": "optimizer study",
+    "besides": "optimizer",
     "described": "report",
     "exchange": "benchmarks neural searches",
     "foreign": "optimizer",

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts import samplers
+from lamcts.cli.compare import labels
 from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
-from lamcts.cli.evaluations import write_evaluations
+from lamcts.cli.evaluations import FEASIBLE, write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
+from lamcts.cli.side_by_side import show_side_by_side
 from lamcts.optimizer.placement import tree_chose, tree_share
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, KINDS, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
+from lamcts.outcomes.goals import VALUE
 from lamcts.study.load import journal_in, sampler_name, with_reference
 from lamcts.text import shortened
 
@@ -28,27 +31,41 @@ MOST_FAILURES = 8  # messages that are printed (by eye)
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
-    one.add_argument("journal", help="a journal, or the folder of a run")
+    one.add_argument("journal", nargs="+", help="a journal, or the folder of a run; several are shown side by side")
     one.add_argument("--front", action="store_true", help="print only the non-dominated evaluations, as a table")
     one.add_argument("--csv", action="store_true", help="print all evaluations, or the front, as CSV with all digits")
+    line = f"with --csv, only evaluations of one kind: {', '.join(KINDS)}, or feasible"
+    one.add_argument("--only", choices=(*KINDS, FEASIBLE), metavar="KIND", help=line)
     line = "print evaluations as they arrive until the run ends; wait for the journal if there is none yet"
     one.add_argument("--follow", action="store_true", help=line)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
+    if args.only and (args.front or args.follow or not args.csv):
+        raise ValueError(f"--only: expected with --csv alone: lamcts show {args.journal[0]} --csv --only {args.only}")
     if args.follow:
         if args.front or args.csv:
             raise ValueError("--follow: expected without --front and --csv: leave them out")
-        return follow(args.journal)
-    record = read(args.journal)
+        return follow(_single(args, "--follow"))
     if args.front:
-        return _show_front(record, args.csv)
+        return _show_front(read(_single(args, "--front")), args.csv)
+    records = [read(path) for path in args.journal]
     if args.csv:
-        return write_evaluations(record)
+        return write_evaluations(records, labels(args.journal), args.only)
+    if len(records) > 1:
+        return show_side_by_side(args.journal, records)
+    (record,) = records
     best = [*_best(record), *_metrics(record), *score_rows(record)]
     table([*_about_run(record), *_counts_and_times(record), *best, *_failures(record)])
     return 0
+
+
+def _single(args: argparse.Namespace, option: str) -> str:
+    """Return the only journal; ValueError where there are several, which an option does not take."""
+    if len(args.journal) > 1:
+        raise ValueError(f"{option}: expected one journal, got {len(args.journal)}: leave the others out")
+    return str(args.journal[0])
 
 
 def _about_run(record: "Recorded") -> list[list[str]]:
@@ -89,7 +106,8 @@ def _goals(record: "Recorded") -> list[list[str]]:
     """Return rows on objectives and constraints."""
     goals = record.goals
     if goals.plain:
-        return [["direction", "maximize" if record.maximize else "minimize"]]
+        name = "" if goals.names == (VALUE,) else f" {goals.names[0]}"
+        return [["direction", ("maximize" if record.maximize else "minimize") + name]]
     names = ", ".join(f"{goal.name} ({'max' if goal.maximize else 'min'})" for goal in goals.objectives)
     bounds = ", ".join(map(str, goals.constraints))
     return [["objectives", names]] + ([["constraints", bounds]] if bounds else [])

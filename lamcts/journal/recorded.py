@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
@@ -91,8 +91,11 @@ class Recorded:
 
     @property
     def goals(self) -> Goals:
-        """The objectives and constraints of the run."""
-        return Goals.from_signature(self.fingerprint, self.maximize)
+        """The objectives and constraints of the run; `about` has the name of a single one without constraints."""
+        goals, names = Goals.from_signature(self.fingerprint, self.maximize), self.about.get("objectives")
+        if not (goals.plain and isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
+            return goals
+        return replace(goals, objectives=(replace(goals.objectives[0], name=names[0] or VALUE),))
 
     @cached_property
     def y(self) -> Floats:

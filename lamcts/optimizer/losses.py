@@ -89,7 +89,7 @@ def many(things: Any, expected: str) -> list[Any]:
 class Taken(NamedTuple):
     """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
 
-    floors: by place, the losses after which those rank that were pruned. metrics: [k], what a dict held besides.
+    floors: by place, the losses after which those rank that were pruned. metrics: [k], what else a dict held.
     sems: by place, the standard errors of the losses that have some.
     """
 
@@ -122,8 +122,8 @@ def _parts(value: object, held: object, goals: Goals) -> tuple[object, Metrics]:
     others = {name: each for name, each in value.items() if name not in names}
     if not others:
         return value, {}
-    besides = held if isinstance(held, Mapping) else () if held is None else goals.quantities
-    missing = [name for name in names if name not in value and name not in besides]
+    apart = held if isinstance(held, Mapping) else () if held is None else goals.quantities
+    missing = [name for name in names if name not in value and name not in apart]
     if missing:
         raise ValueError(_missing(missing, list(others), names))
     return {name: value[name] for name in names if name in value}, metrics_of(others)

@@ -1,7 +1,6 @@
 """Metrics: numbers and texts of an evaluation next to its value, by name. No search uses them."""
 
 from collections.abc import Iterable, Mapping, Sized
-from typing import Any
 
 from lamcts.text import safe_repr
 from lamcts.types import scalar_of
@@ -10,7 +9,7 @@ Metric = bool | int | float | str | None  # what JSON has as a single value; nan
 Metrics = dict[str, Metric]
 
 
-def metrics_of(given: Mapping[Any, object]) -> Metrics:
+def metrics_of(given: object) -> Metrics:
     """Return metrics by name; ValueError for what is no name, or no single value.
 
     Parameters

@@ -29,6 +29,7 @@ def overview(runs: Sequence[LabelledRun]) -> HtmlTable:
     return HtmlTable(["", *(run.label for run in runs)], rows)
 
 
+@np.errstate(over="ignore")  # of times without end
 def _overview(run: LabelledRun) -> Json:
     record, goals = run.record, run.record.goals
     said: Json = {"objective": shortened(run.title)}
@@ -42,6 +43,8 @@ def _overview(run: LabelledRun) -> Json:
         said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
+    if isinstance(budget := record.about.get("budget"), int):
+        said["budget"] = budget
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):
         said["pruned"] = pruned
@@ -50,6 +53,8 @@ def _overview(run: LabelledRun) -> Json:
         said["feasible"] = int(run.shown.feasible.sum())
     said["pending"] = len(record.pending)
     said |= _found(run)
+    if np.isfinite(record.seconds).any():
+        said["time in evaluations, s"] = float(np.nansum(record.seconds))
     said["journal"] = f"lamcts {record.version}, {record.created}"
     return said
 

@@ -15,7 +15,7 @@ import numpy as np
 from lamcts.errors import JournalError
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
@@ -99,6 +99,8 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
     if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
         about["source"] = code
+    if problem.goals.plain and problem.goals.names != (VALUE,):
+        about["objectives"] = list(problem.goals.names)  # the fingerprint has the names of several only
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))

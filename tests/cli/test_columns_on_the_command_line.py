@@ -130,6 +130,19 @@ def test_patterns_find_numbers_by_name_and_belong_to_the_run(capsys):
     assert run(*command, "--pattern", r"cost=(\d+)", "--budget", "5") == 2
 
 
+def test_other_names_that_a_program_prints_are_metrics_of_the_best_and_columns(capsys, tmp_path):
+    line = '{"cost": float(sys.argv[1]), "epochs": 3, "data": "mnist", "curve": [1, 2], "a": 1, "": 2}'
+    (tmp_path / "p.py").write_text(f"import json, sys\nprint(json.dumps({line}))\n")
+    command = ["--command", f"{sys.executable} p.py {{a}} {{b}}", "--objective", "cost"]
+    assert run(*command, "--budget", "3", "--out", "r", "--no-plot") == 0
+    assert found_in("r")["best"]["metrics"] == {"epochs": 3, "data": "mnist"}
+    capsys.readouterr()
+    assert main(["show", "r"]) == 0 and "metrics      epochs 3, data mnist\n" in capsys.readouterr().out
+    assert main(["show", "r", "--csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert all((row["epochs"], row["data"]) == ("3", "mnist") for row in rows) and "curve" not in rows[0]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -156,4 +169,6 @@ def test_goals_of_the_package_are_its_own(capsys):
     assert run("mine.py:f", "--objective", "cost", "--budget", "3", "--out", "r", "--no-plot") == 0
     capsys.readouterr()
     assert main(["show", "r", "--front"]) == 2 and "--front: expected a run with several" in capsys.readouterr().err
-    assert main(["show", "r", "--csv"]) == 0 and capsys.readouterr().out.startswith("trial,value,a,b,seconds,message")
+    assert main(["show", "r", "--csv"]) == 0 and capsys.readouterr().out.startswith(
+        "trial,cost,a,b,range,stress,seconds,message"
+    )

@@ -132,6 +132,7 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
         "Violation of constraints",
         "This run",
         "Best point",
+        "Metrics",
         *own,
         "Failures",
     ]
