@@ -271,11 +271,6 @@ class Optimizer(Persistent, Predicting):
         return records.front(self.space, self.seen, self.goals)
 
     @property
-    def n_init(self) -> int:
-        """Number of points in the initial design."""
-        return self.design.n
-
-    @property
     def pending(self) -> list[Trial]:
         """Trials that were asked and not yet told, in order of their numbers."""
         return list(self._trials.pending.values())

@@ -49,6 +49,11 @@ class Persistent:
         """Forget everything but the settings."""
         raise NotImplementedError
 
+    @property
+    def n_init(self) -> int:
+        """Number of points in the initial design."""
+        return self.design.n
+
     def fingerprint(self) -> Json:
         """Return the settings that two runs must share for one to continue the other, as JSON values."""
         return {

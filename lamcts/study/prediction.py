@@ -72,8 +72,8 @@ class PredictingResult(dict[str, Any]):
         return predictor(history.points.space, history.goals, _told(history))
 
     @property
-    def _noise(self) -> dict[str, BestPredicted]:
-        """What a summary adds under noise; nothing where standard errors and re-evaluations are missing."""
+    def under_noise(self) -> dict[str, BestPredicted]:
+        """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
         history: History | None = self.get("history")
         if history is None or not (history.sems or history.repeats) or len(history.goals.objectives) > 1:
             return {}
