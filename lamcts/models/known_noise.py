@@ -78,7 +78,8 @@ def carried(y: Floats, z: Floats, sems: Floats) -> Floats:
 
     def units(values: Floats) -> Floats:
         beyond = np.maximum(values - levels[-1], 0.0) + np.minimum(values - levels[0], 0.0)
-        return np.interp(values, levels, z[first]) + slope * beyond
+        within: Floats = np.interp(values, levels, z[first])
+        return within + slope * beyond
 
     here = units(y)
     return np.maximum(units(y + sems) - here, here - units(y - sems))
