@@ -44,6 +44,14 @@ def _with_floats(decoded: Point, told: Point) -> Point:
     return number_of(told) if type(decoded) is float else decoded
 
 
+def is_same(part: Point, value: object) -> bool:
+    """Return whether a value is that of a part of a point, in any coat."""
+    try:
+        return _equal(np.asarray(part) if hasattr(value, "__array__") else part, value)
+    except (ValueError, TypeError, KeyError, RuntimeError):  # of another form
+        return False
+
+
 def _equal(point: Point, other: Point) -> bool:
     """Return whether two points of one form are equal."""
     if isinstance(point, np.ndarray):

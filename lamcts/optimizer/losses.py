@@ -1,4 +1,4 @@
-"""Told values as columns of losses, constraint excesses and kinds, failures included, and metrics beside them."""
+"""Told values as columns of losses, constraint excesses and kinds, failures included."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -12,7 +12,6 @@ from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Sems, apart
-from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -89,7 +88,7 @@ def many(things: Any, expected: str) -> list[Any]:
 class Taken(NamedTuple):
     """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
 
-    floors: by place, the losses after which those rank that were pruned. metrics: [k], what else a dict held.
+    floors: by place, the losses after which those rank that were pruned. others: [k], what else a dict held.
     sems: by place, the standard errors of the losses that have some.
     """
 
@@ -98,24 +97,24 @@ class Taken(NamedTuple):
     kind: Rows
     messages: list[str | None]
     floors: dict[int, float]
-    metrics: list[Metrics]
+    others: list[Mapping[Any, object]]
     sems: dict[int, Sems]
 
 
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     """Return k evaluations as columns; ValueError names what is missing, or too much, and what came.
 
-    Names of a dict that are neither sought nor bounded are metrics, unless something is missing: a slip then.
+    Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
     """
     exact = [apart(value, goals) for value in values]
     parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)
     sems = {i: one.sems for i, one in enumerate(exact) if one.sems is not None and found.kind[i] == OK}
-    return found._replace(metrics=[metrics for _, metrics in parts], sems=sems)
+    return found._replace(others=[others for _, others in parts], sems=sems)
 
 
-def _parts(value: object, held: object, goals: Goals) -> tuple[object, Metrics]:
-    """Return what is sought and bounded of a told value, and the metrics; held: what was told of constraints."""
+def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
+    """Return what is sought and bounded of a told value, and the rest of it; held: what was told of constraints."""
     if not isinstance(value, Mapping):
         return value, {}
     names = (*goals.names, *goals.quantities)
@@ -126,7 +125,7 @@ def _parts(value: object, held: object, goals: Goals) -> tuple[object, Metrics]:
     missing = [name for name in names if name not in value and name not in apart]
     if missing:
         raise ValueError(_missing(missing, list(others), names))
-    return {name: value[name] for name in names if name in value}, metrics_of(others)
+    return {name: value[name] for name in names if name in value}, others
 
 
 def _missing(missing: Sequence[str], others: Sequence[object], names: Sequence[str]) -> str:

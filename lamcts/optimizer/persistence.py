@@ -79,8 +79,8 @@ class Persistent:
 
     def _state(self) -> State:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        parts += dict(self.seen.exact), dict(self.metrics), dict(self.seen.sems)
-        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts)
+        notes = dict(self.seen.exact), dict(self.metrics), dict(self.seen.sems)
+        return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, *notes)
 
     def load_state_dict(self, state: Json) -> None:
         """Load the state of an optimizer with equal settings; only a fresh optimizer can.

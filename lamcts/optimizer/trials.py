@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lamcts.observations import Observations
-from lamcts.optimizer.exact import exact
+from lamcts.optimizer.exact import exact, is_same
 from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
 from lamcts.optimizer.state import Waiting
@@ -29,7 +29,7 @@ class Told(NamedTuple):
     """Checked results that are not stored yet: codes x [k, d], outcomes, seconds [k].
 
     `trials` [k]: the trial of each result, None for an unsolicited point. `points` [k]: points as told, None where
-    decoding x gives the same.
+    decoding x gives the same. `metrics` [k]: what was told next to the values.
     """
 
     trials: list[Trial | None]
@@ -37,6 +37,7 @@ class Told(NamedTuple):
     outcome: Taken
     seconds: Floats
     points: list[Point]
+    metrics: list[Metrics]
 
     @property
     def numbers(self) -> Rows:
@@ -105,26 +106,28 @@ class Trials:
             if trial.id in self.late and kind != OK and not self._was_checked(trial):
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
         noted = self._told_of(metrics, n, "metrics", single)
-        outcome = self._with_metrics(outcome, [trial.x for trial in own], noted)
+        found = self._metrics(outcome, [trial.point for trial in own], noted)
         points = [self._exact(trial.x) for trial in own]
-        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times, points)
+        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times, points, found)
 
-    def _with_metrics(self, outcome: Taken, x: list[Floats], noted: Sequence[object]) -> Taken:
-        """Return an outcome with the metrics that were told apart; those of the values win. ValueError for a name."""
-        given: list[Metrics] = [{} if each is None else metrics_of(each) for each in noted]
-        metrics = [one | own for one, own in zip(given, outcome.metrics, strict=True)]
-        for code, each in zip(x, metrics, strict=True):
-            if each:
-                check_names(each, self._names(code))
-        return outcome._replace(metrics=metrics)
+    def _metrics(self, outcome: Taken, points: Sequence[Point], noted: Sequence[object]) -> list[Metrics]:
+        """Return the metrics [k] that were told apart or in values, which win; ValueError for a name or a value."""
+        apart = [{} if each is None else metrics_of(each) for each in noted]
+        return [
+            self._checked(one | dict(own), point) if one or own else {}
+            for one, own, point in zip(apart, outcome.others, points, strict=True)
+        ]
 
-    def _names(self, x: Floats) -> dict[str, str]:
-        """Return the names that no metric may have at a point [d], and what each is."""
+    def _checked(self, given: Mapping[Any, object], point: Point) -> Metrics:
+        """Return metrics without parameters that were returned as they are at their point."""
+        parts, goals = dict(parts_of(point)), self._goals
+        metrics = {name: each for name, each in given.items() if not (name in parts and is_same(parts[name], each))}
         inner = getattr(unwrapped(self._space), "names", None) or ()
-        names = dict.fromkeys([*map(str, inner), *dict(parts_of(self._space.decode(x)))], "a parameter of the space")
-        names["sem"] = "the standard error of a value, told as (value, sem)"
-        names |= dict.fromkeys([*self._goals.quantities, *map(str, self._goals.constraints)], "a constraint of the run")
-        return names | dict.fromkeys(self._goals.names, "an objective of the run")
+        taken_names = {"sem": "the standard error of a value, told as (value, sem)"}
+        taken_names |= dict.fromkeys([*map(str, inner), *parts], "a parameter of the space")
+        taken_names |= dict.fromkeys([*goals.quantities, *map(str, goals.constraints)], "a constraint of the run")
+        check_names(metrics, taken_names | dict.fromkeys(goals.names, "an objective of the run"))
+        return metrics_of(metrics)
 
     def _was_checked(self, trial: Trial) -> bool:
         """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
@@ -150,9 +153,9 @@ class Trials:
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
-        outcome = self._with_metrics(outcome, x, [None] * n)
+        found = self._metrics(outcome, points, [None] * n)
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
-        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan), exact_points)
+        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan), exact_points, found)
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""

@@ -21,7 +21,9 @@ def run_of(folder: Path, function: object, **options: object) -> LabelledRun:
 
 
 def noting(x, trial):
-    trial.note(epochs=int(10 * x[0]), device="cpu" if x[0] > 0.2 else EVIL, same=1.0, none=None, nan=math.nan)
+    trial.note(
+        epochs=int(10 * x[0]), device="cpu" if x[0] > 0.2 else EVIL, same=1.0, none=None, nan=math.nan, words=EVIL
+    )
     if x[1] > 0.9:
         raise RuntimeError("no")
     return {"value": float(x.sum()), "half": float(x[0]) / 2}

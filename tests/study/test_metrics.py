@@ -154,6 +154,14 @@ def test_a_noted_name_that_is_taken_names_its_owner(name: str, owner: str) -> No
         lamcts.minimize(f, SPACE, objectives=["cost"], constraints=["mass <= 2"], **HOW)
 
 
+def test_parameters_that_are_returned_as_they_are_need_no_column_of_their_own() -> None:
+    space = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["a", "b"]), "order": lamcts.Permutation(3)})
+    rows = lamcts.minimize(lambda point: {"value": point["lr"], "epochs": 3, **point}, space, **HOW).rows()
+    assert [*rows[0]] == ["trial", "value", "lr", "act", "order", "epochs", "seconds", "message"]
+    with pytest.raises(ValueError, match="got 'act', which is a parameter"):
+        lamcts.minimize(lambda point: {"value": point["lr"], "act": "c"}, space, **HOW)
+
+
 def test_a_parameter_that_is_inactive_at_a_point_is_a_taken_name_too() -> None:
     space = lamcts.Space({"sgd": lamcts.Bool(), "momentum": lamcts.Float(0, 1, when={"sgd": True})})
     with pytest.raises(ValueError, match="got 'momentum', which is a parameter"):
