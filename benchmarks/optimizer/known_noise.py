@@ -74,7 +74,7 @@ def options() -> ArgumentParser:
     given = script.parser(__doc__, "known_noise.csv", "one tiny run of each")
     script.many(given, "0-9")
     given.add_argument("--budget", type=int, default=60)
-    given.add_argument("--samplers", nargs="+", default=["auto", "bo"])
+    given.add_argument("--samplers", nargs="+", default=["auto"])
     given.add_argument("--table", action="store_true")
     return given
 

@@ -69,8 +69,8 @@ class DiscreteModel:
         objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
         constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
-        known = [own.fitted() if m == 1 or own.known is not None else own.y for own in objectives]
-        known = np.array(known).reshape(m, -1).T  # [n, k]
+        losses = [own.fitted() if m == 1 or own.known is not None else own.y for own in objectives]
+        known = np.array(losses).reshape(m, -1).T  # [n, k]
         front, worst = known[seen.feasible[whole]], known.max(0, initial=-np.inf)
         failed = self._chosen(failed_rows(seen), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None

@@ -77,9 +77,9 @@ def carried(y: Floats, z: Floats, sems: Floats) -> Floats:
     slope = (z[first[-1]] - z[first[0]]) / width
 
     def units(values: Floats) -> Floats:
-        beyond = np.maximum(values - levels[-1], 0.0) + np.minimum(values - levels[0], 0.0)
-        within: Floats = np.interp(values, levels, z[first])
-        return within + slope * beyond
+        beyond: Floats = np.maximum(values - levels[-1], 0.0) + np.minimum(values - levels[0], 0.0)
+        result: Floats = np.interp(values, levels, z[first]) + slope * beyond
+        return result
 
     here = units(y)
     return np.maximum(units(y + sems) - here, here - units(y - sems))
