@@ -14,6 +14,7 @@ from typing import Any
 from lamcts import pruners, samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
 from lamcts.optimizer import Best, Optimizer
+from lamcts.outcomes.measured import Measured
 from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Space, Valid
 from lamcts.study import load, maximize, minimize, run
 from lamcts.tree import LatentTree
@@ -35,6 +36,7 @@ __all__ = [
     "JournalError",
     "LamctsError",
     "LatentTree",
+    "Measured",
     "MissingExtra",
     "Optimizer",
     "Permutation",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
+from lamcts.outcomes.measured import StandardErrors
 from lamcts.remaining import Remaining
 from lamcts.types import Floats, Point, Rows
 
@@ -70,6 +71,7 @@ class Observations:
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
+        self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told
         self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
@@ -163,8 +165,7 @@ class Observations:
         x [k, d], f [k, m] (or [k], where m is 1), g [k, c] (None: not measured), the others [k]. A loss that is not
         finite is stored as nan; its row has failed, where `kind` says nothing else.
         """
-        k = len(x)
-        self._reserve(self._n + k)
+        self._reserve(self._n + (k := len(x)))
         new = slice(self._n, self._n + k)
         self._x[new], self._seconds[new], self._trial[new], self._source[new] = x, seconds, trial, source
         f = np.asarray(f, float).reshape(k, self._f.shape[1])
@@ -269,8 +270,7 @@ class Observations:
         return self._identities[own]
 
     def _count(self, point: Floats, change: int) -> None:
-        key = self._key(point)
-        key = _bytes(point) if key is None else key
+        key = _bytes(point) if (key := self._key(point)) is None else key
         count = self._known.get(key, 0) + change
         if count:
             self._known[key] = count

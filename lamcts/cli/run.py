@@ -109,8 +109,18 @@ def print_best(result: Result, found: Json) -> None:
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
         say(f"best {number(best['value'])}{_mean(result)} {where}")
+        for line in _predicted(result):
+            say(line)
     else:
         say(f"no feasible point; least infeasible {where}, violation {number(best['violation'])}")
+
+
+def _predicted(result: Result) -> list[str]:
+    """Return a line on the evaluation that the model of the run expects to be best; none where values are exact."""
+    if (best := result.under_noise.get("best_predicted")) is None:
+        return []
+    quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
+    return [f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})"]
 
 
 def _mean(result: Result) -> str:

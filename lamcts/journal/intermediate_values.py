@@ -1,13 +1,15 @@
-"""Intermediate values of trials, and the notes of rows: a pruned row's censoring bound, a point as told, metrics."""
+"""Intermediate values of trials, and the notes of rows: the bound of a pruned row, a point as told, metrics, errors."""
 
 import math
 import sqlite3
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from lamcts.journal.fingerprint import plain
 from lamcts.journal.table import JournalTable, damaged, pack, unpack
 from lamcts.optimizer.state import Delta
+from lamcts.outcomes.measured import Sems, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.types import Json, JsonValue
 
@@ -19,6 +21,7 @@ REPORTS = JournalTable(
     ", PRIMARY KEY (trial, step)) WITHOUT ROWID",
 )
 Report = tuple[int, int, float]
+Entry = TypeVar("Entry")
 
 
 def put_reports(db: sqlite3.Connection, reports: Iterable[Report]) -> None:
@@ -36,11 +39,15 @@ def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float
 
 
 class RowNotes(NamedTuple):
-    """By row: the loss after which it ranks if it was pruned, its point as told if decoding rounds it, metrics."""
+    """By row: the loss after which it ranks if it was pruned, its point as told if decoding rounds it, metrics.
+
+    sems: the standard errors of its losses.
+    """
 
     floors: dict[int, float]
     points: dict[int, JsonValue]
     metrics: dict[int, Metrics]
+    sems: dict[int, Sems]
 
 
 def note_of(delta: Delta, row: int) -> str | None:
@@ -50,30 +57,35 @@ def note_of(delta: Delta, row: int) -> str | None:
         note["point"] = plain(delta.points[row])
     if row in delta.metrics:
         note["metrics"] = delta.metrics[row]
+    if row in delta.sems:
+        note["sem"] = sems_to_json(delta.sems[row])
     return pack(note, "a note") if note else None
 
 
-def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]]) -> RowNotes:
-    """Return the notes of rows, of (row, kind, note) of each."""
-    found = RowNotes({}, {}, {})
+def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]], losses: int) -> RowNotes:
+    """Return the notes of rows of some losses, of (row, kind, note) of each."""
+    found = RowNotes({}, {}, {}, {})
     for row, kind, text in notes:
         if text is None:
             continue
         note = unpack(text, path, "a note")
-        if not isinstance(note, dict) or not {*note} <= {"floor", "point", "metrics"}:
+        if not isinstance(note, dict) or not {*note} <= {"floor", "point", "metrics", "sem"}:
             raise damaged(path, f"rows: number {row} has a note of unknown entries")
         if "floor" in note:
             found.floors[row] = _floor(path, row, kind, note["floor"])
         if "point" in note:
             found.points[row] = note["point"]
         if "metrics" in note:
-            found.metrics[row] = _metrics(path, row, note["metrics"])
+            found.metrics[row] = _read(path, row, metrics_of, note["metrics"])
+        if "sem" in note:
+            found.sems[row] = _read(path, row, partial(sems_of, losses=losses), note["sem"])
     return found
 
 
-def _metrics(path: str, row: int, given: JsonValue) -> Metrics:
+def _read(path: str, row: int, read: Callable[[JsonValue], Entry], entry: JsonValue) -> Entry:
+    """Return what `read` makes of an entry; its ValueError means that a row is damaged."""
     try:
-        return metrics_of(given)
+        return read(entry)
     except ValueError as error:
         raise damaged(path, f"rows: number {row}: {error}") from None
 

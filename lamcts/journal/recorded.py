@@ -21,6 +21,7 @@ from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import VALUE, Goals
+from lamcts.outcomes.measured import Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
@@ -66,6 +67,7 @@ class Recorded:
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
+    sems: dict[int, Sems] = field(default_factory=dict)  # row -> standard errors of its losses
 
     @property
     def n(self) -> int:
@@ -182,7 +184,7 @@ class Recorded:
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
         parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
-        return State(self.fingerprint, self.core, *parts, self.metrics)
+        return State(self.fingerprint, self.core, *parts, self.metrics, self.sems)
 
     @property
     def mark(self) -> Mark:
@@ -220,6 +222,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         floors=notes.floors,
         exact=notes.points,
         metrics=notes.metrics,
+        sems=notes.sems,
         reports=read_reports(db, path),
         lost=[trial for trial in pending if not trial.possible],
     )

@@ -99,7 +99,7 @@ def read_rows(db: sqlite3.Connection, path: str, meta: Json) -> tuple[Columns, d
         raise damaged(path, f"rows: expected kinds of {', '.join(KINDS)}")
     columns = _columns(path, found, **widths)
     failures = {row[0]: str(row[5]) for row in found if row[5] is not None}
-    return columns, failures, read_notes(path, [(row[0], row[3], row[6]) for row in found])
+    return columns, failures, read_notes(path, [(row[0], row[3], row[6]) for row in found], widths["losses"])
 
 
 def _columns(path: str, rows: list[Row], losses: int, constraints: int) -> Columns:

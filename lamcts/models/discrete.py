@@ -10,6 +10,7 @@ import numpy as np
 from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain, left
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.observations import Observations
@@ -68,7 +69,8 @@ class DiscreteModel:
         objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
         constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
-        known = np.array([own.fitted() if m == 1 else own.y for own in objectives]).reshape(m, -1).T  # [n, k]
+        losses = [own.fitted() if m == 1 or own.known is not None else own.y for own in objectives]
+        known = np.array(losses).reshape(m, -1).T  # [n, k]
         front, worst = known[seen.feasible[whole]], known.max(0, initial=-np.inf)
         failed = self._chosen(failed_rows(seen), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
@@ -95,7 +97,8 @@ class DiscreteModel:
         place = np.searchsorted(seen.y[good][order], floors, side="right")  # of the first that is worse
         least = np.concatenate([[-np.inf], losses.y[order]])[place]
         y = np.concatenate([losses.y, np.maximum(losses.moments(inputs)[0], least)])
-        return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner)
+        known = None if losses.known is None else losses.known.grown(len(inputs))
+        return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner, known)
 
     def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
@@ -105,16 +108,23 @@ class DiscreteModel:
         """
         y, m = self._seen.f[rows, j], self._seen.f.shape[1]
         if m == 1 and not self._parameters.permutations:
-            return self._process(j, rows, half_rank(y), due)
+            return self._loss(j, j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
         shared, ahead = (0.0, LEVEL) if m == 1 else (SHARED, 0.0)
         if due:
-            made = [self._process(slots[u], rows, units(y), due, shared) for u, units in enumerate(UNITS)]
+            made = [self._loss(j, slots[u], rows, units(y), due, shared) for u, units in enumerate(UNITS)]
             warped, plain = (rank_correlation(process.left_out(), y) for process in made)
             self.state.units[j] = int(plain > warped - ahead)
             return made[self.state.units[j]]
         chosen = self.state.units[j]
-        return self._process(slots[chosen], rows, UNITS[chosen](y), due, shared)
+        return self._loss(j, slots[chosen], rows, UNITS[chosen](y), due, shared)
+
+    def _loss(self, j: int, slot: int, rows: Rows, z: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
+        """Return the process of objective `j`, whose losses are `z` [n] in its units."""
+        f = self._seen.f[rows]
+        sems = self._seen.sems.of(rows, f.shape[1])
+        known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
+        return self._process(slot, rows, z, due, shared, known)
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
         """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""
@@ -126,12 +136,14 @@ class DiscreteModel:
         spread = float(bent.std())
         return self._process(column, rows, bent / (spread if spread > FLAT else 1.0), due)
 
-    def _process(self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
+    def _process(
+        self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0, known: KnownNoise | None = None
+    ) -> HammingPosterior:
         inputs = self._inputs(rows)
         if due or not self.state.columns[column]:
-            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column], shared=shared)
+            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column], shared=shared, known=known)
         theta = np.array(self.state.columns[column])
-        return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner)
+        return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner, known)
 
     def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:
         """Return the process of 1 for what succeeded and 0 for what failed."""
@@ -149,15 +161,21 @@ class DiscreteModel:
         return not any(self.state.columns) or n - self.state.fitted >= every
 
     def _fit(
-        self, inputs: Inputs, y: Floats, start: list[float], spread: bool = False, shared: float = 0.0
+        self,
+        inputs: Inputs,
+        y: Floats,
+        start: list[float],
+        spread: bool = False,
+        shared: float = 0.0,
+        known: KnownNoise | None = None,
     ) -> list[float]:
         """Return the most likely hyper-parameters; of many rows to the best, or, if `spread`, to some of both kinds."""
         begin, n, prior = np.array(start) if start else None, len(y), self._prior if spread else self._of_losses
         if n > FIT_ROWS:
             even = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
             some = even if spread else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
-            inputs, y = inputs.at(some), y[some]
-        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS, shared).tolist()
+            inputs, y, known = inputs.at(some), y[some], None if known is None else known.at(some)
+        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS, shared, known).tolist()
         return theta
 
     def _inputs(self, rows: Rows) -> Inputs:

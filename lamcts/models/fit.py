@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.gp import SIGNAL_SHAPE, Hyper, profiled_signal
+from lamcts.models.gp import SIGNAL_SHAPE, GaussianProcess, Hyper, profiled_signal
 from lamcts.models.kernel import correlate
+from lamcts.models.known_noise import KnownNoise
 from lamcts.models.lbfgsb import Limits, lowest
-from lamcts.types import Floats
+from lamcts.types import Floats, Rows
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
 EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
@@ -63,22 +64,37 @@ class Prior:
         return Hyper(np.full(dim, length), math.exp(self.noise_location - self.noise_spread**2))
 
 
-def fit(x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int) -> tuple[Hyper, float]:
+def fit(
+    x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int, known: KnownNoise | None = None
+) -> tuple[Hyper, float]:
     """Return the best hyper-parameters that columns `z` [n, q] of rows `x` [n, d] share, and their loss.
 
     `iterations` bounds the steps of L-BFGS from `start`. The loss is the negative log of likelihood times priors, less
     a constant: losses of the same rows compare, those of other rows do not. Rows that lack a column (nan) are left out,
-    unless fewer than d have all: then what lacks is taken as its mean.
+    unless fewer than d have all: then what lacks is taken as its mean. The noise of rows is known of one column only,
+    as a share of the signal under `start`.
     """
-    return search(Loss(*complete(x, z), prior), start, prior, iterations)
+    known = shares(x, z, start, known)
+    return search(Loss(*complete(x, z), prior, known), start, prior, iterations)
 
 
 def complete(x: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return the rows `x` [n, d] and `z` [n, q] that a fit takes, without nan."""
-    whole = ~np.isnan(z).any(1)
-    if np.count_nonzero(whole) >= x.shape[1]:
-        return x[whole], z[whole]
-    return x, np.where(np.isnan(z), 0.0, z)
+    taken = _taken(x, z)
+    return x[taken], np.where(np.isnan(z), 0.0, z)[taken]
+
+
+def shares(x: Floats, z: Floats, start: Hyper, known: KnownNoise | None) -> KnownNoise | None:
+    """Return the known noise of the rows that a fit takes, as shares of the signal under `start`."""
+    if known is None:
+        return None
+    return known.shared(float(GaussianProcess(x, z, start, known).signal[0])).at(_taken(x, z))
+
+
+def _taken(x: Floats, z: Floats) -> Rows:
+    """Return the rows that a fit takes: those that have all columns, or all rows where these are too few."""
+    whole = np.flatnonzero(~np.isnan(z).any(1))
+    return whole if len(whole) >= x.shape[1] else np.arange(len(z))
 
 
 def search(
@@ -100,11 +116,12 @@ class Loss:
     vanish (envelope theorem). With `C = matern + noise I`, `a_j = C^-1 (z_j - mean_j)` and
     `W = q C^-1 - sum_j a_j a_j^T / signal_j`, the derivative along any parameter of C is `sum(W * dC) / 2` (Rasmussen
     and Williams 2006, eq. 5.9). The matrices [n, n] are made once, here: fresh ones at every call cost a third of the
-    time in page faults.
+    time in page faults. known: known noise as shares of the signal, on the diagonal of C.
     """
 
-    def __init__(self, x: Floats, z: Floats, prior: Prior) -> None:
+    def __init__(self, x: Floats, z: Floats, prior: Prior, known: KnownNoise | None = None) -> None:
         n = len(z)
+        self._known = known
         self.x, self.z, self.prior = x - x.mean(0), z, prior
         self._kernel, self._work, self._slope = (np.empty((n, n)) for _ in range(3))
         self._ones = np.ones(n)
@@ -118,12 +135,12 @@ class Loss:
         noise = math.exp(theta[-1])
         scaled = self.x * np.exp(-theta[:-1])  # [n, d]
         correlate(scaled, self._kernel, self._slope, self._work)
-        self._kernel.flat[:: n + 1] = 1.0 + noise
+        self._kernel.flat[:: n + 1] = 1.0 + (noise if self._known is None else self._known.diagonal(noise))
         root, info = dpotrf(self._kernel.T, lower=1, overwrite_a=1, clean=0)  # in place: the buffer is C-ordered
         if info:
             return NO_FACTOR, np.zeros(d + 1)
         value, w = self._evidence(root)
-        trace = float(w.flat[:: n + 1].sum())
+        trace = float((w.flat[:: n + 1] * (1.0 if self._known is None else self._known.fitted)).sum())
         np.multiply(w, self._slope.T, out=w)
         both = dsymm(1.0, w, np.asfortranarray(np.column_stack([scaled, self._ones])), lower=1)  # [n, d + 1]
         gradient = np.empty(d + 1)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from lamcts.models.kernel import fall, matern, squares
+from lamcts.models.known_noise import KnownNoise, settle
 from lamcts.types import Floats
 
 JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times the signal (untuned)
@@ -32,21 +33,33 @@ class GaussianProcess:
 
     Covariance of two observations of a column: `signal (matern + noise [same row])`. Its `signal` and `mean` [q] are
     the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
+    known: the known noise of the rows of one column; `noise` is then what each row has, [n], known and fitted.
     """
 
-    def __init__(self, x: Floats, z: Floats, hyper: Hyper) -> None:
+    def __init__(self, x: Floats, z: Floats, hyper: Hyper, known: KnownNoise | None = None) -> None:
         self.x, self.hyper = x, hyper
         self.middle = x.mean(0)  # [d]; distances are taken about it, so that far-off rows lose no digits
         self.scaled = self._scale(x)  # [n, d]
+        self.noise: float | Floats = hyper.noise
+        if known is not None:
+            settle(lambda signal: self._signal_with(known.diagonal(hyper.noise, signal), z))
+            return
         self._factorise()
         self._condition(z)
+
+    def _signal_with(self, noise: Floats, z: Floats) -> float:
+        """Take a noise [n] as shares of the signal's variance, and return that variance."""
+        self.noise = noise
+        self._factorise()
+        self._condition(z)
+        return float(self.signal[0])
 
     def _scale(self, x: Floats) -> Floats:
         scaled: Floats = (x - self.middle) / self.hyper.lengths
         return scaled
 
     def _factorise(self) -> None:
-        self.root = factor(matern(self.scaled, self.scaled), self.hyper.noise)  # [n, n], lower
+        self.root = factor(matern(self.scaled, self.scaled), self.noise)  # [n, n], lower
 
     def _condition(self, z: Floats) -> None:
         """Take the columns of the rows, with the most likely mean and signal of each."""
@@ -123,7 +136,7 @@ class GaussianProcess:
 
     def fitted(self) -> Floats:
         """Return the posterior means at the model's own rows, [n, q]: their columns less the noise seen in them."""
-        result: Floats = self.z - self.hyper.noise * self.weights
+        result: Floats = self.z - np.reshape(self.noise, (-1, 1)) * self.weights
         return result
 
     def believing(self: P, x: Floats) -> P:
@@ -154,7 +167,13 @@ class GaussianProcess:
         new.root[n:, n:] = factor(matern(scaled, scaled) - cross.T @ cross, self.hyper.noise)
         new.x, new.hyper, new.middle = np.concatenate([self.x, x]), self.hyper, self.middle
         new.scaled = np.concatenate([self.scaled, scaled])
+        new.noise = grown_noise(self.noise, k, self.hyper.noise)
         return new
+
+
+def grown_noise(noise: float | Floats, k: int, fitted: float) -> float | Floats:
+    """Return the noise of rows and of `k` more, which have the fitted one."""
+    return np.append(noise, np.full(k, fitted)) if isinstance(noise, np.ndarray) else noise
 
 
 def profiled_signal(square: Number, n: int) -> Number:
@@ -162,8 +181,11 @@ def profiled_signal(square: Number, n: int) -> Number:
     return (square / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
 
 
-def factor(kernel: Floats, noise: float) -> Floats:
-    """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be."""
+def factor(kernel: Floats, noise: float | Floats) -> Floats:
+    """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be.
+
+    noise: of all rows, or of each, [n].
+    """
     from scipy.linalg.lapack import dpotrf
 
     diagonal = np.arange(len(kernel))

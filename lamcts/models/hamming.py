@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.gp import factor, profiled_signal
+from lamcts.models.gp import factor, grown_noise, profiled_signal
 from lamcts.models.kernel import fall, matern
+from lamcts.models.known_noise import KnownNoise, settle
 from lamcts.models.option_columns import OptionColumns
 from lamcts.models.permutation_features import features, widths
 from lamcts.spaces.base import distance
@@ -136,18 +137,32 @@ class Overlap:
 
 
 class HammingPosterior:
-    """The process given inputs and losses `y` [n] in standard units; mean and signal are the most likely ones."""
+    """The process given inputs and losses `y` [n] in standard units; mean and signal are the most likely ones.
 
-    def __init__(self, inputs: Inputs, y: Floats, hyper: HammingHyper, owner: Rows) -> None:
-        self.inputs, self.y, self.hyper, self._owner = inputs, y, hyper, owner
+    known: the known noise of the rows. `noise` is what each row has, known and fitted, [n], or what all have.
+    """
+
+    def __init__(
+        self, inputs: Inputs, y: Floats, hyper: HammingHyper, owner: Rows, known: KnownNoise | None = None
+    ) -> None:
+        self.inputs, self.y, self.hyper, self.known, self._owner = inputs, y, hyper, known, owner
         self._columns = hyper.weights[owner] if len(owner) else np.empty(0)
-        self.root = factor(self._correlate(inputs), hyper.noise)  # [n, n], lower
+        if known is None:
+            self._condition(hyper.noise)
+        else:
+            settle(lambda signal: self._condition(known.diagonal(hyper.noise, signal)))
+
+    def _condition(self, noise: float | Floats) -> float:
+        """Take a noise as a share of the signal's variance, and return that variance, the most likely one."""
+        self.noise, inputs, y = noise, self.inputs, self.y
+        self.root = factor(self._correlate(inputs), noise)  # [n, n], lower
         ones = self.whiten(np.ones((len(y), 1)))[:, 0]
         white = self.whiten(y[:, None])[:, 0]
         self.mean = float(ones @ white / (ones @ ones))
         white = white - self.mean * ones
         self.signal = profiled_signal(float(white @ white), len(y))
         self.white = white  # [n], L^-1 (y - mean)
+        return self.signal
 
     @cached_property
     def _overlap(self) -> Overlap:
@@ -208,7 +223,7 @@ class HammingPosterior:
 
     def fitted(self) -> Floats:
         """Return the posterior mean at the model's own rows, [n]."""
-        return self.y - self.hyper.noise * self.weights
+        return self.y - self.noise * self.weights
 
     def left_out(self) -> Floats:
         """Return the posterior mean at each of the model's own rows given all others, [n]: `y - K^-1 (y - mean) / d`.
@@ -225,6 +240,8 @@ class HammingPosterior:
         """Return the process as if the losses at some rows [k] had come out at their expectation (kriging believer)."""
         new = object.__new__(HammingPosterior)
         new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns
+        new.noise = grown_noise(self.noise, len(inputs), self.hyper.noise)
+        new.known = None if self.known is None else self.known.grown(len(inputs))
         new.mean, new.signal = self.mean, self.signal
         cross = self._correlate(inputs)  # [n, k]
         expected = self.mean + self.weights @ cross

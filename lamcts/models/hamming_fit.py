@@ -11,8 +11,9 @@ import numpy as np
 
 from lamcts.models.fit import EVALUATIONS, NO_FACTOR
 from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
-from lamcts.models.hamming import HammingHyper, Inputs, Overlap
+from lamcts.models.hamming import HammingHyper, HammingPosterior, Inputs, Overlap
 from lamcts.models.kernel import correlation, fall, squares
+from lamcts.models.known_noise import KnownNoise
 from lamcts.types import Floats, Rows
 
 ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there are orders (tuned: of five tours of 12
@@ -98,14 +99,19 @@ def fit(
     start: Floats | None,
     iterations: int,
     shared: float = 0.0,
+    known: KnownNoise | None = None,
 ) -> Floats:
     """Return the theta [c + q + 1] of least loss found from `start` (None: the medians of the prior).
 
-    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `HammingLoss`.
+    `iterations` bounds the steps of L-BFGS. `y` [n] are losses in standard units. shared: see `HammingLoss`. The known
+    noise of rows is a share of the signal that they have at the start.
     """
     from scipy.optimize import minimize
 
     loss = HammingLoss(inputs, y, owner, prior, shared)
+    if known is not None:
+        hyper = hyper_of(loss.centre if start is None else start, loss.categories)
+        loss.known = known.shared(HammingPosterior(inputs, y, hyper, owner, known).signal)
     low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
@@ -142,6 +148,7 @@ class HammingLoss:
         # C = s^2 I + t^2 11^T has the inverse (I - t^2 / (s^2 + c t^2) 11^T) / s^2, c being the number of weights
         self._pull = shared**2 / (prior.weight_spread**2 + self.categories * shared**2)
         self._sides = np.column_stack([y, np.ones(len(y))])
+        self.known: KnownNoise | None = None  # as shares of the signal
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
@@ -149,7 +156,7 @@ class HammingLoss:
         n, noise = len(self.y), math.exp(theta[-1])
         kernel, slope = self._correlate(theta)
         system = kernel.copy()
-        system.flat[:: n + 1] += noise
+        system.flat[:: n + 1] += noise if self.known is None else self.known.diagonal(noise)
         root, info = dpotrf(system.T, lower=1, overwrite_a=1, clean=0)
         if info:
             return NO_FACTOR, np.zeros(len(theta))
@@ -164,7 +171,8 @@ class HammingLoss:
         w.flat[:: n + 1] /= 2
         w -= np.outer(weights, weights / signal)
         gradient = np.concatenate([self._by_weights(w * kernel, theta), self._by_lengths(w, slope, theta), [0.0]])
-        gradient[-1] = noise * float(np.trace(w)) / 2
+        trace = np.trace(w) if self.known is None else np.diagonal(w) @ self.known.fitted
+        gradient[-1] = noise * float(trace) / 2
         away = (theta - self.centre) / self.spreads
         value += float(away @ away) / 2
         if self._pull:

@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.models.fit import Prior, fit
 from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
 from lamcts.models.output_transforms import ColumnUnits
 from lamcts.observations import Observations
@@ -123,7 +124,7 @@ class LocalModel:
         elif len(new):
             state.chunks.append(new.tolist())
             if self._model is not None:
-                self._model = self._grown(self._model, len(state.chunks) - 1)
+                self._model = None if self._known(self.rows) else self._grown(self._model, len(state.chunks) - 1)
         if self._model is None:
             self._model = self._rebuilt()
         return self._model
@@ -168,25 +169,29 @@ class LocalModel:
             order = np.argsort(self._seen.y[rows], kind="stable")
             rows = rows[np.sort(order[: self._most_fitted])]
         x, z = self._seen.x[rows], self._standard(rows)
-        parts = grouped(np.hstack([z[:, :m], _most_broken(z[:, m:])]), m)
-        warm = [state.hyper, *state.more, *[None] * len(parts)]
-        state.hyper, *state.more = (self._fitted(x, own, warm[i]) for i, own in enumerate(parts))
+        known = self._known(rows)
+        parts = grouped(np.hstack([z[:, :m], _most_broken(z[:, m:])]), m, bool(known))
+        warm, noises = [state.hyper, *state.more, *[None] * len(parts)], [*known, *[None] * len(parts)]
+        state.hyper, *state.more = (self._fitted(x, own, warm[i], noises[i]) for i, own in enumerate(parts))
         state.fits += 1
 
-    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None) -> Hyper:
+    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
         if self.state.fits % self._budget.afresh == 0 or warm is None:
             mode = self._prior.mode(x.shape[1])
             starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
-        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations) for start in starts]
+        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
     def _rebuilt(self) -> MultiOutput:
         assert self.state.hyper is not None
-        rows = np.array(self.state.chunks[0], np.int64)
-        hypers = [self.state.hyper, *self.state.more]
-        posterior = MultiOutput(self._seen.x[rows], self._standard(rows), self._seen.f.shape[1], hypers, self._kind)
+        known = self._known(self.rows)
+        rows = self.rows if known else np.array(self.state.chunks[0], np.int64)
+        hypers, m = [self.state.hyper, *self.state.more], self._seen.f.shape[1]
+        posterior = MultiOutput(self._seen.x[rows], self._standard(rows), m, hypers, self._kind, known)
+        if known:  # which shares the signal by all rows: no row is added to another's factor
+            return posterior
         for i in range(1, len(self.state.chunks)):
             posterior = self._grown(posterior, i)
         return posterior
@@ -200,6 +205,15 @@ class LocalModel:
         """Return the columns of rows in the standard units of those rows, [n, q]."""
         f, g = self._seen.f[rows], self._seen.g[rows]
         return ColumnUnits.of(f, g).down(f, g)
+
+    def _known(self, rows: Rows) -> tuple[KnownNoise | None, ...]:
+        """Return the known noise of each loss in the standard units of rows; empty where none is known."""
+        f = self._seen.f[rows]
+        sems = self._seen.sems.of(rows, f.shape[1])
+        if sems is None or np.isnan(sems).all():
+            return ()
+        z = ColumnUnits.of(f, self._seen.g[rows]).lost(f)
+        return tuple(map(KnownNoise.of, sems.T, f.T, z.T))
 
     def with_pruned(self, model: MultiOutput, centre: Floats) -> MultiOutput:
         """Return the processes, in use until the next update, with the pruned rows nearest to `centre` [d].

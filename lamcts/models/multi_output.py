@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.kernel import Real
+from lamcts.models.known_noise import KnownNoise
 from lamcts.models.posterior_paths import TELLING, PosteriorPaths, Singles
 from lamcts.types import Floats
 
@@ -22,14 +23,22 @@ class MultiOutput:
     """The processes given rows `x` [n, d] and columns `z` [n, q], the first `losses` of which are losses.
 
     hypers: of each group; one that comes up later (a constraint that nothing broke before) takes the last.
-    kind: the class of the processes.
+    kind: the class of the processes. known: the known noise of each loss; no other group then has its kernel.
     """
 
     def __init__(
-        self, x: Floats, z: Floats, losses: int, hypers: list[Hyper], kind: type[GaussianProcess] = GaussianProcess
+        self,
+        x: Floats,
+        z: Floats,
+        losses: int,
+        hypers: list[Hyper],
+        kind: type[GaussianProcess] = GaussianProcess,
+        known: Sequence[KnownNoise | None] = (),
     ) -> None:
-        self.losses, self.hypers, self.x, self.kind = losses, hypers, x, kind
-        self.parts = [kind(x, own, self._hyper(i)) for i, own in enumerate(grouped(z, losses))]
+        self.losses, self.hypers, self.x, self.kind, self.apart = losses, hypers, x, kind, bool(known)
+        groups = grouped(z, losses, self.apart)
+        noises = [*known, *[None] * len(groups)]
+        self.parts = [kind(x, own, self._hyper(i), noises[i]) for i, own in enumerate(groups)]
 
     def _hyper(self, i: int) -> Hyper:
         return self.hypers[min(i, len(self.hypers) - 1)]
@@ -73,7 +82,7 @@ class MultiOutput:
 
     def extended(self, x: Floats, z: Floats) -> "MultiOutput":
         """Return the processes with further rows `x` [k, d]; `z` [n + k, q] are the columns of all rows."""
-        own = grouped(z, self.losses)
+        own = grouped(z, self.losses, self.apart)
         new = self._with(x, [part.extended(x, mine) for part, mine in zip(self.parts, own, strict=False)])
         fresh = range(len(new.parts), len(own))
         new.parts += [self.kind(new.x, own[i], self._hyper(i)) for i in fresh]
@@ -82,7 +91,7 @@ class MultiOutput:
     def _with(self, x: Floats, parts: list[GaussianProcess]) -> "MultiOutput":
         new = MultiOutput.__new__(MultiOutput)
         new.losses, new.hypers, new.x, new.kind = self.losses, self.hypers, np.concatenate([self.x, x]), self.kind
-        new.parts = parts
+        new.parts, new.apart = parts, self.apart
         return new
 
 
@@ -91,9 +100,12 @@ def joined(columns: Sequence[NDArray[Real]], axis: int = 1) -> NDArray[Real]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=axis)
 
 
-def grouped(z: Floats, losses: int) -> list[Floats]:
-    """Return columns [n, q] by group: all, for one loss; else each loss, and all others together if there are any."""
-    if losses == 1:
+def grouped(z: Floats, losses: int, apart: bool = False) -> list[Floats]:
+    """Return columns [n, q] by group: all, for one loss; else each loss, and all others together if there are any.
+
+    apart: one loss is a group of its own, too.
+    """
+    if losses == 1 and not apart:
         return [z]
     single = [z[:, [j]] for j in range(losses)]
     return [*single, z[:, losses:]] if z.shape[1] > losses else single

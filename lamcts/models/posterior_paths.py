@@ -35,9 +35,10 @@ class PosteriorPaths:
         self._phases = rng.uniform(0.0, 2.0 * math.pi, waves).astype(np.float32)
         drawn = np.empty((q, waves + n, k), np.float32)
         drawn[np.lexsort(z[:TELLING][::-1])] = rng.standard_normal(drawn.shape, np.float32)  # by content, not order
-        scales = np.sqrt(2.0 * process.signal / waves), np.sqrt(process.signal * process.hyper.noise)
+        noise = np.outer(process.signal, process.noise)  # [q, 1] or [q, n]
+        scales = np.sqrt(2.0 * process.signal / waves), np.sqrt(noise)
         drawn[:, :waves] *= scales[0].astype(np.float32)[:, None, None]
-        drawn[:, waves:] *= scales[1].astype(np.float32)[:, None, None]
+        drawn[:, waves:] *= scales[1].astype(np.float32)[:, :, None]
         drawn = drawn.transpose(1, 2, 0)  # [w + n, k, q]: draw i of column j is the path `i q + j`
         self._heights = np.ascontiguousarray(drawn[:waves]).reshape(waves, k * q)
         self._mean = np.tile(process.mean, k).astype(np.float32)

@@ -20,8 +20,9 @@ with warnings.catch_warnings():
     import gpytorch
     from linear_operator.utils.cholesky import psd_safe_cholesky
 
-from lamcts.models.fit import NO_FACTOR, Prior, complete, search
-from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper
+from lamcts.models.fit import NO_FACTOR, Prior, complete, search, shares
+from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper, grown_noise
+from lamcts.models.known_noise import KnownNoise
 from lamcts.types import Floats
 
 MOST_CHARACTERS = 150  # of torch's reason in a message (untuned)
@@ -50,7 +51,8 @@ class TorchProcess(GaussianProcess):
         kernel.lengthscale = 1.0  # the rows are scaled
         with torch.no_grad(), exactly():
             covariance = kernel(self._tensor(self.scaled)).to_dense()
-            covariance = covariance + max(self.hyper.noise, LEAST_NOISE) * torch.eye(n).to(covariance)
+            noise = self._tensor(np.maximum(self.noise, LEAST_NOISE))
+            covariance = covariance + noise * torch.eye(n).to(covariance)
             self._triangle = psd_safe_cholesky(covariance)  # [n, n], lower
 
     def whiten(self, b: Floats) -> Floats:
@@ -68,6 +70,7 @@ class TorchProcess(GaussianProcess):
         new = type(self).__new__(type(self))
         new.x, new.hyper, new.middle = np.concatenate([self.x, x]), self.hyper, self.middle
         new.scaled = np.concatenate([self.scaled, self._scale(x)])
+        new.noise = grown_noise(self.noise, len(x), self.hyper.noise)
         new._factorise()
         return new
 
@@ -80,15 +83,32 @@ def process_on(device: str) -> type[TorchProcess]:
     return type("TorchProcess", (TorchProcess,), {"device": device})
 
 
-def fit(x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int, device: str = "cpu") -> tuple[Hyper, float]:
+def fit(
+    x: Floats,
+    z: Floats,
+    start: Hyper,
+    prior: Prior,
+    iterations: int,
+    known: KnownNoise | None = None,
+    device: str = "cpu",
+) -> tuple[Hyper, float]:
     """Return what `lamcts.models.fit.fit` returns, by gpytorch's kernels and automatic gradients on `device`."""
-    return search(TorchLoss(*complete(x, z), prior, device), start, prior, iterations)
+    known = shares(x, z, start, known)
+    return search(TorchLoss(*complete(x, z), prior, device, known), start, prior, iterations)
 
 
 class TorchLoss:
     """The loss of `lamcts.models.fit.Loss` and its gradient, by gpytorch's kernels and torch's autograd."""
 
-    def __init__(self, x: Floats, z: Floats, prior: Prior, device: str = "cpu") -> None:
+    def __init__(
+        self, x: Floats, z: Floats, prior: Prior, device: str = "cpu", known: KnownNoise | None = None
+    ) -> None:
+        every = np.ones(len(z))
+        known = KnownNoise(0.0 * every, every) if known is None else known
+        fitted, fixed = known.fitted, known.diagonal(0.0)
+        self._fitted, self._fixed = (
+            torch.as_tensor(own, dtype=torch.float64, device=device) for own in (fitted, fixed)
+        )
         self._x = torch.as_tensor(np.array(x), dtype=torch.float64, device=device)
         self._z = torch.as_tensor(np.array(z), dtype=torch.float64, device=device)
         self._kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]).to(device, torch.float64)
@@ -101,7 +121,7 @@ class TorchLoss:
         self._kernel.lengthscale = 1.0
         rows = self._x / log[:-1].exp()
         eye = torch.eye(n, dtype=torch.float64, device=self._x.device)
-        covariance = self._kernel(rows).to_dense() + log[-1].exp() * eye
+        covariance = self._kernel(rows).to_dense() + (log[-1].exp() * self._fitted + self._fixed) * eye
         root, failed = torch.linalg.cholesky_ex(covariance)
         if failed:
             return NO_FACTOR, np.zeros_like(theta)

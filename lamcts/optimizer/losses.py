@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
+from lamcts.outcomes.measured import Sems, apart
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -30,6 +31,7 @@ def loss_of(value: object, maximize: bool) -> tuple[float, str | None]:
         number = number_of(value)
     except TypeError:
         cure = "; name what is sought, as objectives=['loss'] or --objective loss" if isinstance(value, Mapping) else ""
+        cure += "; a value with its standard error is a tuple (value, sem)" if isinstance(value, list) else ""
         got = f"{type(value).__name__} {safe_repr(value):.60}{cure}"
         raise ValueError(f"value: expected one number, None or an exception, got {got}") from None
     if not math.isfinite(number):
@@ -87,6 +89,7 @@ class Taken(NamedTuple):
     """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
 
     floors: by place, the losses after which those rank that were pruned. others: [k], what else a dict held.
+    sems: by place, the standard errors of the losses that have some.
     """
 
     f: Floats
@@ -95,6 +98,7 @@ class Taken(NamedTuple):
     messages: list[str | None]
     floors: dict[int, float]
     others: list[Mapping[Any, object]]
+    sems: dict[int, Sems]
 
 
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
@@ -102,9 +106,11 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
 
     Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
     """
-    parts = [_parts(value, held, goals) for value, held in zip(values, constraints, strict=True)]
+    exact = [apart(value, goals) for value in values]
+    parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)
-    return found._replace(others=[others for _, others in parts])
+    sems = {i: one.sems for i, one in enumerate(exact) if one.sems is not None and found.kind[i] == OK}
+    return found._replace(others=[others for _, others in parts], sems=sems)
 
 
 def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
@@ -158,11 +164,11 @@ def _taken(values: Sequence[object], constraints: Sequence[object], goals: Goals
         _refuse(constraints, goals)
         f = np.array([loss for loss, _ in pairs], float).reshape(-1, 1)
         messages = [message for _, message in pairs]
-        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {}, [])
+        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {}, [], {})
     rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
     f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
     g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
-    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {}, [])
+    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {}, [], {})
 
 
 def _only(value: object, goals: Goals) -> object:

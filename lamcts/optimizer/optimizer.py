@@ -10,6 +10,7 @@ from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, encoded
 from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
+from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.trials import Told, Trials
@@ -27,7 +28,7 @@ from lamcts.trial import Trial
 from lamcts.types import Point, whole_number
 
 
-class Optimizer(Persistent):
+class Optimizer(Persistent, Predicting):
     """Minimise or maximise a black-box function by ask and tell.
 
     Parameters
@@ -181,7 +182,8 @@ class Optimizer(Persistent):
         values : number, dict or list
             A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
-            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics.
+            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics. `(value, sem)`
+            or `Measured(value, sem)` is a value with its standard error, which models take as known noise.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
@@ -199,11 +201,12 @@ class Optimizer(Persistent):
     @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
-        f, g, kind, messages, floors, _ = told.outcome
+        f, g, kind, messages, floors, _, sems = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         self.metrics |= {int(row): each for row, each in zip(rows, told.metrics, strict=True) if each}
         self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
+        self.seen.sems |= {int(rows[i]): each for i, each in sems.items()}
         self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))
 
@@ -266,11 +269,6 @@ class Optimizer(Persistent):
     def front(self) -> Front:
         """The non-dominated feasible evaluations, in the order of the first objective."""
         return records.front(self.space, self.seen, self.goals)
-
-    @property
-    def n_init(self) -> int:
-        """Number of points in the initial design."""
-        return self.design.n
 
     @property
     def pending(self) -> list[Trial]:

@@ -49,6 +49,11 @@ class Persistent:
         """Forget everything but the settings."""
         raise NotImplementedError
 
+    @property
+    def n_init(self) -> int:
+        """Number of points in the initial design."""
+        return self.design.n
+
     def fingerprint(self) -> Json:
         """Return the settings that two runs must share for one to continue the other, as JSON values."""
         return {
@@ -74,7 +79,7 @@ class Persistent:
 
     def _state(self) -> State:
         parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
-        notes = dict(self.seen.exact), dict(self.metrics)
+        notes = dict(self.seen.exact), dict(self.metrics), dict(self.seen.sems)
         return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, *notes)
 
     def load_state_dict(self, state: Json) -> None:
@@ -173,6 +178,7 @@ class Persistent:
             floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
             points={row: self.seen.exact[row] for row in new if row in self.seen.exact},
             metrics={row: self.metrics[row] for row in new if row in self.metrics},
+            sems={row: self.seen.sems[row] for row in new if row in self.seen.sems},
         )
 
     def _core(self) -> Core:
@@ -185,6 +191,7 @@ class Persistent:
         self.failures |= state.failures
         self.metrics |= state.metrics
         self.seen.floors |= state.floors
+        self.seen.sems |= state.sems
         self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
         self.placements |= core.placements
         self._designed, self._rng = int(core.designed), restore(core.rng)

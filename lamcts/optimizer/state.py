@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
+from lamcts.outcomes.measured import Sems, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
@@ -69,6 +70,7 @@ class State:
     floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
     points: dict[int, Point] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
+    sems: dict[int, Sems] = field(default_factory=dict)  # row -> standard errors of its losses
 
     def to_dict(self) -> Json:
         """Return JSON values, and numpy arrays under "columns" and in the pending points."""
@@ -83,6 +85,7 @@ class State:
             "floors": {str(row): floor for row, floor in self.floors.items()},
             "points": {str(row): plain(point) for row, point in self.points.items()},
             "metrics": {str(row): dict(each) for row, each in self.metrics.items()},
+            "sems": {str(row): sems_to_json(each) for row, each in self.sems.items()},
         }
 
     def to_json(self) -> Json:
@@ -110,6 +113,7 @@ class State:
                 floors={int(row): float(floor) for row, floor in state["floors"].items()},
                 points={int(row): point for row, point in state["points"].items()},
                 metrics={int(row): metrics_of(each) for row, each in state.get("metrics", {}).items()},
+                sems={int(row): sems_of(each, losses) for row, each in state.get("sems", {}).items()},
             )
         except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
             raise ValueError(
@@ -195,7 +199,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
-    rows = [*state.failures, *core.converged, *state.floors, *state.points, *state.metrics]
+    rows = [*state.failures, *core.converged, *state.floors, *state.points, *state.metrics, *state.sems]
     pruned = columns.kind == PRUNED
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
@@ -204,6 +208,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
         "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == (columns.kind == OK)).all()),
         "floors of pruned rows": all(pruned[[row for row in state.floors if 0 <= row < n]])
         and bool(np.isfinite([*state.floors.values()]).all()),
+        "standard errors of rows that succeeded": all(columns.kind[[r for r in state.sems if 0 <= r < n]] == OK),
         f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
         "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
@@ -254,3 +259,4 @@ class Delta:
     floors: dict[int, float] = field(default_factory=dict)  # of the new rows
     points: dict[int, Point] = field(default_factory=dict)  # of the new rows, as told
     metrics: dict[int, Metrics] = field(default_factory=dict)  # of the new rows
+    sems: dict[int, Sems] = field(default_factory=dict)  # of the new rows

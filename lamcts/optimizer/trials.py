@@ -123,7 +123,8 @@ class Trials:
         parts, goals = dict(parts_of(point)), self._goals
         metrics = {name: each for name, each in given.items() if not (name in parts and is_same(parts[name], each))}
         inner = getattr(unwrapped(self._space), "names", None) or ()
-        taken_names = dict.fromkeys([*map(str, inner), *parts], "a parameter of the space")
+        taken_names = {"sem": "the standard error of a value, told as (value, sem)"}
+        taken_names |= dict.fromkeys([*map(str, inner), *parts], "a parameter of the space")
         taken_names |= dict.fromkeys([*goals.quantities, *map(str, goals.constraints)], "a constraint of the run")
         check_names(metrics, taken_names | dict.fromkeys(goals.names, "an objective of the run"))
         return metrics_of(metrics)
@@ -136,6 +137,8 @@ class Trials:
         """Return a list with what was told of each of `n` trials; of a single trial, all that was given."""
         if single and not self._goals.plain and given is not None and not _holds_one(given):
             return [given]
+        if single and name == "values" and isinstance(given, tuple) and len(given) == 2:
+            return [given]  # a value with its standard error
         return as_list(given, n, name)
 
     def told_points(self, points: Sequence[Point], values: object, constraints: object) -> Told:

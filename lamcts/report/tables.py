@@ -52,6 +52,8 @@ def _overview(run: LabelledRun) -> Json:
         said["only constraints checked"] = int(np.count_nonzero(kind == CHECKED))
         said["feasible"] = int(run.shown.feasible.sum())
     said["pending"] = len(record.pending)
+    if record.sems:
+        said["values with a standard error"] = len(record.sems)
     said |= _found(run)
     if np.isfinite(record.seconds).any():
         said["time in evaluations, s"] = float(np.nansum(record.seconds))
@@ -93,7 +95,8 @@ def found(run: LabelledRun) -> HtmlTable | None:
     ]
     goal = run.record.goals.objectives[0].name
     noted = [[name, each] for name, each in run.record.metrics.get(row, {}).items()]
-    return HtmlTable([], [[goal, float(value)], *(map(list, shown)), *(map(list, over)), *noted])
+    sems = [["sem", run.record.sems[row][0]]] if row in run.record.sems else []
+    return HtmlTable([], [[goal, float(value)], *sems, *(map(list, shown)), *(map(list, over)), *noted])
 
 
 def proposed(run: LabelledRun) -> HtmlTable:

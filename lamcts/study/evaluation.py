@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
+from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
 from lamcts.study.devices import Worker
 from lamcts.study.reporting import Reporter
@@ -174,6 +175,8 @@ def plain_value(value: object) -> Any:
     try:
         return number_of(value)
     except TypeError:
+        if isinstance(value, Measured):
+            return Measured(plain_value(value.value), plain_value(value.sem))
         if isinstance(value, Mapping):
             return {name: _plain_metric(each) for name, each in value.items()}
         if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
@@ -190,13 +193,13 @@ def _plain_metric(value: object) -> Any:
 
 
 def _in_a_row(values: object) -> Any:
-    """Return a row of numbers as a list of floats, and anything else as it is."""
+    """Return a row of numbers, some with their standard errors, as a list of floats; anything else as it is."""
     try:
         row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
     except TypeError:  # no row at all
         return values
     plain = [None if each is None else plain_value(each) for each in row]
-    if not all(each is None or isinstance(each, float) for each in plain):
+    if not all(each is None or isinstance(each, (float, Measured, tuple)) for each in plain):
         return values
     return tuple(plain) if isinstance(values, tuple) else plain
 

@@ -1,7 +1,7 @@
 """What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML.
 
-A row is one evaluation: trial, values, constraints (how far beyond its bound each is), parameters, metrics, seconds,
-message.
+A row is one evaluation: trial, values, standard errors, constraints (how far beyond its bound each is), parameters,
+metrics, seconds, message.
 """
 
 import csv
@@ -29,18 +29,26 @@ LAST = ("seconds", "message")  # columns after the parameters
 
 def rows_of(history: "History") -> list[Json]:
     """Return a dict for each evaluation; a name that is another column's is `point.NAME` or `metric.NAME`."""
-    first = ["trial", *history.goals.names, *map(str, history.goals.constraints)]
-    values = history.values.reshape(len(history), len(history.goals.names))
+    names = history.goals.names
+    first = ["trial", *names, *sem_columns(history), *map(str, history.goals.constraints)]
+    values = history.values.reshape(len(history), len(names))
     columns = (history.trial, values, history.constraints, history.seconds, history.points)
     rows = []
     for i, (trial, found, over, seconds, point) in enumerate(zip(*columns, strict=True)):
-        row: Json = dict(zip(first, [int(trial), *found.tolist(), *over.tolist()], strict=True))
+        sems = history.sems.get(i, (math.nan,) * len(names)) if history.sems else ()
+        row: Json = dict(zip(first, [int(trial), *found.tolist(), *sems, *over.tolist()], strict=True))
         parts = dict(parts_of(point))
         row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
         metrics = history.metrics.get(i, {})
         row |= {column: metrics[name] for name, column in columns_of(metrics, (*row, *LAST), "metric").items()}
         rows.append(row | {"seconds": float(seconds), "message": history.message(i)})
     return rows
+
+
+def sem_columns(history: "History") -> list[str]:
+    """Return the columns of the standard errors, one for each objective; none where no evaluation has one."""
+    names = history.goals.names
+    return [] if not history.sems else ["sem"] if len(names) == 1 else [f"sem.{name}" for name in names]
 
 
 def columns_of(names: Iterable[str], taken: Iterable[str], kind: str = "point") -> dict[str, str]:

@@ -13,6 +13,7 @@ from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.measured import Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import scalar
@@ -70,6 +71,10 @@ class History:
         Why evaluations failed, by row.
     metrics : mapping of int to dict
         What was stored next to the value by name, by row: other names of a returned dict, and `trial.note`.
+    sems : mapping of int to tuple of float
+        Standard errors of the values by row, nan where unknown; rows without one are missing.
+    repeats : sequence of (int, float)
+        Row and value of each re-evaluation (noisy=True).
     """
 
     points: Points
@@ -84,6 +89,8 @@ class History:
     kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
+    sems: Mapping[int, Sems] = field(default_factory=dict)
+    repeats: Sequence[tuple[int, float]] = ()
 
     @property
     def constraints(self) -> Floats:
@@ -155,7 +162,7 @@ class History:
         return excess(self.constraints)
 
     def rows(self) -> list[Json]:
-        """Return a dict for each evaluation: trial, values, constraints, parameters, metrics, seconds, message."""
+        """Return a dict for each evaluation: trial, values, sem, constraints, parameters, metrics, seconds, message."""
         return rows_of(self)
 
     @property

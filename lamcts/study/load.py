@@ -133,6 +133,7 @@ class _RecordedRun:
         seen = Observations(self.space.dim, True, None, len(self.goals.objectives), len(self.goals.constraints))
         if self.record.n:
             seen.append(*self.record.columns)
+            seen.sems |= self.record.sems
             seen.exact |= exact_points(self.space, seen.x, self.record.exact)
         return seen
 

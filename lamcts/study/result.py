@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.outcomes.metrics import Metric
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
+from lamcts.study.prediction import PredictingResult
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Candidate:
     first: float
 
 
-class Result(dict[str, Any]):
+class Result(PredictingResult):
     """What a run has found; `result.x` and `result["x"]` are the same.
 
     Attributes
@@ -155,7 +156,7 @@ class Result(dict[str, Any]):
         return dataframe_of(self["history"])
 
     def _repr_html_(self) -> str:
-        return html_of({name: self[name] for name in self._shown})
+        return html_of({name: self[name] for name in self._shown} | self.under_noise)
 
     @property
     def _shown(self) -> list[str]:
@@ -165,6 +166,6 @@ class Result(dict[str, Any]):
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        shown = self._shown
+        shown = {name: self[name] for name in self._shown} | self.under_noise
         width = max(8, *map(len, shown)) if shown else 8
-        return "\n".join(f"{name:>{width}}: {self[name]!r}" for name in shown)
+        return "\n".join(f"{name:>{width}}: {value!r}" for name, value in shown.items())

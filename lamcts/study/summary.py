@@ -66,7 +66,7 @@ def summarise(
         status=status,
         message=message + _misses(opt, found),
         pruned=int(np.count_nonzero(seen.kind == PRUNED)),
-        history=_history(opt, curves),
+        history=_history(opt, curves, checks),
         seed=opt.seed,
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
@@ -76,7 +76,7 @@ def summarise(
     return result
 
 
-def _history(opt: RunState, curves: Curve) -> History:
+def _history(opt: RunState, curves: Curve, checks: list[Check]) -> History:
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
@@ -92,6 +92,8 @@ def _history(opt: RunState, curves: Curve) -> History:
         kinds=None if goals.plain and not (seen.kind == PRUNED).any() else seen.kind,
         curves=curves,
         metrics=dict(opt.metrics),
+        sems=dict(seen.sems),
+        repeats=[(check.row, float(goals.signs[0] * check.loss)) for check in checks if math.isfinite(check.loss)],
     )
 
 

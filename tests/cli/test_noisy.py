@@ -18,6 +18,7 @@ def test_means_of_fresh_evaluations_decide_and_are_said(capsys, tmp_path, monkey
     assert best["value"] == candidates[0]["mean"] == min(each["mean"] for each in candidates)
     assert best["point"] == candidates[0]["point"] and 1 <= best["evaluation"] <= 27
     assert f"(mean of {candidates[0]['repeats']} re-evaluations" in out
+    assert "best by the model" in out and {"point", "mean", "std", "r2"} <= found["best_predicted"].keys()
     shown = said(capsys, "show", "r", "--csv")[1].splitlines()[best["evaluation"]]
     assert float(shown.split(",")[1]) == pytest.approx(candidates[0]["first"])
 

@@ -8,7 +8,7 @@ from lamcts.journal import Journal
 from lamcts.report.html import Grid, HtmlTable
 from lamcts.report.metrics import metrics
 from lamcts.report.runs import LabelledRun
-from lamcts.report.tables import found
+from lamcts.report.tables import found, overview
 
 EVIL = "<script>alert(1)</script>"
 BOX = [(0, 1)] * 2
@@ -50,6 +50,12 @@ def test_the_best_point_has_its_metrics(tmp_path):
     run = run_of(tmp_path, noting)
     cells = dict(found(run).rows)
     assert cells["half"] == run.record.metrics[run.record.best[2]]["half"] and cells["same"] == 1.0
+
+
+def test_the_best_point_has_its_standard_error(tmp_path):
+    run = run_of(tmp_path, lambda x: (float(x.sum()), 0.25) if x[0] < 0.9 else float(x.sum()))
+    cells, head = dict(found(run).rows), {row[0]: row[1] for row in overview([run]).rows}
+    assert cells["sem"] == 0.25 and head["values with a standard error"] == len(run.record.sems) < 25
 
 
 def test_a_run_without_metrics_has_no_section(tmp_path):

@@ -167,3 +167,9 @@ def noting(point: dict[str, Any], trial: Reporter) -> dict[str, Any]:
     if point["lr"] > 0.9:
         raise RuntimeError("too high")
     return {"value": point["lr"], "epochs": 3, "loss": point["lr"] / 2}
+
+
+def measured(point: np.ndarray, seed: int) -> tuple[float, float]:
+    """A value with its standard error, which grows along the first coordinate."""
+    error = 0.05 + abs(float(point[0]))
+    return sphere(point) + error * float(np.random.default_rng(seed).normal()), error

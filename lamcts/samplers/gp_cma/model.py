@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamcts.models.gp import grown_noise
 from lamcts.models.kernel import matern
+from lamcts.models.known_noise import KnownNoise, settle
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.models.output_transforms import Scale, rank_correlation, ranks
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
@@ -43,12 +45,27 @@ class Process:
     """The process given rows `u` [n, d] and losses `z` [n] in standard units.
 
     Its kernel is `matern(u, v) + quadratic ((1 + u.v / d)^2 - 1)`: the second part makes any quadratic a cheap guess.
+    known: the known noise of the rows.
     """
 
-    def __init__(self, u: Floats, z: Floats, hyper: HyperParameters) -> None:
+    def __init__(self, u: Floats, z: Floats, hyper: HyperParameters, known: KnownNoise | None = None) -> None:
         self.u, self.hyper = u, hyper
-        self.root = factor(self.kernel(u, u), hyper.noise)  # [n, n], lower
+        if known is None:
+            self._take(hyper.noise, z)
+        else:
+            settle(lambda signal: self._signal_with(known, signal, z))
+
+    def _take(self, noise: float | Floats, z: Floats) -> None:
+        """Take the noise of the rows as shares of the signal's variance, and losses."""
+        self.noise = noise
+        self.root = factor(self.kernel(self.u, self.u), noise)  # [n, n], lower
         self.refit(z)
+
+    def _signal_with(self, known: KnownNoise, guess: float, z: Floats) -> float:
+        """Take known noise as a share of a guess of the signal's variance; return the variance that is likely then."""
+        self._take(known.diagonal(self.hyper.noise, guess), z)
+        self.misfit += len(z) / 2 * (np.log(guess / self.signal) + self.signal / guess - 1)  # at the guess
+        return self.signal
 
     def kernel(self, a: Floats, b: Floats) -> Floats:
         """Return the covariances of `a` [n, d] and `b` [m, d] in units of the signal, [n, m]."""
@@ -110,7 +127,8 @@ class Process:
         """Return the process as if `u` [k, d] had come out at their forecasts (kriging believer)."""
         other = Process.__new__(Process)
         other.u, other.hyper, other.mean, other.signal = np.concatenate([self.u, u]), self.hyper, self.mean, self.signal
-        other.root = factor(other.kernel(other.u, other.u), self.hyper.noise)
+        other.noise = grown_noise(self.noise, len(u), self.hyper.noise)
+        other.root = factor(other.kernel(other.u, other.u), other.noise)
         other.z = np.concatenate([self.z, self.expect(u)])
         other.weights = other._unwhiten(other._whiten(other.z - self.mean))
         return other
@@ -130,7 +148,7 @@ class Process:
         return result
 
 
-def factor(kernel: Floats, noise: float) -> Floats:
+def factor(kernel: Floats, noise: float | Floats) -> Floats:
     """Return lower `L` [n, n] with `L L^T = kernel + noise I`; of its diagonal alone where rounding forbids it."""
     from scipy.linalg.lapack import dpotrf
 
@@ -179,14 +197,14 @@ class Fit:
     tried: int = 0
     places: list[Place] = field(default_factory=lambda: [Place() for _ in range(3)])
 
-    def climb(self, transform: int, u: Floats, z: Floats) -> Process:
+    def climb(self, transform: int, u: Floats, z: Floats, known: KnownNoise | None = None) -> Process:
         """Return a process of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
         n, d = u.shape
-        best = Process(u, z, self.places[transform].hyper(d))
+        best = Process(u, z, self.places[transform].hyper(d), known)
         for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
             if (tried := self.places[transform].neighbour()) is None:
                 continue
-            new = Process(u, z, tried.hyper(d))
+            new = Process(u, z, tried.hyper(d), known)
             if new.misfit < best.misfit:
                 best, self.places[transform] = new, tried
         return best
@@ -216,18 +234,22 @@ class Model(NamedTuple):
         return process.sample(self.frame(x), n, rng)
 
 
-def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int) -> Model:
-    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, the run having `told` rows."""
+def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int, sems: Floats | None = None) -> Model:
+    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, the run having `told` rows.
+
+    sems: standard errors of the losses [n], nan where unknown; None: of none.
+    """
     u = distribution.whiten(x)
     stretch = max(1.0, float(np.sqrt(np.median(np.square(u).sum(1)) / x.shape[1])))
     u /= stretch
     z = transforms(y)
-    process = fit.climb(fit.transform, u, z[fit.transform])
+    known = [KnownNoise.of(sems, y, each) for each in z]
+    process = fit.climb(fit.transform, u, z[fit.transform], known[fit.transform])
     skill = forecast_skill(process, y)
     if told - fit.tried >= TRY_EVERY:
         rival = (fit.transform + 1 + fit.turn % 2) % 3
         fit.turn, fit.tried = fit.turn + 1, told
-        other = fit.climb(rival, u, z[rival])
+        other = fit.climb(rival, u, z[rival], known[rival])
         better = forecast_skill(other, y)
         if 1 - better < SWITCH * (1 - skill):
             process, skill, fit.transform = other, better, rival

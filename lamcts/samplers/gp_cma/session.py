@@ -131,7 +131,9 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         near = nearest(d, self.seen.x[rows], REACH if run.close else None)
         failed = len(self.seen.good) < len(self.seen)
         self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
-        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows))
+        sems = self.seen.sems.of(rows[near], 1)
+        sems = None if sems is None else sems[:, 0]
+        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows), sems)
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""

@@ -1,0 +1,193 @@
+"""Predictions of a run: a Gaussian process of each objective and each constraint over all evaluations.
+
+The kernel is that of `hamming.py`, which every space has. Letters: n rows, m points, k objectives, c constraints.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.hamming import Coding, HammingPosterior, Inputs
+from lamcts.models.hamming_fit import HammingLoss, HammingPrior, fit, hyper_of
+from lamcts.models.known_noise import KnownNoise
+from lamcts.models.output_transforms import Scale, rank_correlation
+from lamcts.outcomes.goals import Goals
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats, Point, Rows
+
+FEWEST = 5  # values that a process is fitted to (untuned)
+MOST_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
+PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # wider than that of searches: values may be noisy (untuned)
+NOISY = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
+AT_ONCE = 1000  # points whose correlations are held at a time
+
+
+class Prediction(NamedTuple):
+    """What the model of a run expects at points, in the user's units and sign.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (m,) or (m, k)
+        Posterior means; with several objectives, a column for each.
+    std : ndarray of shape (m,) or (m, k)
+        Posterior standard deviations of the noise-free values.
+    feasible : ndarray of shape (m,)
+        Probability that all constraints are satisfied; 1 without constraints.
+    """
+
+    mean: Floats
+    std: Floats
+    feasible: Floats
+
+
+class BestPredicted(NamedTuple):
+    """The evaluated point with the best posterior mean, in the user's units and sign.
+
+    Attributes
+    ----------
+    point : point of the space
+        Where it was evaluated.
+    mean, std : float
+        Posterior mean and standard deviation of the noise-free value there.
+    value : float
+        The value that was told.
+    trial : int
+        Number of its trial, -1 for an unsolicited point.
+    r2 : float
+        Leave-one-out R^2 of the model: 1 is perfect, 0 no better than the mean of the values.
+    rank_correlation : float
+        Spearman's correlation of leave-one-out predictions with the values.
+    """
+
+    point: Point
+    mean: float
+    std: float
+    value: float
+    trial: int
+    r2: float
+    rank_correlation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """Evaluations to model: x [n, d], losses f [n, k], excesses over constraints g [n, c], both nan where unknown.
+
+    sems: standard errors of the losses [n, k], nan where unknown; None: of none.
+    """
+
+    x: Floats
+    f: Floats
+    g: Floats
+    sems: Floats | None
+
+
+class Predictor:
+    """The processes of a run.
+
+    Raises
+    ------
+    ValueError
+        If an objective has fewer than 5 values, or all are equal.
+    """
+
+    def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated) -> None:
+        self.space, self.goals = space, goals
+        self._parameters = Parameters(space)
+        self.coding = Coding(self._parameters)
+        self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
+        excesses = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
+        self.constraints = [
+            self._column(told.x[rows], told.g[rows, j])
+            for j, rows in enumerate(excesses)
+            if (told.g[rows, j] > 0).any() and np.ptp(told.g[rows, j]) > 0
+        ]
+
+    def __call__(self, x: Floats) -> Prediction:
+        """Return the prediction at `x` [m, d]."""
+        from scipy.special import ndtr
+
+        parts = [self._inputs(x[i : i + AT_ONCE]) for i in range(0, len(x), AT_ONCE)]
+        moments = [column.moments(parts) for column in self.objectives]
+        feasible = np.ones(len(x))
+        for column in self.constraints:
+            mean, std = column.moments(parts)
+            feasible *= np.where(std > 0, ndtr(-mean / np.where(std > 0, std, 1.0)), mean <= 0)
+        mean, std = (np.column_stack(own).reshape(len(x), len(moments)) for own in zip(*moments, strict=True))
+        mean = self.goals.signs * mean
+        return Prediction(*((mean, std) if len(moments) > 1 else (mean[:, 0], std[:, 0])), feasible)
+
+    def _objective(self, told: Evaluated, j: int) -> "Column":
+        y, name = told.f[:, j], self.goals.names[j]
+        rows = _rows(y)
+        if len(rows) < FEWEST:
+            raise ValueError(f"predict: expected at least {FEWEST} evaluations with a {name}, got {len(rows)}; run on")
+        if not np.ptp(y[rows]) > 0:
+            value = self.goals.signs[j] * y[rows[0]]
+            raise ValueError(f"predict: expected values that differ, got {len(rows)} times {name} {value:g}; run on")
+        return self._column(told.x[rows], y[rows], None if told.sems is None else told.sems[rows, j])
+
+    def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
+        scale = Scale.of(y)
+        z = scale.down(y)
+        inputs, known = self._inputs(x), KnownNoise.of(sems, y, z)
+        theta = self._theta(inputs, z, known)
+        hyper = hyper_of(theta, self.coding.categories)
+        return Column(scale, HammingPosterior(inputs, z, hyper, self.coding.owner, known))
+
+    def _theta(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Floats:
+        """Return the most likely hyper-parameters found from two starts, of little noise and of much."""
+        if len(z) > FIT_ROWS:
+            some = np.unique(np.rint(np.linspace(0, len(z) - 1, FIT_ROWS)).astype(np.int64))
+            some = np.argsort(z, kind="stable")[some]  # of all heights alike
+            inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
+        prior = PRIOR.of_orders() if self._parameters.permutations else PRIOR
+        loss = HammingLoss(inputs, z, self.coding.owner, prior)
+        noisy = loss.centre.copy()
+        noisy[-1] = np.log(NOISY)
+        thetas = [fit(inputs, z, self.coding.owner, prior, start, ITERATIONS, known=known) for start in (None, noisy)]
+        if known is not None:
+            signals = [
+                HammingPosterior(inputs, z, hyper_of(theta, self.coding.categories), self.coding.owner, known).signal
+                for theta in thetas
+            ]
+            loss.known = known.shared(float(np.mean(signals)))
+        return min(thetas, key=lambda theta: loss(theta)[0])
+
+    def _inputs(self, x: Floats) -> Inputs:
+        return self.coding(self._parameters.codes(x))
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The process of a column in standard units, and these units."""
+
+    scale: Scale
+    process: HammingPosterior
+
+    def moments(self, parts: list[Inputs]) -> tuple[Floats, Floats]:
+        """Return means and standard deviations at points, [m], in the units of the column."""
+        if not parts:
+            return np.empty(0), np.empty(0)
+        means, variances = zip(*(self.process.moments(inputs) for inputs in parts), strict=True)
+        width = np.ldexp(self.scale.width, self.scale.exponent)
+        return self.scale.up(np.concatenate(means)), width * np.sqrt(np.concatenate(variances))
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """Leave-one-out R^2, and the rank correlation of leave-one-out predictions with the values."""
+        z, left_out = self.process.y, self.process.left_out()
+        r2 = 1.0 - float(np.square(z - left_out).sum() / np.square(z - z.mean()).sum())
+        return r2, rank_correlation(left_out, z)
+
+
+def _rows(y: Floats) -> Rows:
+    """Return at most MOST_ROWS known rows of a column [n]: all, or the better half of them and some of the others."""
+    rows: Rows = np.flatnonzero(np.isfinite(y))
+    if len(rows) <= MOST_ROWS:
+        return rows
+    order = rows[np.argsort(y[rows], kind="stable")]
+    best, others = order[: MOST_ROWS // 2], order[MOST_ROWS // 2 :]
+    even = np.rint(np.linspace(0, len(others) - 1, MOST_ROWS - len(best))).astype(np.int64)
+    return np.sort(np.concatenate([best, others[even]]))
