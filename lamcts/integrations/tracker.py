@@ -38,7 +38,8 @@ class TrackedTrial:
 
     def row(self) -> Json:
         """Return everything but the intermediate values by name; a parameter that clashes is `point.NAME`."""
-        found: Json = {"evaluation": self.count, "trial": self.number, "state": self.state, **self.numbers, **self.notes}
+        found: Json = {"evaluation": self.count, "trial": self.number, "state": self.state}
+        found |= {**self.numbers, **self.notes}
         found |= {name: value for name, value in (("best", self.best), ("message", self.message)) if value is not None}
         found |= {} if math.isnan(self.seconds) else {"seconds": self.seconds}
         own = {name if name not in found else f"point.{name}": value for name, value in self.parameters.items()}

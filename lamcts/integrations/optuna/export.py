@@ -66,8 +66,9 @@ def export_study(
     -----
     Trials are in order of arrival and have the state, values, parameters with distributions, intermediate values,
     constraints and times of the run. Points that were checked and not run are failed trials. User attributes have
-    metrics by name, and the rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and `lamcts:point` where Optuna has no
-    distribution for a part of the point. Pending trials are left out. A second export of a run adds new evaluations.
+    metrics by name, and the rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and
+    `lamcts:point` where Optuna has no distribution for a part of the point. Pending trials are left out. A second
+    export of a run adds new evaluations.
     """
     result = lamcts.load(run, space)
     history, found = result.history, Journal.read(_journal(run))
