@@ -283,7 +283,8 @@ def _given(wanted: tuple[tuple[int, str], ...], args: Args, kwargs: Kwargs) -> l
     if not wanted:
         return []
     found = [args[i] if i < len(args) else kwargs.get(name) for i, name in wanted]
-    return found if all(isinstance(one, Tensor) for one in found) else _tensors(found)
+    tensors = [one for one in found if isinstance(one, Tensor)]
+    return tensors if len(tensors) == len(found) else _tensors(found)  # which also looks into lists
 
 
 def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:
