@@ -83,7 +83,7 @@ class Augmentation:
             return share * x + (1 - share) * other, share
         half = np.sqrt(1 - self.rng.beta(recipe.cutmix, recipe.cutmix)) / 2
         down, across = self.boxes(x[:1], np.array([half * x.shape[2]]), np.array([half * x.shape[3]]))
-        inside = np.float32(down.sum() * across.sum() / (down.size * across.size))  # on the host: a device would be waited for
+        inside = np.float32(down.sum() * across.sum() / (down.size * across.size))  # a device would be waited for
         return torch.where(self._mask(x, down, across), other, x), 1 - float(inside)
 
     def _mask(self, like: Tensor, down: np.ndarray, across: np.ndarray) -> Tensor:
