@@ -116,9 +116,12 @@ def not_run() -> Row:
 
 def measured(module: Any, given: Any, traced: Any, baseline: Baseline, ours: Searched) -> Row:
     """Return the measured cells of a small network; a peak without a plan has none to run."""
+    import torch
+
     from benchmarks.memory.measured_steps import NOT_RUN, step_milliseconds
     from benchmarks.memory.ways import allowed
 
+    torch.set_num_threads(1)
     simulator = memory.Simulator(traced.graph)
     plans = {} if baseline.plan is None else {"": allowed(simulator, baseline.plan)}
     plans |= {f"{name}_": plan for name, plan in ours.plans.items()}
