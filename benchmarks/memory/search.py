@@ -8,7 +8,12 @@ better. lamcts gets the budget as a constraint. "exchange" is the local search, 
 `memory_plan.least_time`, which also starts with the greedy plan: 50 evaluations of the optimizer, the rest exchanges.
 Without --overlap computing waits for transfers, and the row "optimum" is the integer optimum, a lower bound for plans.
 With --overlap, and for large graphs, there is no such row. A row has the least time within the budget, on seeds 0 to 2
-by default, and the CPU seconds of the search. Rows go to results/memory_search.csv.
+by default, and the CPU seconds of the search.
+
+"milliseconds" are modelled on the default machine. Steps of the traced transformer also run, on the CPU, one thread:
+"measured" and "eager_measured" are the least CPU milliseconds of interleaved steps under the plan and without one. For
+lists of layers, which are no modules, they are a dash, and "not_run" has the reason. Rows go to
+results/memory_search.csv.
 """
 
 import math
@@ -31,7 +36,10 @@ Point = dict[str, str]
 Score = tuple[float, float]  # MB above the budget, then milliseconds; lower is better
 
 KEY = ("network", "budget_mb", "actions", "overlap", "method", "evaluations", "seed")
-COLUMNS = (*KEY, "milliseconds", "peak_mb", "kept_milliseconds", "seconds", "versions")
+MEASURED = ("measured", "eager_measured", "not_run")
+COLUMNS = (*KEY, "milliseconds", "peak_mb", "kept_milliseconds", "seconds", *MEASURED, "versions")
+LAYERS = "a list of layers, not a module"
+NO_PLAN = "no plan within the budget"
 ALONE = ("optimum", "greedy")  # deterministic methods
 HEAT, COOLED = 0.05, 1e-4  # first and last temperature, relative to the time (AlexNet, seeds 100-103)
 
@@ -40,12 +48,33 @@ def transformer() -> StepGraph:
     """Return the traced training step of a small language model."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    from benchmarks.memory import networks
     from lamcts.neural.trace import trace
 
     with FakeTensorMode():
-        module, batch = networks.transformer(4, 256, 4, 1000), networks.texts(8, 256)
+        module, batch = language_model()
     return trace(module, batch).graph
+
+
+def language_model() -> tuple[Any, Any]:
+    """Return a small language model and a batch."""
+    from benchmarks.memory import networks
+
+    return networks.transformer(4, 256, 4, 1000), networks.texts(8, 256)
+
+
+def measured(network: str, plan: memory.Plan | None) -> Row:
+    """Return the measured cells of a row, or dashes with the reason."""
+    if network != "transformer4" or plan is None:
+        return {"measured": "-", "eager_measured": "-", "not_run": LAYERS if network != "transformer4" else NO_PLAN}
+    import torch
+
+    from benchmarks.memory.measured_steps import step_milliseconds
+    from lamcts.neural.trace import trace
+
+    torch.set_num_threads(1)
+    module, batch = language_model()
+    took = step_milliseconds(module, batch, {"eager": None, "plan": plan}, trace(module, batch), rounds=2)
+    return {"measured": f"{took['plan']:.1f}", "eager_measured": f"{took['eager']:.1f}"}
 
 
 GRAPHS: dict[str, Callable[[], StepGraph]] = {
@@ -81,6 +110,7 @@ def record(sheet: Sheet, arguments: Any, budget: float, method: str, seed: int) 
     graph, machine = GRAPHS[arguments.network](), memory.Machine(overlap=arguments.overlap)
     f = memory.ScheduleObjective(graph, budget * MB, machine, options)
     found: Row = {"kept_milliseconds": f"{f(f.x0)[memory.TIME]:.3f}"}
+    plan: memory.Plan | None = None
     began = time.process_time()
     if method == "optimum":
         best = memory.optimum(graph, room(f, budget), machine)
@@ -89,8 +119,10 @@ def record(sheet: Sheet, arguments: Any, budget: float, method: str, seed: int) 
         point = METHODS[method](f, budget, arguments.evaluations, seed)
         cost = f(point)
         within = cost[memory.PEAK] <= budget
+        plan = f.plan(point) if within else None
         found |= {"milliseconds": f"{cost[memory.TIME]:.3f}" if within else "", "peak_mb": f"{cost[memory.PEAK]:.3f}"}
     row = dict(zip(KEY, known, strict=True)) | found | {"seconds": f"{time.process_time() - began:.2f}"}
+    row |= measured(arguments.network, plan)
     sheet.append(row | {"versions": versions(("lamcts", "numpy", "scipy"))})
     script.tell(sheet, row)
 

@@ -280,7 +280,11 @@ def _statistics_arguments(func: Op) -> tuple[tuple[int, str], ...]:
 
 
 def _given(wanted: tuple[tuple[int, str], ...], args: Args, kwargs: Kwargs) -> list[Tensor]:
-    return _tensors([args[i] if i < len(args) else kwargs.get(name) for i, name in wanted]) if wanted else []
+    if not wanted:
+        return []
+    found = [args[i] if i < len(args) else kwargs.get(name) for i, name in wanted]
+    tensors = [one for one in found if isinstance(one, Tensor)]
+    return tensors if len(tensors) == len(found) else _tensors(found)  # which also looks into lists
 
 
 def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:

@@ -49,7 +49,8 @@ class Augmentation:
         if recipe.flip:
             x = torch.where(self._on(x, self.rng.random((len(x), 1, 1, 1)) < 0.5), x.flip(-1), x)
         if recipe.cutout:
-            x = x * ~self.boxes(x, *[np.full(len(x), recipe.cutout / 2)] * 2)
+            half = np.full(len(x), recipe.cutout / 2)
+            x = x * ~self._mask(x, *self.boxes(x, half, half))
         if not (recipe.mixup or recipe.cutmix):
             return x, Targets(y, y, 1.0)
         other = self._on(y, self.rng.permutation(len(x)))
@@ -66,14 +67,13 @@ class Augmentation:
         found = padded[images[:, None, None], :, rows[:, :, None], columns[:, None, :]]  # [b, h, w, c]
         return found.permute(0, 3, 1, 2).contiguous()
 
-    def boxes(self, x: Tensor, high: np.ndarray, wide: np.ndarray) -> Tensor:
-        """Return the masks of boxes [b, 1, h, w] with half heights and widths [b] and random centres."""
+    def boxes(self, x: Tensor, high: np.ndarray, wide: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows [b, h] and columns [b, w] of boxes with half heights and widths [b] and random centres."""
         b, _, h, w = x.shape
         centre = self.rng.integers(0, (h, w), (b, 2)) + 0.5  # a box may cross the border (DeVries 2017)
         rows, columns = np.arange(h) + 0.5, np.arange(w) + 0.5
         down = np.abs(rows - centre[:, :1]) <= high[:, None]  # [b, h]
-        across = np.abs(columns - centre[:, 1:]) <= wide[:, None]  # [b, w]
-        return self._on(x, (down[:, :, None] & across[:, None, :])[:, None])
+        return down, np.abs(columns - centre[:, 1:]) <= wide[:, None]
 
     def mixed(self, x: Tensor, other: Tensor) -> tuple[Tensor, float]:
         """Return mixed images and the share of the original ones, one draw for the batch."""
@@ -82,8 +82,18 @@ class Augmentation:
             share = float(self.rng.beta(recipe.mixup, recipe.mixup))
             return share * x + (1 - share) * other, share
         half = np.sqrt(1 - self.rng.beta(recipe.cutmix, recipe.cutmix)) / 2
-        box = self.boxes(x[:1], np.array([half * x.shape[2]]), np.array([half * x.shape[3]]))
-        return torch.where(box, other, x), 1 - float(box.float().mean())
+        down, across = self.boxes(x[:1], np.array([half * x.shape[2]]), np.array([half * x.shape[3]]))
+        inside = np.float32(down.sum() * across.sum() / (down.size * across.size))  # a device would be waited for
+        return torch.where(self._mask(x, down, across), other, x), 1 - float(inside)
+
+    def _mask(self, like: Tensor, down: np.ndarray, across: np.ndarray) -> Tensor:
+        """Return the masks [b, 1, h, w] of boxes; only their rows and columns are sent to the device."""
+        sides = self._on(like, np.concatenate([down, across], axis=1))  # [b, h + w]
+        return sides[:, None, : down.shape[1], None] & sides[:, None, None, down.shape[1] :]
 
     def _on(self, like: Tensor, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(values).to(like.device)
+        """Send random numbers to a device; on CUDA the host does not wait for the copy."""
+        sent = torch.from_numpy(values)
+        if like.device.type != "cuda":
+            return sent.to(like.device)
+        return sent.pin_memory().to(like.device, non_blocking=True)

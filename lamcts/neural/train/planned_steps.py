@@ -15,7 +15,7 @@ from lamcts.neural.train.planner import StepPlan, StepPlanner
 from lamcts.sizes import size_text
 from lamcts.text import safe_text
 
-ONE_AT_A_TIME = threading.RLock()  # steps under plans of one process: a plan sees all tensors that autograd saves
+ONE_AT_A_TIME = threading.Lock()  # planning in one process: the profiler measures the allocations of all threads
 
 CURE = "train it without a memory budget"
 
@@ -62,7 +62,6 @@ class PlannedSteps:
                 self._plans[form] = plan = self._planned(self.planner, x, loss)
             self.peak_bytes = max(self.peak_bytes or 0, self.other_bytes + plan.peak_bytes)
         if not self._plans[form].keeps_all:
-            self._entered.enter_context(ONE_AT_A_TIME)
             self._entered.enter_context(self._plans[form])
         self._form = form
 

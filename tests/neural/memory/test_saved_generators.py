@@ -42,6 +42,7 @@ class Drawing:
     """A random operation on a stubbed card: draws from its generator."""
 
     tags = (torch.Tag.nondeterministic_seeded,)
+    _schema, _overloadpacket = torch.ops.aten.rand.default._schema, torch.ops.aten.rand
 
     def __init__(self, generator):
         self.generator = generator
@@ -51,7 +52,7 @@ class Drawing:
 
 
 def recomputed(function, args, kwargs, random):
-    return Operation(function, args, kwargs, frozenset(), 0, False, random).run(None, lambda slot: None)
+    return Operation(function, args, kwargs, frozenset(), 0, False, random).run(None, {})
 
 
 def values(storage):

@@ -150,7 +150,7 @@ def test_a_step_that_cannot_be_traced_is_a_failed_training_with_its_reason(data)
         f.train({"a": 1})
 
 
-def test_trainings_in_threads_take_turns_under_their_plans(data):
+def test_trainings_in_threads_have_the_bits_of_one_alone(data):
     whole, found = results(objective(data).train(POINT)), []
     threads = [
         threading.Thread(target=lambda: found.append(results(objective(data, TIGHT).train(POINT)))) for _ in range(2)

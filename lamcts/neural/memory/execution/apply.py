@@ -17,13 +17,24 @@ from lamcts.neural.memory.execution.recipe import tensors_of
 from lamcts.neural.memory.execution.replay import Replay
 from lamcts.neural.memory.execution.schedule import PlanSchedule, schedule
 from lamcts.neural.memory.execution.script import Script
-from lamcts.neural.memory.execution.slot import Kept, Moved
+from lamcts.neural.memory.execution.slot import Kept, Moved, kept
 from lamcts.neural.memory.execution.step import ForwardPass
 from lamcts.neural.memory.plan import Plan
 from lamcts.neural.trace import Trace
 from lamcts.neural.trace.recorder import Args, Kwargs, Op
 
-ENTERED: list["Executor"] = []  # open contexts, the innermost last
+QUERY = torch.ops.prim.device.default  # has no effect
+PLANNED: list["Executor"] = []  # open contexts of all threads
+
+
+class _Open(threading.local):
+    """The executors whose contexts a thread has entered, the innermost first."""
+
+    def __init__(self) -> None:
+        self.executors: list[Executor] = []
+
+
+OPEN = _Open()
 
 
 @contextmanager
@@ -35,12 +46,15 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     executor = Executor(model, schedule(traced, plan))
     before = model.register_forward_pre_hook(executor.begin, with_kwargs=True, prepend=False)
     after = model.register_forward_hook(executor.left, always_call=True)
-    ENTERED.append(executor)
+    saved = SavedTensors([executor, *OPEN.executors])
+    PLANNED.append(executor)
+    OPEN.executors.insert(0, executor)
     try:
-        with torch.autograd.graph.saved_tensors_hooks(pack, unpack), executor:
+        with torch.autograd.graph.saved_tensors_hooks(saved.pack, saved.unpack), executor:
             yield executor
     finally:
-        ENTERED.remove(executor)
+        PLANNED.remove(executor)
+        OPEN.executors.remove(executor)
         before.remove()
         after.remove()
         executor.abandon()
@@ -66,9 +80,17 @@ class Executor(TorchDispatchMode):
         self._script: tuple[object, Script] | None = None  # of a form
         self._modules = list(model.modules())
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Leave out torch's wrapper of `__torch_dispatch__`, which takes microseconds an operation."""
+        return False
+
     def __enter__(self) -> "Executor":
         if not self._inside:
-            self._below = [*_get_current_dispatch_mode_stack(), *(one for one in ENTERED if one is not self)]
+            self._below = [
+                *_get_current_dispatch_mode_stack(),
+                *(one for one in reversed(OPEN.executors) if one is not self),
+            ]
             self._sees = True
         self._inside += 1
         super().__enter__()  # type: ignore[no-untyped-call]
@@ -142,7 +164,7 @@ class Executor(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Op, types: object, args: Args = (), kwargs: Kwargs | None = None) -> object:
         kwargs = kwargs or {}
-        if self.step is None or func is torch.ops.prim.device.default:
+        if self.step is None or func is QUERY:
             return func(*args, **kwargs)
         try:
             return self.step.run(func, args, kwargs)
@@ -151,27 +173,35 @@ class Executor(TorchDispatchMode):
             raise
 
 
-def pack(tensor: Tensor) -> Kept | Moved:
-    """Return the object that autograd saves for a tensor, by the executor in its forward pass."""
-    for executor in reversed(ENTERED):
-        if executor.step is not None:
-            packed = executor.step.pack(tensor)
-            if executor.step.whole and not executor.step.first:
-                executor.sees(False)
-            return packed
-    return Kept(tensor, tensor._version)
+class SavedTensors:
+    """What autograd saves of a thread and gets back, whichever thread runs the backward pass.
 
+    executors: those of the thread, the innermost first.
+    """
 
-def unpack(packed: Kept | Moved) -> Tensor:
-    """Return a saved tensor; the first unpack ends the forward pass."""
-    for executor in ENTERED:
-        executor.finish()
-    return packed.unpacked()
+    def __init__(self, executors: list[Executor]) -> None:
+        self.executors = executors
+
+    def pack(self, tensor: Tensor) -> Kept | Moved:
+        """Return the object that autograd saves for a tensor, by the executor in its forward pass."""
+        for executor in self.executors:
+            if executor.step is not None:
+                packed = executor.step.pack(tensor)
+                if executor.step.whole and not executor.step.first:
+                    executor.sees(False)
+                return packed
+        return kept(tensor)
+
+    def unpack(self, packed: Kept | Moved) -> Tensor:
+        """Return a saved tensor; the first unpack ends the forward pass."""
+        for executor in reversed(self.executors):
+            executor.finish()
+        return packed.unpacked()
 
 
 def refuse_second_plan(model: nn.Module) -> None:
     """Raise RuntimeError for a model that has a plan already."""
-    if any(executor.model is model for executor in ENTERED):
+    if any(executor.model is model for executor in PLANNED):
         raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
 
 

@@ -3,17 +3,29 @@
 A factory such as `torch.rand(shape, device="cuda")` has no tensor arguments: its device is a keyword. Needs torch.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from lamcts.neural.trace.recorder import Args, Kwargs, Op
 
+DRAWING = threading.RLock()  # a generator has one state for all threads
+PLAIN = frozenset({Tensor, nn.Parameter, float, int, bool, type(None)})  # types of arguments that name no generator
 Random = tuple[tuple[Generator, Tensor], ...]  # generators of a random operation, with their states before it
+
+
+def drawn(func: Op, args: Args, kwargs: Kwargs) -> tuple[object, Random]:
+    """Run an operation; return its result, and the generators that it may draw from with their states before it."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return func(*args, **kwargs), ()
+    with DRAWING:
+        random = state_before(func, args, kwargs)
+        return func(*args, **kwargs), random
 
 
 def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
@@ -30,12 +42,18 @@ def generators_of(
 
     default: maps a device to its generator.
     """
-    leaves, find = tree_leaves((args, kwargs)), default or default_generator
+    find = default or default_generator
+    if not kwargs and all(type(one) in PLAIN for one in args):  # quicker
+        devices = {one.device for one in args if isinstance(one, Tensor)}
+        if len(devices) == 1:
+            found = find(devices.pop())
+            return [] if found is None else [found]
+    leaves = tree_leaves((args, kwargs))
     given = [leaf for leaf in leaves if isinstance(leaf, Generator)]
     if given:
         return list(dict.fromkeys(given))
-    found = [find(device) for device in devices_of(args, kwargs)]
-    return list({id(one): one for one in found if one is not None}.values())
+    all_of = [find(device) for device in devices_of(args, kwargs)]
+    return list({id(one): one for one in all_of if one is not None}.values())
 
 
 def devices_of(args: Args, kwargs: Kwargs) -> list[torch.device]:
@@ -78,11 +96,12 @@ def check_result(random: Random, result: object, name: str) -> None:
 @contextmanager
 def restored(random: Random) -> Iterator[None]:
     """Set all generators to their saved states inside a block, and back to the current ones at its end."""
-    now = [(generator, generator.get_state()) for generator, _ in random]
-    try:
-        for generator, state in random:
-            generator.set_state(state)
-        yield
-    finally:
-        for generator, state in now:
-            generator.set_state(state)
+    with DRAWING:
+        now = [(generator, generator.get_state()) for generator, _ in random]
+        try:
+            for generator, state in random:
+                generator.set_state(state)
+            yield
+        finally:
+            for generator, state in now:
+                generator.set_state(state)

@@ -13,22 +13,13 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from lamcts.neural.memory.execution.generators import Random, check_result, state_before
+from lamcts.neural.memory.execution.aliases import shape_of, witness_of
+from lamcts.neural.memory.execution.generators import Random, check_result, drawn
 from lamcts.neural.memory.execution.link import Link
-from lamcts.neural.memory.execution.recipe import (
-    Operation,
-    Outside,
-    Read,
-    address_of,
-    index_of,
-    operation,
-    shape_of,
-    tensors_of,
-    witness_of,
-)
+from lamcts.neural.memory.execution.recipe import Outside, Read, address_of, index_of, operation, tensors_of
 from lamcts.neural.memory.execution.schedule import AGAIN, PlanSchedule
 from lamcts.neural.memory.execution.script import ModelEnd, Script
-from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, read_of
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, kept, read_of
 from lamcts.neural.memory.plan import RECOMPUTED, Action
 from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
 
@@ -85,8 +76,7 @@ class LossPass:
         if self.whole:
             return func(*args, **kwargs)
         expected = self._is_next(func, args, kwargs)
-        random = state_before(func, args, kwargs) if expected else ()
-        result = func(*args, **kwargs)
+        result, random = drawn(func, args, kwargs) if expected else (func(*args, **kwargs), ())
         if not expected or not self._note(func, args, kwargs, result, random):
             self._check_unplanned(func, changed_by(func, args, kwargs))
         return result
@@ -94,13 +84,13 @@ class LossPass:
     def pack(self, tensor: Tensor) -> Kept | Moved:
         """Return the object that autograd saves for a tensor: by the plan if the trace saves it next, else kept."""
         if self.whole or not self._saves_next(tensor):
-            return Kept(tensor, tensor._version)
+            return kept(tensor)
         number = self.schedule.traced.packed[self.packed]
         self.packed += 1
         if number in self.slots and number in self.schedule.moved:
             return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.model.kept[number] = self.graph.storages[number].bytes
-        return Kept(tensor, tensor._version)
+        return kept(tensor)
 
     def finish(self) -> int:
         """End the pass; return the saved bytes on the device, without those of operations that are not traced."""
@@ -155,7 +145,7 @@ class LossPass:
                 slot = self._slot(number)
                 if slot.action in RECOMPUTED:
                     check_result(random, result, slot.name)
-                how = partial(self._recipe, func, args, kwargs, output, number, random)
+                how = partial(operation, func, args, kwargs, output, random, self._read, number)
                 slot.wrote(tensor.untyped_storage(), how, slot.writes + 1 == self.schedule.writes[number])
         return True
 
@@ -169,9 +159,6 @@ class LossPass:
             name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
             self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.model.run.link)
         return self.slots[number]
-
-    def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
-        return operation(func, args, kwargs, output, random, partial(self._read, made))
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""

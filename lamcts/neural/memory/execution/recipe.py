@@ -4,8 +4,7 @@ Below autograd and autocast an operation is a function of its tensors, so a reco
 tensors that it modifies, such as running statistics of a batch norm, are copied first.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,32 +12,15 @@ import torch
 from torch import Tensor, UntypedStorage
 from torch.utils._pytree import tree_leaves
 
+from lamcts.neural.memory.execution.aliases import Shape, check_version, shape_of
 from lamcts.neural.memory.execution.generators import Random, restored
 from lamcts.neural.trace.recorder import SHAPED, STATISTICS, Args, Kwargs, Op, changed_by, statistics_of
 
 if TYPE_CHECKING:
     from lamcts.neural.memory.execution.slot import StorageSlot
 
-NO_CONTEXT = nullcontext()  # of operations without random numbers
-NOTHING = torch.empty(0)  # the data of an alias without memory
-
-
-class Shape(NamedTuple):
-    """Layout of a tensor in its storage, with the lazy conjugate and negative flags."""
-
-    dtype: torch.dtype
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
-    conjugated: bool
-    negated: bool
-
-    def on(self, storage: UntypedStorage) -> Tensor:
-        """Return the tensor with this layout in a storage."""
-        empty = torch.empty(0, dtype=self.dtype, device=storage.device)
-        tensor = empty.set_(storage, self.offset, self.size, self.stride)
-        tensor = tensor.conj() if self.conjugated else tensor
-        return torch._neg_view(tensor) if self.negated else tensor
+Resident = Mapping[str, UntypedStorage]  # inputs of a recomputation, by the names of their slots
+EMPTY_LIKE, EMPTY_STRIDED = torch.ops.aten.empty_like.default, torch.ops.aten.empty_strided.default
 
 
 class Read(NamedTuple):
@@ -54,24 +36,58 @@ class Read(NamedTuple):
     witness: Tensor | None = None
     version: int = 0
 
+    def taken(self, own: UntypedStorage | None, resident: Resident) -> Tensor:
+        """Return the tensor; raise RuntimeError if it was modified since the read."""
+        if self.source is None:
+            assert own is not None
+            return self.shape.on(own)
+        if self.witness is not None:
+            check_version(self.witness, self.version, self.source.name)
+        tensor = self.shape.on(resident[self.source.name])
+        return tensor.clone() if self.copied else tensor
+
 
 class Outside(NamedTuple):
-    """A tensor that no plan moves, such as a parameter, with its version at the read."""
+    """A tensor that no plan moves, such as a parameter, with its version and its address at the read."""
 
     tensor: Tensor
     version: int
+    address: int
     copied: bool
 
-    def taken(self) -> Tensor:
+    def taken(self, own: UntypedStorage | None, resident: Resident) -> Tensor:
         """Return the tensor; raise RuntimeError if it was modified since the read."""
         if self.copied:
             return self.tensor.clone()
         check_version(self.tensor, self.version)
+        if self.tensor.data_ptr() != self.address:
+            shape = list(self.tensor.shape)
+            raise RuntimeError(
+                f"expected the data of a tensor {shape} until the backward pass, got other data: copy it"
+            )
         return self.tensor
 
 
-Source = Read | Outside | Shape  # of a tensor that an operation reads
-SOURCES = (Read, Outside, Shape)
+def outside_of(tensor: Tensor, changed: bool) -> Outside:
+    """Return the source of a tensor that no plan moves; `changed`: whether the operation that reads it modifies it.
+
+    The tensor itself is held, whose graph consists of earlier nodes: it holds nothing that a plan moves.
+    """
+    return Outside(tensor, tensor._version, tensor.data_ptr(), changed)
+
+
+class Unread(NamedTuple):
+    """A tensor of which an operation reads the shape alone."""
+
+    shape: Shape
+
+    def taken(self, own: UntypedStorage | None, resident: Resident) -> Tensor:
+        """Return a tensor of this shape without memory."""
+        layout = self.shape
+        return torch.empty_strided(layout.size, layout.stride, dtype=layout.dtype, device="meta")
+
+
+SOURCES = (Read, Outside, Unread)  # of tensors that an operation reads
 
 
 class Operation(NamedTuple):
@@ -83,60 +99,56 @@ class Operation(NamedTuple):
     """
 
     function: Op
-    args: Args
+    args: list[Any]
     kwargs: Kwargs
     sources: frozenset["StorageSlot"]
     output: int | None
     with_grad: bool
     random: Random
 
-    def run(self, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> UntypedStorage:
-        """Run it again after the earlier operations on the storage; return the storage."""
-
-        def given(leaf: Source) -> Tensor:
-            return _given(leaf, own, storage_of)
-
-        args = tuple([_replaced(one, SOURCES, given) for one in self.args])
-        kwargs = {name: _replaced(one, SOURCES, given) for name, one in self.kwargs.items()}
-        with torch.set_grad_enabled(self.with_grad), restored(self.random) if self.random else NO_CONTEXT:
-            result = self.function(*args, **kwargs)
+    def run(self, own: UntypedStorage | None, resident: Resident) -> UntypedStorage:
+        """Run it again after the earlier operations on the storage, in its gradient mode; return the storage."""
+        result = self._drawn(own, resident) if self.random else self._result(own, resident)
         if self.output is None:
             assert own is not None
             return own
         return output_of(result, self.output).untyped_storage()
 
+    def _drawn(self, own: UntypedStorage | None, resident: Resident) -> object:
+        with restored(self.random):
+            return self._result(own, resident)
 
-def shape_of(tensor: Tensor) -> Shape:
-    """Return the layout of a tensor in its storage."""
-    offset = int(tensor.storage_offset())
-    return Shape(tensor.dtype, tensor.shape, tensor.stride(), offset, tensor.is_conj(), tensor.is_neg())
+    def _result(self, own: UntypedStorage | None, resident: Resident) -> object:
+        def taken(source: Any) -> Tensor:
+            found: Tensor = source.taken(own, resident)
+            return found
 
-
-def check_version(tensor: Tensor, version: int, name: str = "") -> None:
-    """Raise RuntimeError if a tensor, or a view of it, was modified in place after a version."""
-    if tensor._version != version:
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: expected "
-            f"version {version} of {name or f'a tensor {list(tensor.shape)}'}, got {tensor._version}; change a copy"
-        )
+        kwargs = {name: _replaced(one, SOURCES, taken) for name, one in self.kwargs.items()} if self.kwargs else {}
+        return self.function(*_with_sources(signature_of(self.function), self.args, SOURCES, taken), **kwargs)
 
 
-def alias_of(tensor: Tensor) -> Tensor:
-    """Return an alias without gradient that shares the version counter of a tensor, below autograd too."""
-    with torch._C._DisableTorchDispatch(), _shared_versions():  # the alias is no operation of the step
-        return tensor.detach()
+class Signature(NamedTuple):
+    """Positions of tensors among the arguments of an operation, by its schema.
+
+    tensors, lists: positions of tensors and of lists of tensors, either of which may be None. reads_shapes: whether
+    only shapes of its inputs are read. changes: whether it modifies arguments, declared in the schema or not.
+    """
+
+    tensors: tuple[int, ...]
+    lists: tuple[int, ...]
+    reads_shapes: bool
+    changes: bool
 
 
-def _shared_versions() -> AbstractContextManager[object]:
-    """Return a context in which views share version counters: inside a dispatch mode they have their own."""
-    return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.ADInplaceOrView, False)
-
-
-def witness_of(tensor: Tensor) -> Tensor:
-    """Return such an alias without memory."""
-    alias = alias_of(tensor)
-    alias.data = NOTHING
-    return alias
+@cache
+def signature_of(func: Op) -> Signature:
+    """Return the signature of an operation."""
+    arguments = func._schema.arguments
+    kinds = [str(one.type) for one in arguments]
+    single = tuple(i for i, kind in enumerate(kinds) if kind in ("Tensor", "Optional[Tensor]"))
+    lists = tuple(i for i, kind in enumerate(kinds) if "Tensor" in kind and i not in single)
+    changes = bool(func._schema.is_mutable) or any(one.name in STATISTICS for one in arguments)
+    return Signature(single, lists, func._overloadpacket.__name__ in SHAPED, changes)
 
 
 def operation(
@@ -145,31 +157,62 @@ def operation(
     kwargs: Kwargs,
     output: int | None,
     random: Random,
-    read: Callable[[Tensor, bool], Read | Outside],
+    read: Callable[[int, Tensor, bool], Read | Outside],
+    made: int,
 ) -> Operation:
-    """Record an operation; `read` maps each input tensor, and whether it is modified, to its source."""
-    if output is not None and _reads_shapes(func):
+    """Record an operation that wrote storage `made`.
+
+    read: maps `made`, an input, and whether it is modified, to the source of the input.
+    """
+    signature = signature_of(func)
+    if output is not None and signature.reads_shapes:
         return _shaped_operation(func, args, kwargs, output, random)
-    changed = _changed(func, args, kwargs) if _may_change(func) else ()
-    sources: set[StorageSlot] = set()
+    changed = _changed(func, args, kwargs) if signature.changes else ()
+    read_slots: list[StorageSlot] = []
 
     def source(tensor: Tensor) -> Read | Outside:
-        found = read(tensor, id(tensor) in changed)
-        if isinstance(found, Read) and found.source is not None:
-            sources.add(found.source)
+        found = read(made, tensor, id(tensor) in changed)
+        if type(found) is Read and found.source is not None:
+            read_slots.append(found.source)
         return found
 
-    given = tuple([_replaced(one, Tensor, source) for one in args])
+    given = _with_sources(signature, args, Tensor, source)
     named = {name: _replaced(one, Tensor, source) for name, one in kwargs.items()} if kwargs else kwargs
-    return Operation(func, given, named, frozenset(sources), output, torch.is_grad_enabled(), random)
+    return Operation(func, given, named, frozenset(read_slots), output, torch.is_grad_enabled(), random)
 
 
 def _shaped_operation(func: Op, args: Args, kwargs: Kwargs, output: int, random: Random) -> Operation:
     """Record an operation that reads only shapes of its inputs."""
-    device = next(one.device for one in tree_leaves(args) if isinstance(one, Tensor))
-    shapes = tuple([_replaced(one, Tensor, shape_of) for one in args])
+    signature = signature_of(func)
+    device = next(args[i].device for i in signature.tensors)
     named = kwargs | {"device": kwargs.get("device") or device}
+    if func is EMPTY_LIKE and not named.get("pin_memory"):
+        layout = _layout_like(shape_of(args[0]), tuple(kwargs.items()))
+        given, named = list(layout[:2]), {"dtype": layout[2], "device": named["device"]}
+        return Operation(EMPTY_STRIDED, given, named, frozenset(), output, torch.is_grad_enabled(), random)
+    shapes = _with_sources(signature, args, Tensor, lambda one: Unread(shape_of(one)))
     return Operation(func, shapes, named, frozenset(), output, torch.is_grad_enabled(), random)
+
+
+@cache
+def _layout_like(shape: Shape, kwargs: tuple[tuple[str, Any], ...]) -> tuple[torch.Size, tuple[int, ...], torch.dtype]:
+    """Return size, strides and type of an empty tensor like another; asked of torch once, as that takes long."""
+    found = EMPTY_LIKE(Unread(shape).taken(None, {}), **(dict(kwargs) | {"device": "meta"}))
+    return found.shape, found.stride(), found.dtype
+
+
+def _with_sources(
+    signature: Signature, args: Sequence[Any], kind: type | tuple[type, ...], to: Callable[[Any], object]
+) -> list[Any]:
+    """Map the positional arguments of some kind, at the positions of tensors."""
+    given = list(args)
+    for i in signature.tensors:
+        if i < len(given) and isinstance(given[i], kind):
+            given[i] = to(given[i])
+    for i in signature.lists:
+        if i < len(given):
+            given[i] = _replaced(given[i], kind, to)
+    return given
 
 
 def output_of(result: object, index: int) -> Tensor:
@@ -206,31 +249,6 @@ def _replaced(value: object, kind: type | tuple[type, ...], to: Callable[[Any], 
     return value
 
 
-@cache
-def _reads_shapes(func: Op) -> bool:
-    """Return whether an operation reads only shapes of its inputs."""
-    return func._overloadpacket.__name__ in SHAPED
-
-
-@cache
-def _may_change(func: Op) -> bool:
-    """Return whether an operation modifies arguments, declared in its schema or not."""
-    return bool(func._schema.is_mutable) or any(one.name in STATISTICS for one in func._schema.arguments)
-
-
 def _changed(func: Op, args: Args, kwargs: Kwargs) -> set[int]:
     """Return the ids of the tensors that an operation modifies."""
     return {id(one) for one in (*changed_by(func, args, kwargs), *statistics_of(func, args, kwargs))}
-
-
-def _given(leaf: Source, own: UntypedStorage | None, storage_of: Callable[["StorageSlot"], UntypedStorage]) -> Tensor:
-    if isinstance(leaf, Outside):
-        return leaf.taken()
-    if isinstance(leaf, Shape):  # its values are not read
-        return torch.empty_strided(leaf.size, leaf.stride, dtype=leaf.dtype, device="meta")
-    if leaf.witness is not None and leaf.source is not None:
-        check_version(leaf.witness, leaf.version, leaf.source.name)
-    storage = own if leaf.source is None else storage_of(leaf.source)
-    assert storage is not None
-    tensor = leaf.shape.on(storage)
-    return tensor.clone() if leaf.copied and leaf.source is not None else tensor

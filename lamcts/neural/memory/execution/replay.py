@@ -9,22 +9,14 @@ from functools import partial
 from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from lamcts.neural.memory.execution.generators import Random, state_before
+from lamcts.neural.memory.execution.aliases import shape_like, shape_of, witness_of
+from lamcts.neural.memory.execution.generators import Random, drawn
 from lamcts.neural.memory.execution.link import Link
 from lamcts.neural.memory.execution.loss_pass import ModelPart
-from lamcts.neural.memory.execution.recipe import (
-    Operation,
-    Outside,
-    Read,
-    address_of,
-    operation,
-    output_of,
-    shape_of,
-    witness_of,
-)
+from lamcts.neural.memory.execution.recipe import Outside, Read, address_of, operation, output_of, outside_of
 from lamcts.neural.memory.execution.schedule import AGAIN
-from lamcts.neural.memory.execution.script import Call, Script, modifies, passes
-from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, read_of
+from lamcts.neural.memory.execution.script import END, NO_SLOT, Call, Script, modifies, passes
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, kept, read_of
 from lamcts.neural.memory.execution.step import chain_prefetches
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
 
@@ -43,36 +35,40 @@ class Replay:
         self.graph = script.schedule.traced.graph
         self.whole = not script.packs
         self.ran = self.packed = self._read_count = 0
+        self._calls = iter(script.calls)
+        self._call = next(self._calls, END)
         self.slots: dict[int, StorageSlot] = {}
         self._numbers: dict[int, int] = {}  # of the storages of slots, by address
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes of slots."""
-        calls, ran = self.verified.calls, self.ran
-        call = calls[ran] if ran < len(calls) and not self.whole else None
-        if call is None or call.function is not func:
-            if self.whole or passes(func):
+        call = self._call
+        if call.function is not func:
+            if id(func) in self.verified.views or self.whole:
                 return func(*args, **kwargs)
-            expected = call.function if call else "no further one"
-            raise RuntimeError(f"operation {ran} of the forward pass: expected {expected}, got {func}: {AGAIN}")
-        self.ran = ran + 1
-        if call.plain:
+            if passes(func):
+                self.verified.views.add(id(func))
+                return func(*args, **kwargs)
+            expected = "no further one" if call is END else call.function
+            raise RuntimeError(f"operation {self.ran} of the forward pass: expected {expected}, got {func}: {AGAIN}")
+        self._call = next(self._calls, END)
+        self.ran += 1
+        if call.plain or self.whole:
             return func(*args, **kwargs)
-        random = state_before(func, args, kwargs) if call.random else ()
-        result = func(*args, **kwargs)
+        result, random = drawn(func, args, kwargs) if call.random else (func(*args, **kwargs), ())
         self._note(call, args, kwargs, result, random)
         return result
 
     def pack(self, tensor: Tensor) -> Kept | Moved:
         """Return the object that autograd saves for a tensor, by the plan."""
         if self.whole:
-            return Kept(tensor, tensor._version)
-        number = self.verified.schedule.traced.packed[self.packed]
+            return kept(tensor)
+        number = self.verified.packed[self.packed]
         self.packed += 1
         self.whole = self.packed == self.verified.packs
-        if number not in self.verified.moved:
-            return Kept(tensor, tensor._version)
+        if number == NO_SLOT:
+            return kept(tensor)
         if self._number(tensor) != number:
             name = self.graph.storages[number].name
             raise RuntimeError(f"tensor {self.packed - 1} that autograd saves: expected {name}, got another: {AGAIN}")
@@ -115,13 +111,13 @@ class Replay:
             tensor = changed[number] if output is None else output_of(result, output)
             storage = tensor.untyped_storage()
             slot = self.slots[number] if output is None else self._new_slot(number, storage)
-            how = partial(self._recipe, func, args, kwargs, output, number, random)
+            how = partial(operation, func, args, kwargs, output, random, self._read, number)
             slot.wrote(storage, how, slot.writes + 1 == self.verified.schedule.writes[number])
 
     def _changed(self, call: Call, args: Args, kwargs: Kwargs) -> dict[int, Tensor]:
         """Return the tensors of slots that an operation modifies; raise RuntimeError for unexpected ones."""
         pairs = [(self._number(one), one) for one in changed_by(call.function, args, kwargs)]
-        changed = {number: one for number, one in pairs if number is not None}
+        changed = {number: one for number, one in pairs if number != NO_SLOT}
         if changed.keys() != {number for number, output in call.writes if output is None}:
             names = [self.graph.storages[number].name for number in changed]
             where = f"operation {self.ran - 1} of the forward pass, {call.function}"
@@ -130,32 +126,30 @@ class Replay:
 
     def _new_slot(self, number: int, storage: UntypedStorage) -> StorageSlot:
         """Return the slot of a new storage; raise RuntimeError if it has another size or is not new."""
-        expected, got = self.graph.storages[number], storage.nbytes()
+        expected, got = self.verified.new_slots[number], storage.nbytes()
         if expected.bytes not in (0, got) or storage._cdata in self._numbers or number in self.slots:
             raise RuntimeError(f"{expected.name}: expected {expected.bytes} new bytes, got {got}: {AGAIN}")
         self._learn(number, storage)
-        order, action = self.graph.makers[number][-1], self.verified.schedule.actions[number]
-        self.slots[number] = StorageSlot(expected.name, order, action, self.link)
-        return self.slots[number]
+        self.slots[number] = slot = StorageSlot(expected.name, expected.order, expected.action, self.link)
+        return slot
 
     def _learn(self, number: int, storage: UntypedStorage) -> None:
         memory = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         self._numbers[memory.cdata] = number
         self._refs.append(memory)
 
-    def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
-        return operation(func, args, kwargs, output, random, partial(self._read, made))
-
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
-        number = self._number(tensor)
-        expected = self.verified.reads[self._read_count : self._read_count + 1]
+        number, i = self._number(tensor), self._read_count
         self._read_count += 1
-        if expected != [-1 if number is None else number]:
+        if i >= len(self.verified.reads) or self.verified.reads[i] != number:
             name = self.graph.storages[made].name
             raise RuntimeError(f"{name}: expected the inputs of the first step, got others: {AGAIN}")
-        return read_of(None if number is None else self.slots[number], number == made, tensor, changed)
+        if number == NO_SLOT:
+            return outside_of(tensor, changed)
+        self.verified.shapes[i] = shape = shape_like(self.verified.shapes[i], tensor)
+        return read_of(self.slots.get(number), number == made, tensor, changed, shape)
 
-    def _number(self, tensor: Tensor) -> int | None:
-        """Return the number of a tensor's storage; None if it has no slot."""
-        return self._numbers.get(tensor.untyped_storage()._cdata)
+    def _number(self, tensor: Tensor) -> int:
+        """Return the number of a tensor's storage; -1 if it has no slot."""
+        return self._numbers.get(tensor.untyped_storage()._cdata, NO_SLOT)

@@ -5,9 +5,12 @@ from typing import NamedTuple
 
 import torch
 
+from lamcts.neural.memory.execution.aliases import Shape
 from lamcts.neural.memory.execution.schedule import PlanSchedule
-from lamcts.neural.memory.plan import RECOMPUTED
+from lamcts.neural.memory.plan import RECOMPUTED, Action
 from lamcts.neural.trace.recorder import Op
+
+NO_SLOT = -1  # the number of storages without a slot
 
 
 class Call(NamedTuple):
@@ -20,6 +23,18 @@ class Call(NamedTuple):
     writes: tuple[tuple[int, int | None], ...]
     plain: bool = False
     random: bool = False
+
+
+END = Call(None, ())  # type: ignore[arg-type]  # follows the last operation, and equals none
+
+
+class NewSlot(NamedTuple):
+    """What a replay checks of a storage, and passes to its slot."""
+
+    bytes: int
+    name: str
+    order: int
+    action: Action
 
 
 class ModelEnd(NamedTuple):
@@ -36,8 +51,10 @@ class Script:
     calls: operations of its model without views, each with the writes that a replay records. reads: storages that
     recomputations read, in order; -1 for those without a slot. moved: storages that are not kept. end: the end of the
     model's part; None if nothing follows it.
-    packs: number of saved tensors until the last one that is moved. held_bytes: saved bytes on the device. repeatable:
-    whether each slot begins as the result of an operation.
+    packs: number of saved tensors until the last one that is moved. packed: storages of these, -1 for those that are
+    kept. held_bytes: saved bytes on the device. repeatable: whether each slot begins as the result of an operation.
+    new_slots: by storage. views: ids of operations that write nothing, as far as seen. shapes: layouts of `reads` in
+    the last step.
     """
 
     def __init__(
@@ -47,6 +64,13 @@ class Script:
         self.moved = schedule.moved
         slots = self.moved.union(reads)
         self.calls = [self._reduced(one, slots) for one in calls]
+        graph, actions = schedule.traced.graph, schedule.actions
+        self.new_slots = {
+            n: NewSlot(graph.storages[n].bytes, graph.storages[n].name, graph.makers[n][-1], actions[n])
+            for n in slots.intersection(actions)
+        }
+        self.views: set[int] = set()
+        self.shapes: list[Shape | None] = [None] * len(reads)
         first: dict[int, int | None] = {}
         for call in self.calls:
             for number, output in call.writes:
@@ -54,6 +78,7 @@ class Script:
         self.repeatable = None not in first.values()
         packed = schedule.traced.packed
         self.packs = max((i + 1 for i, number in enumerate(packed) if number in self.moved), default=0)
+        self.packed = [number if number in self.moved else NO_SLOT for number in packed[: self.packs]]
 
     def _reduced(self, call: Call, slots: frozenset[int]) -> Call:
         """Return a call with its writes of slots."""

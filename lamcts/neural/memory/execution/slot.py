@@ -7,7 +7,7 @@ the last of them, as in the plan.
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -15,17 +15,9 @@ import torch
 from torch import Tensor, UntypedStorage
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from lamcts.neural.memory.execution.aliases import Shape, alias_of, check_version, read_witness_of, shape_of
 from lamcts.neural.memory.execution.link import Link, Sent, Transfer
-from lamcts.neural.memory.execution.recipe import (
-    Operation,
-    Outside,
-    Read,
-    Shape,
-    alias_of,
-    check_version,
-    shape_of,
-    witness_of,
-)
+from lamcts.neural.memory.execution.recipe import Operation, Outside, Read, Resident, outside_of
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 HELD = (Action.RECOMPUTE, Action.OFFLOAD)  # once materialised, it stays for its dependents
@@ -42,6 +34,7 @@ class StorageSlot:
 
     def __init__(self, name: str, order: int, action: Action, link: Link) -> None:
         self.name, self.order, self.action, self.link = name, order, action, link
+        self.recomputed = action in RECOMPUTED
         self.storage: UntypedStorage | None = None
         self.recipe: list[Operation] = []
         self.writes = 0
@@ -55,7 +48,7 @@ class StorageSlot:
     def wrote(self, storage: UntypedStorage, how: Callable[[], Operation], last: bool) -> None:
         """Record a write of the storage; offload it after the `last` write if the plan says so."""
         self.writes += 1
-        if self.action in RECOMPUTED:
+        if self.recomputed:
             self.recipe.append(how())
         elif self._sent is None:  # later writes are detected when it is unpacked
             self.storage = storage
@@ -65,25 +58,29 @@ class StorageSlot:
     @property
     def sources(self) -> frozenset["StorageSlot"]:
         """Slots that its recomputation reads; empty if it is not recomputed."""
-        if self.storage is not None or self.action not in RECOMPUTED or self._still_alive() is not None:
+        if not self.recomputed or self.alive() is not None:
             return frozenset()
+        if len(self.recipe) == 1:
+            return self.recipe[0].sources
         return frozenset().union(*[one.sources for one in self.recipe])
 
-    def materialise(self, resident: dict[str, UntypedStorage], helper: bool) -> UntypedStorage:
+    def materialise(self, resident: Resident, helper: bool) -> UntypedStorage:
         """Return the storage, fetched or recomputed from `resident` ones; a `helper` may be freed at once."""
-        storage = self.storage or self._still_alive()
+        storage = self.alive()
         if storage is not None:
             return storage
-        storage = retried(lambda: self._fetched() if self.action in MOVED else self._recomputed(resident), self.link)
+        storage = retried(lambda: self._recomputed(resident) if self.recomputed else self._fetched(), self.link)
         if self.action in HELD or not (helper or self.action in EACH):
             self.storage = storage
             self.recipe, self._sent = [], None
         self._materialised = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         return storage
 
-    def _still_alive(self) -> UntypedStorage | None:
-        """Return the storage if an earlier result still holds it: one formula may unpack several of its tensors."""
-        if self._materialised is None or self._materialised.expired():  # type: ignore[no-untyped-call]
+    def alive(self) -> UntypedStorage | None:
+        """Return the storage if it is resident, or if an earlier result holds it: formulas unpack several tensors."""
+        if self.storage is not None or self._materialised is None:
+            return self.storage
+        if self._materialised.expired():  # type: ignore[no-untyped-call]
             return None
         found: UntypedStorage | None = UntypedStorage._new_with_weak_ptr(self._materialised.cdata)
         return found
@@ -115,11 +112,12 @@ class StorageSlot:
         self._stream = self.link.stream(self._sent.device)
         return self.link.arrived(coming)
 
-    def _recomputed(self, resident: dict[str, UntypedStorage]) -> UntypedStorage:
+    def _recomputed(self, resident: Resident) -> UntypedStorage:
         storage: UntypedStorage | None = None
-        with torch._C._AutoDispatchBelowAutograd(), _without_autocast():
+        with torch._C._AutoDispatchBelowAutograd(), _without_autocast(), torch.set_grad_enabled(False):
             for one in self.recipe:
-                storage = one.run(storage, lambda source: resident[source.name])
+                torch._C._set_grad_enabled(one.with_grad)  # until the end of the block
+                storage = one.run(storage, resident)
         assert storage is not None
         return storage
 
@@ -133,8 +131,10 @@ def _drop(ahead: Callable[[], StorageSlot | None]) -> None:
 
 def retried(make: Callable[[], UntypedStorage], link: Link) -> UntypedStorage:
     """Return a storage; if memory is short, release what is in transfer, fetched ahead or cached, and try once more."""
-    with suppress(torch.OutOfMemoryError):
+    try:
         return make()
+    except torch.OutOfMemoryError:
+        pass  # the traceback, which holds tensors, ends here
     link.settle()
     link.drop_ahead()
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
@@ -179,15 +179,22 @@ class Moved(NamedTuple):
         return self.shape.on(storage_of(self.slot))
 
 
-def read_of(slot: StorageSlot | None, own: bool, tensor: Tensor, changed: bool) -> Read | Outside:
+def kept(tensor: Tensor) -> Kept:
+    """Return a saved tensor that is kept; an alias, since the tensor may be of the graph node that holds it."""
+    return Kept(tensor if tensor.is_leaf else alias_of(tensor), tensor._version)
+
+
+def read_of(
+    slot: StorageSlot | None, own: bool, tensor: Tensor, changed: bool, shape: Shape | None = None
+) -> Read | Outside:
     """Return the source of a tensor that a recomputation reads, from its slot; `own` is the recomputed storage."""
     if own:
-        return Read(None, shape_of(tensor), changed)
+        return Read(None, shape or shape_of(tensor), changed)
     if slot is None:
-        return Outside(alias_of(tensor), tensor._version, changed)
-    if slot.action in RECOMPUTED:
-        return Read(slot, shape_of(tensor), changed)
-    return Read(slot, shape_of(tensor), changed, witness_of(tensor), tensor._version)
+        return outside_of(tensor, changed)
+    if slot.recomputed:
+        return Read(slot, shape or shape_of(tensor), changed)
+    return Read(slot, shape or shape_of(tensor), changed, read_witness_of(tensor), tensor._version)
 
 
 def storage_of(wanted: StorageSlot) -> UntypedStorage:
@@ -200,8 +207,8 @@ def storage_of(wanted: StorageSlot) -> UntypedStorage:
         wanted.used()
         return wanted.storage
     inputs = wanted.sources
-    if all(source.storage is not None for source in inputs):
-        there = {source.name: source.storage for source in inputs if source.storage is not None}
+    there = {source.name: source.storage for source in inputs if source.storage is not None}
+    if len(there) == len(inputs):
         return wanted.materialise(there, helper=False)
     closure = _closure(wanted)
     missing = sorted(closure, key=lambda slot: -slot.order)

@@ -8,23 +8,14 @@ from itertools import pairwise
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from lamcts.neural.memory.execution.generators import Random, check_result, state_before
+from lamcts.neural.memory.execution.aliases import shape_of, witness_of
+from lamcts.neural.memory.execution.generators import Random, check_result, drawn
 from lamcts.neural.memory.execution.link import Link
 from lamcts.neural.memory.execution.loss_pass import ModelPart
-from lamcts.neural.memory.execution.recipe import (
-    Operation,
-    Outside,
-    Read,
-    address_of,
-    index_of,
-    operation,
-    shape_of,
-    tensors_of,
-    witness_of,
-)
+from lamcts.neural.memory.execution.recipe import Outside, Read, address_of, index_of, operation, tensors_of
 from lamcts.neural.memory.execution.schedule import AGAIN, PlanSchedule
 from lamcts.neural.memory.execution.script import Call, ModelEnd, Script, passes
-from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, read_of
+from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, kept, read_of
 from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, changed_by
 
@@ -53,10 +44,9 @@ class ForwardPass:
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes."""
-        random = () if self.whole else state_before(func, args, kwargs)
-        result = func(*args, **kwargs)
         if self.whole:
-            return result
+            return func(*args, **kwargs)
+        result, random = drawn(func, args, kwargs)
         made = tensors_of(result)
         changed = changed_by(func, args, kwargs)
         writes = self._note(func, args, kwargs, (result, made, changed, random)) if made else ()
@@ -80,7 +70,7 @@ class ForwardPass:
         writes = []
         for n in [n for n in written if n in self.schedule.actions]:
             output = None if n in changes else index_of(result, written[n])
-            how = partial(self._recipe, func, args, kwargs, output, n, random)
+            how = partial(operation, func, args, kwargs, output, random, self._read, n)
             slot = self._slot(n)
             if slot.action in RECOMPUTED:
                 check_result(random, result, slot.name)
@@ -107,7 +97,7 @@ class ForwardPass:
     def pack(self, tensor: Tensor) -> Kept | Moved:
         """Return the object that autograd saves for a tensor, by the plan."""
         if self.whole:
-            return Kept(tensor, tensor._version)
+            return kept(tensor)
         number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
         if expected != (number,):
             raise RuntimeError(
@@ -118,7 +108,7 @@ class ForwardPass:
         if number in self.schedule.moved:
             return Moved(self.slots[number], shape_of(tensor), witness_of(tensor), tensor._version)
         self.kept[number] = self.graph.storages[number].bytes
-        return Kept(tensor, tensor._version)
+        return kept(tensor)
 
     def finish(self) -> int:
         """End the pass; return the saved bytes on the device."""
@@ -139,9 +129,6 @@ class ForwardPass:
             name, order = self.graph.storages[number].name, self.graph.makers[number][-1]
             self.slots[number] = StorageSlot(name, order, self.schedule.actions[number], self.link)
         return self.slots[number]
-
-    def _recipe(self, func: Op, args: Args, kwargs: Kwargs, output: int | None, made: int, random: Random) -> Operation:
-        return operation(func, args, kwargs, output, random, partial(self._read, made))
 
     def _read(self, made: int, tensor: Tensor, changed: bool) -> Read | Outside:
         """Return the source of a tensor that the recomputation of storage `made` reads."""
