@@ -1,0 +1,18 @@
+"""Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods).
+
+state, hook = compress.hook("topk", keep=0.01, values="range8")
+ddp.register_comm_hook(state, hook)              # a DistributedDataParallel
+state.report()                                   # bits a number on the wire, seconds by stage, errors
+
+workers = compress.Workers("topk", workers=8)    # the same in one process
+means = workers.step(gradients)                  # by worker, by parameter
+"""
+
+from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.compress.hook import hook
+from lamcts.neural.compress.report import Report
+from lamcts.neural.compress.schemes import SCHEMES, Scheme
+from lamcts.neural.compress.state import State
+from lamcts.neural.compress.workers import Workers
+
+__all__ = ["SCHEMES", "Report", "Scheme", "State", "Workers", "hook"]

@@ -1,0 +1,66 @@
+"""What a scheme sees of a bucket besides the gradients, and the seconds by stage."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Clock:
+    """Seconds by stage: "encode", "send", "decode"."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Add the seconds of a block to a stage."""
+        start = time.perf_counter()
+        yield
+        self.seconds[stage] += time.perf_counter() - start
+
+
+@dataclass
+class Bucket:
+    """Parameters whose gradients are reduced together, in a step.
+
+    Parameters
+    ----------
+    keys : tuple of int
+        The parameters, by number.
+    shapes : tuple of torch.Size
+        Their shapes, in the order of the flat gradient.
+    step : int
+        Steps before this one.
+    seed : int
+        Seed of random numbers.
+    kept : dict
+        What a scheme keeps from step to step, by parameter; equal on all workers.
+    clock : Clock
+        Takes the seconds by stage.
+    sent : dict
+        The indices that each worker sent, filled in by sparse schemes.
+    """
+
+    keys: tuple[int, ...]
+    shapes: tuple[torch.Size, ...]
+    step: int = 0
+    seed: int = 0
+    kept: dict[int, Tensor] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
+    sent: dict[int, Tensor] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of elements of the parameters."""
+        return [shape.numel() for shape in self.shapes]
+
+    def generator(self, rank: int, device: torch.device) -> torch.Generator:
+        """Return a generator of this worker, bucket and step."""
+        words = np.random.SeedSequence([self.seed, self.step, self.keys[0], rank]).generate_state(1, np.uint64)
+        return torch.Generator(device).manual_seed(int(words[0]) >> 1)

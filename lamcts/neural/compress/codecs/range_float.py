@@ -1,0 +1,87 @@
+"""Range float: floats of few bits that end at the largest magnitude of the data (thesis, 7.3.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LARGEST = 0x7F7FFFFF  # the bits of the largest finite float32
+
+
+@dataclass(frozen=True)
+class RangeFloat:
+    """Numbers of `bits` bits between -top and top: a sign, and a short exponent and mantissa.
+
+    The thesis searches for the smallest number, `eps`, by iteration. It has a closed form: the code of `top` is the
+    last one. Numbers are rounded to the nearest, where the thesis cuts bits off, which doubles the error.
+
+    Parameters
+    ----------
+    bits : int
+        Bits of a number, 2 to 16, sign included.
+    top : float
+        The largest magnitude, 0 or more.
+    mantissa : int, optional
+        Bits of the mantissa, 0 to 23. The default, bits - 5, covers a range of 2^16.
+
+    Examples
+    --------
+    >>> short = RangeFloat(8, top=1.0)
+    >>> short.eps  # 127 positive numbers, 8 in an octave
+    1.9073486328125e-05
+    >>> x = torch.tensor([0.3, -1.0, 1e-6])
+    >>> short.decode(short.encode(x)).tolist()
+    [0.3125, -1.0, 0.0]
+    """
+
+    bits: int
+    top: float
+    mantissa: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.bits <= 16:
+            raise ValueError(f"expected 2 to 16 bits, got {self.bits}")
+        if not 0 <= self.top < float("inf"):
+            raise ValueError(f"expected a finite largest magnitude of 0 or more, got top={self.top}")
+        if self.mantissa is not None and not 0 <= self.mantissa <= 23:
+            raise ValueError(f"expected a mantissa of 0 to 23 bits, got {self.mantissa}")
+
+    @property
+    def shift(self) -> int:
+        """Bits of a float32's mantissa that are cut off."""
+        return 23 - (max(0, self.bits - 5) if self.mantissa is None else self.mantissa)
+
+    @property
+    def codes(self) -> int:
+        """Number of magnitudes, zero included: 2^(bits - 1)."""
+        return 1 << (self.bits - 1)
+
+    @property
+    def base(self) -> int:
+        """The bits of the smallest positive number, without those cut off ("pbase" in the thesis)."""
+        last = min(int(np.float32(self.top).view(np.int32)) + self._half, LARGEST) >> self.shift
+        return max(1, last - self.codes + 2)
+
+    @property
+    def eps(self) -> float:
+        """The smallest positive number."""
+        return float(np.int32(self.base << self.shift).view(np.float32))
+
+    @property
+    def _half(self) -> int:
+        return (1 << self.shift) >> 1
+
+    def encode(self, x: Tensor) -> Tensor:
+        """Return the codes of float32 numbers, as int32; larger magnitudes than `top` become `top`."""
+        bits = x.view(torch.int32)
+        magnitude = (bits & 0x7FFFFFFF).clamp_(max=LARGEST - self._half).add_(self._half)
+        code = (magnitude >> self.shift).sub_(self.base - 1).clamp_(0, self.codes - 1)
+        code.masked_fill_((code == 0) & (x.abs() >= self.eps / 2), 1)  # below eps the neighbours are 0 and eps
+        return code.add_((bits < 0).int(), alpha=self.codes)
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """Return the float32 numbers of codes."""
+        code = codes & (self.codes - 1)
+        number = ((code + (self.base - 1)) << self.shift).masked_fill_(code == 0, 0).view(torch.float32)
+        return torch.where(codes >= self.codes, -number, number)
