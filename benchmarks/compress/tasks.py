@@ -70,10 +70,10 @@ def accuracy(net: nn.Module, task: Task) -> float:
 
 
 def convnet(places: int, hidden: int) -> nn.Module:
-    """Return two convolutions with pooling, and two linear layers; `places` are left after pooling."""
+    """Return two convolutions with batch norm and two linear layers; `places` are left after pooling."""
 
     def conv(before: int, after: int) -> list[nn.Module]:
-        return [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+        return [nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
 
     pools = [nn.MaxPool2d(2)] if places == 9 else []
     features = [*conv(1, 16), *pools, *conv(16, 32), nn.MaxPool2d(2), nn.Flatten()]
@@ -86,6 +86,7 @@ class Transformer(nn.Module):
     def __init__(self, characters: int, width: int = 64, length: int = 35) -> None:
         super().__init__()
         self.embedding = nn.Embedding(characters, width)
+        nn.init.normal_(self.embedding.weight, std=0.1)
         self.places = nn.Parameter(0.02 * torch.randn(length, width))
         layer = nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
         self.layers = nn.TransformerEncoder(layer, 2, nn.LayerNorm(width), enable_nested_tensor=False)
@@ -101,8 +102,8 @@ def text_network() -> Any:
 
 
 TASKS = {
-    "digits": Task("digits", lambda: convnet(16, 64), steps=110, batch=16, rate=0.1),
-    "mnist": Task("mnist", lambda: convnet(9, 128), steps=150, batch=16, rate=0.1),
-    "cifar10": Task("cifar10", lambda: ResNet(16), steps=200, batch=16, rate=0.2),
-    "text": Task("tinyshakespeare", text_network, steps=250, batch=4, rate=0.3),
+    "digits": Task("digits", lambda: convnet(16, 64), steps=110, batch=16, rate=0.2),
+    "mnist": Task("mnist", lambda: convnet(9, 128), steps=300, batch=16, rate=0.1),
+    "cifar10": Task("cifar10", lambda: ResNet(16), steps=200, batch=16, rate=0.1),
+    "text": Task("tinyshakespeare", text_network, steps=400, batch=4, rate=0.4),
 }

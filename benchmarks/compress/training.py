@@ -1,0 +1,115 @@
+"""Data-parallel training on simulated workers, which exchange gradients by a scheme of `lamcts.neural.compress`."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.compress.tasks import Task, accuracy, batches, loss
+from lamcts.neural import compress
+
+WORKERS = 8
+MOMENTUM, DECAY = 0.9, 1e-4  # of SGD; with momentum correction the workers' momentum takes the place of SGD's
+RISE = 0.1  # share of the steps in which the learning rate rises, before it falls by a cosine
+
+
+@dataclass(frozen=True)
+class Method:
+    """A scheme and its options. correction: momentum correction, so that SGD has no momentum."""
+
+    scheme: str
+    options: dict[str, Any] = field(default_factory=dict)
+    correction: bool = False
+
+    def workers(self, workers: int, seed: int) -> compress.Workers:
+        momentum = {"momentum": MOMENTUM} if self.correction else {}
+        return compress.Workers(self.scheme, workers=workers, seed=seed, **momentum, **self.options)
+
+
+@dataclass
+class Trained:
+    """Test accuracy in per cent, received bits for each number in a step, and CPU milliseconds of one worker's step."""
+
+    accuracy: float
+    bits: float
+    hook_ms: float
+    step_ms: float
+
+    @property
+    def share(self) -> float:
+        """The hook's share of a step in per cent."""
+        return 100 * self.hook_ms / self.step_ms
+
+
+def trained(task: Task, method: Method, seed: int, workers: int = WORKERS) -> Trained:
+    """Train a network on simulated workers.
+
+    Gradients, batch norm and its running statistics are as in DistributedDataParallel: a worker normalises by its own
+    batch, and running statistics are those of worker 0.
+    """
+    torch.manual_seed(seed)
+    net, clock, exchange = task.network(), Clock(), method.workers(workers, seed)
+    parameters = list(net.parameters())
+    momentum = 0.0 if method.correction else MOMENTUM
+    optimizer = torch.optim.SGD(parameters, lr=task.rate, momentum=momentum, weight_decay=DECAY)
+    source = batches(task, workers, seed)
+    for step in range(task.steps):
+        optimizer.param_groups[0]["lr"] = task.rate * schedule(step / task.steps)
+        with clock("gradients"):
+            gradients = by_worker(net, next(source))
+        with clock("exchange"):
+            means = exchange.step(gradients)
+        with clock("optimizer"):
+            for parameter, mean in zip(parameters, means, strict=True):
+                parameter.grad = mean
+            optimizer.step()
+    report = exchange.report()
+    hook = clock.seconds["exchange"] * own_share(report.seconds, workers)
+    rest = clock.seconds["gradients"] / workers + clock.seconds["optimizer"]
+    each = 1000 / task.steps
+    return Trained(accuracy(net, task), report.bits, each * hook, each * (hook + rest))
+
+
+def schedule(progress: float) -> float:
+    """Return the learning rate relative to the largest."""
+    return min(1.0, (progress + 1e-2) / RISE) * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def by_worker(net: nn.Module, given: list[tuple[Tensor, Tensor]]) -> list[list[Tensor | None]]:
+    """Return the gradients of each worker; buffers become those of worker 0."""
+    buffers: list[Tensor] = []
+    found = []
+    for x, y in given:
+        found.append(list(torch.autograd.grad(loss(net, x, y), list(net.parameters()))))
+        buffers = buffers or [one.clone() for one in net.buffers()]
+    for one, first in zip(net.buffers(), buffers, strict=True):
+        one.copy_(first)
+    return found
+
+
+def own_share(seconds: dict[str, float], workers: int) -> float:
+    """Return the share of an exchange in one process that is a single worker's own: it encodes alone, and decodes all.
+
+    Sums and copies of "send" are the network's.
+    """
+    encode, decode = seconds.get("encode", 0.0), seconds.get("decode", 0.0)
+    return (encode / workers + decode) / max(sum(seconds.values()), 1e-12)
+
+
+class Clock:
+    """CPU seconds by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Add the CPU seconds of a block."""
+        began = time.process_time()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - began
