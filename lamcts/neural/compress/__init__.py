@@ -11,8 +11,34 @@ means = workers.step(gradients)                  # by worker, by parameter
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.compress.hook import hook
 from lamcts.neural.compress.report import Report
-from lamcts.neural.compress.schemes import SCHEMES, Scheme
+from lamcts.neural.compress.schemes import (
+    SCHEMES,
+    Dense,
+    Fft,
+    PowerSgd,
+    Qsgd,
+    Scheme,
+    SharedTopK,
+    TernGrad,
+    TopK,
+    shrinking_theta,
+)
 from lamcts.neural.compress.state import State
 from lamcts.neural.compress.workers import Workers
 
-__all__ = ["SCHEMES", "Report", "Scheme", "State", "Workers", "hook"]
+__all__ = [
+    "SCHEMES",
+    "Dense",
+    "Fft",
+    "PowerSgd",
+    "Qsgd",
+    "Report",
+    "Scheme",
+    "SharedTopK",
+    "State",
+    "TernGrad",
+    "TopK",
+    "Workers",
+    "hook",
+    "shrinking_theta",
+]

@@ -1,7 +1,7 @@
 """What a scheme sees of a bucket besides the gradients, and the seconds by stage."""
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Clock:
     """Seconds by stage: "encode", "send", "decode"."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
@@ -43,8 +43,10 @@ class Bucket:
         What a scheme keeps from step to step, by parameter; equal on all workers.
     clock : Clock
         Takes the seconds by stage.
-    sent : dict
-        The indices that each worker sent, filled in by sparse schemes.
+    rest : bool
+        Whether the gradients have to become what was not sent.
+    sent : list of Tensor
+        The indices that each worker of this process sent, filled in by sparse schemes.
     """
 
     keys: tuple[int, ...]
@@ -53,12 +55,18 @@ class Bucket:
     seed: int = 0
     kept: dict[int, Tensor] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
-    sent: dict[int, Tensor] = field(default_factory=dict)
+    rest: bool = True
+    sent: list[Tensor] = field(default_factory=list)
 
     @property
     def sizes(self) -> list[int]:
         """Numbers of elements of the parameters."""
         return [shape.numel() for shape in self.shapes]
+
+    def spread(self, numbers: Tensor) -> Tensor:
+        """Return a number of each parameter for each of its elements."""
+        sizes = torch.tensor(self.sizes, device=numbers.device)
+        return torch.repeat_interleave(numbers, sizes, output_size=sum(self.sizes))
 
     def generator(self, rank: int, device: torch.device) -> torch.Generator:
         """Return a generator of this worker, bucket and step."""

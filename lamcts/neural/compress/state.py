@@ -9,78 +9,166 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket, Clock
 from lamcts.neural.compress.group import Group
+from lamcts.neural.compress.losses import Losses, squares
 from lamcts.neural.compress.memory import Memory
 from lamcts.neural.compress.report import Report
-from lamcts.neural.compress.schemes import Scheme
-from lamcts.neural.compress.schemes.dense import Dense
+from lamcts.neural.compress.schemes import Dense, Scheme
 
 
 class State:
-    """The state of a compressed training, which `hook` returns."""
+    """The progress of a compressed training; `hook` and `Workers` make it.
+
+    Attributes
+    ----------
+    scheme : Scheme
+        The settings of the scheme.
+    step : int
+        Number of steps so far.
+
+    Notes
+    -----
+    A nan or an infinity in the gradient of any worker makes the mean nan in the whole bucket, on all workers. The
+    memory of the bucket stays as it was, as if the step had not happened: a `GradScaler` skips such steps. Its scale
+    changes the unit of gradients, and the memory keeps the old one for some steps.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lamcts.neural import compress
+    >>> workers = compress.Workers("topk", workers=1, keep=0.5, values="fp32")
+    >>> _ = workers.step([[torch.tensor([3.0, 4.0])]])
+    >>> workers.state.report().error  # 3 of (3, 4) was not sent
+    0.6
+    """
 
     def __init__(
-        self,
-        scheme: Scheme,
-        *,
-        feedback: bool | None = None,
-        warmup: int = 0,
-        momentum: float = 0.0,
-        measure: int = 0,
-        seed: int = 0,
+        self, scheme: Scheme, *, feedback: bool | None, warmup: int, momentum: float, measure: int, seed: int
     ) -> None:
         if warmup < 0 or measure < 0:
-            raise ValueError(f"expected steps of 0 or more, got warmup={warmup}, measure={measure}")
+            raise ValueError(f"expected 0 steps or more, got warmup={warmup}, measure={measure}")
         if not 0 <= momentum < 1:
             raise ValueError(f"expected momentum in [0, 1), got {momentum}")
         if momentum and not scheme.sparse:
-            raise ValueError(f"expected momentum=0 for {scheme.name!r}: only sparse schemes are corrected")
-        self.scheme, self.warmup, self.momentum, self.measure = scheme, warmup, momentum, measure
+            raise ValueError(f"expected momentum=0 for {scheme.name!r}, got {momentum}: only sparse schemes correct it")
+        self.scheme, self.warmup, self.momentum, self.measure, self.seed = scheme, warmup, momentum, measure, seed
         self.feedback = scheme.feedback if feedback is None else feedback
-        self.seed, self.step = seed, 0
+        self.step = 0
         self._errors: list[Memory] = []
         self._velocities: list[Memory] = []
         self._kept: dict[int, Tensor] = {}
-        self._clock, self._numbers, self._received, self._not_finite = Clock(), 0, 0.0, 0
-        self._lost: list[tuple[Tensor, Tensor]] = []
-        self._alpha: float | None = None
+        self._clock, self._losses = Clock(), Losses()
+        self._numbers, self._received, self._not_finite = 0, 0.0, 0
 
     def reduce(
         self, local: list[Tensor], keys: tuple[int, ...], shapes: tuple[torch.Size, ...], group: Group
     ) -> Tensor:
-        """Return the mean gradient of a bucket: `local` has a flat float32 vector for each worker of this process."""
-        bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self._clock)
+        """Return the mean gradient of a bucket.
+
+        Parameters
+        ----------
+        local : list of Tensor
+            A flat float32 vector for each worker of this process.
+        keys : tuple of int
+            Numbers of the parameters, in the order of the vector.
+        shapes : tuple of torch.Size
+            Their shapes.
+        group : Group
+            The workers.
+        """
         self._errors = self._errors or [Memory() for _ in local]
         self._velocities = self._velocities or [Memory() for _ in local]
-        warm = self.step < self.warmup
-        scheme: Scheme = Dense() if warm else self.scheme
-        moved = [v.plus(bucket, one, self.momentum) for v, one in zip(self._velocities, local, strict=True)]
-        given = moved if warm else [e.plus(bucket, one) for e, one in zip(self._errors, moved, strict=True)]
-        before = group.received
-        mean = scheme.reduce(given, group, bucket)
-        self._received += group.received - before
-        self._numbers += len(local[0])
-        if math.isfinite(float(torch.linalg.vector_norm(mean, math.inf))):
-            self._keep(bucket, moved, None if warm or not self.feedback else given)
-        else:
+        measured = bool(self.measure) and self.step % self.measure == 0
+        bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self._clock, self.feedback or measured)
+        moved = self._moved(bucket, local)
+        given = [errors.plus(bucket, one) for errors, one in zip(self._errors, moved, strict=True)]
+        true_mean = _mean(given, group) if measured else None
+        norm = squares(given) if bucket.rest else 0.0
+        mean = self._sent(bucket, given, group)
+        if not is_finite(mean):
             self._not_finite += 1
-            mean.fill_(math.nan)
+            return mean.fill_(math.nan)
+        self._keep(bucket, moved, given)
+        if bucket.rest:
+            self._losses.sent(norm, given)
+        if true_mean is not None:
+            self._losses.reduced(true_mean, mean)
         return mean
 
-    def _keep(self, bucket: Bucket, moved: list[Tensor], left: list[Tensor] | None) -> None:
-        """Keep what was not sent."""
-        self._kept = bucket.kept
-        for errors, one in zip(self._errors, left or [], strict=False):
-            errors.keep(bucket, one)
+    def end_step(self) -> None:
+        """Count a step whose buckets are all reduced."""
+        self.step += 1
+        self._losses.end_step()
 
     def report(self) -> Report:
         """Return costs and errors of the steps so far."""
         bits = 8 * self._received / self._numbers if self._numbers else 0.0
-        return Report(self.step, bits, dict(self._clock.seconds), None, self._alpha, self._not_finite)
+        seconds, losses = dict(self._clock.seconds), self._losses
+        return Report(self.step, bits, seconds, losses.error, losses.alpha, self._not_finite)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed training needs."""
-        return {"scheme": repr(self.scheme), "step": self.step}
+        """Return what a resumed training needs of this process: the step and the memory, for `torch.save`."""
+        return {
+            "scheme": self.scheme.name,
+            "step": self.step,
+            "errors": [one.state_dict() for one in self._errors],
+            "velocities": [one.state_dict() for one in self._velocities],
+            "kept": {key: one.clone() for key, one in self._kept.items()},
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state; each process loads its own. ValueError if it is that of another scheme."""
+        if state["scheme"] != self.scheme.name:
+            raise ValueError(f"expected a state of the scheme {self.scheme.name!r}, got one of {state['scheme']!r}")
         self.step = int(state["step"])
+        self._errors = [_loaded(one) for one in state["errors"]]
+        self._velocities = [_loaded(one) for one in state["velocities"]]
+        self._kept = {int(key): one.clone() for key, one in state["kept"].items()}
+
+    def _moved(self, bucket: Bucket, local: list[Tensor]) -> list[Tensor]:
+        """Return velocities, or the gradients themselves without momentum correction."""
+        if not self.momentum:
+            return local
+        return [v.plus(bucket, one, self.momentum) for v, one in zip(self._velocities, local, strict=True)]
+
+    def _sent(self, bucket: Bucket, given: list[Tensor], group: Group) -> Tensor:
+        """Return the mean that the scheme makes, and count the bytes."""
+        for one in given:
+            if not is_finite(one):
+                one.fill_(math.nan)  # all workers see it, whatever they select
+        scheme: Scheme = Dense() if self.step < self.warmup else self.scheme
+        before = group.received
+        mean = scheme.reduce(given, group, bucket)
+        self._received += group.received - before
+        self._numbers += len(mean)
+        return mean
+
+    def _keep(self, bucket: Bucket, moved: list[Tensor], left: list[Tensor]) -> None:
+        """Keep what was not sent, and velocities, which are 0 where a number was sent."""
+        self._kept = bucket.kept
+        if self.feedback:
+            for errors, one in zip(self._errors, left, strict=True):
+                errors.keep(bucket, one)
+        if self.momentum:
+            for i, (velocities, one) in enumerate(zip(self._velocities, moved, strict=True)):
+                if bucket.sent:
+                    one[bucket.sent[i]] = 0
+                velocities.keep(bucket, one)
+
+
+def is_finite(x: Tensor) -> bool:
+    """Return whether no element is nan or infinite."""
+    return math.isfinite(float(torch.linalg.vector_norm(x))) or bool(torch.isfinite(x).all())  # the first is quick
+
+
+def _mean(given: list[Tensor], group: Group) -> Tensor:
+    """Return the true mean; its bytes are not counted."""
+    before = group.received
+    total = group.sum([one.clone() for one in given])
+    group.received = before
+    return total / group.size
+
+
+def _loaded(state: Mapping[int, Tensor]) -> Memory:
+    memory = Memory()
+    memory.load_state_dict(state)
+    return memory

@@ -7,8 +7,11 @@ import torch
 from torch import Tensor
 
 from lamcts.neural.compress.group import Simulated
+from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import Scheme, make
 from lamcts.neural.compress.state import State
+
+Gradients = Sequence[Sequence[Tensor | None]]  # by worker, by parameter
 
 
 class Workers:
@@ -35,7 +38,7 @@ class Workers:
     >>> import torch
     >>> from lamcts.neural import compress
     >>> workers = compress.Workers("topk", workers=2, keep=0.25, values="fp32")
-    >>> gradients = [[torch.tensor([1.0, 0, 0, 5])], [torch.tensor([3.0, 1, 0, 2])]]  # by worker, by parameter
+    >>> gradients = [[torch.tensor([1.0, 0, 0, 5])], [torch.tensor([3.0, 1, 0, 2])]]
     >>> workers.step(gradients)  # each sends its largest number
     [tensor([1.5000, 0.0000, 0.0000, 2.5000])]
     >>> workers.step(gradients)  # what was not sent is added: 2 0 0 5, and 3 2 0 4
@@ -54,51 +57,59 @@ class Workers:
         seed: int = 0,
         **options: Any,
     ) -> None:
-        self.group = Simulated(workers)
+        self._group = Simulated(workers)
         self.state = State(
             make(scheme, options), feedback=feedback, warmup=warmup, momentum=momentum, measure=measure, seed=seed
         )
 
-    def step(
-        self, gradients: Sequence[Sequence[Tensor | None]], buckets: Sequence[Sequence[int]] | None = None
-    ) -> list[Tensor | None]:
+    def step(self, gradients: Gradients, buckets: Sequence[Sequence[int]] | None = None) -> list[Tensor | None]:
         """Return the mean gradient of each parameter.
 
         Parameters
         ----------
         gradients : list of list of Tensor or None
-            By worker, then by parameter. None counts as 0, unless no worker has a gradient.
+            By worker, then by parameter, float32. None counts as 0, unless no worker has a gradient.
         buckets : list of list of int, optional
             The parameters that are reduced together, in order. By default all, in one bucket.
+
+        Returns
+        -------
+        list of Tensor or None
+            The mean by parameter; None where no worker has a gradient.
         """
-        if len(gradients) != self.group.size:
-            raise ValueError(f"expected gradients of {self.group.size} workers, got those of {len(gradients)}")
-        means: list[Tensor | None] = [None] * len(gradients[0])
-        for keys in buckets or [range(len(means))]:
-            self._reduce(gradients, [key for key in keys if any(one[key] is not None for one in gradients)], means)
-        self.state.step += 1
+        count = len(gradients[0]) if gradients else 0
+        if len(gradients) != self._group.size or any(len(one) != count for one in gradients):
+            raise ValueError(
+                f"expected gradients of {self._group.size} workers for the same parameters, got lists of lengths "
+                f"{[len(one) for one in gradients]}"
+            )
+        means: list[Tensor | None] = [None] * count
+        for keys in buckets or [range(count)]:
+            self._reduce(gradients, keys, means)
+        self.state.end_step()
         return means
 
-    def report(self) -> Any:
-        """Return costs and errors of the steps so far, a `Report`."""
+    def report(self) -> Report:
+        """Return costs and errors of the steps so far."""
         return self.state.report()
 
-    def _reduce(
-        self, gradients: Sequence[Sequence[Tensor | None]], keys: list[int], means: list[Tensor | None]
-    ) -> None:
+    def _reduce(self, gradients: Gradients, keys: Sequence[int], means: list[Tensor | None]) -> None:
         """Write the means of a bucket."""
-        if not keys:
+        like = {key: one for key in keys if (one := _first(gradients, key)) is not None}
+        if not like:
             return
-        like = [next(one[key] for one in gradients if one[key] is not None) for key in keys]
-        local = [
-            torch.cat(
-                [
-                    torch.zeros_like(some).reshape(-1) if one[key] is None else one[key].reshape(-1)
-                    for key, some in zip(keys, like, strict=True)
-                ]
-            )
-            for one in gradients
-        ]
-        flat = self.state.reduce(local, tuple(keys), tuple(one.shape for one in like), self.group)
-        for key, some, part in zip(keys, like, flat.split([one.numel() for one in like]), strict=True):
-            means[key] = part.view_as(some)
+        local = [torch.cat([_flat(worker[key], one) for key, one in like.items()]) for worker in gradients]
+        shapes = tuple(one.shape for one in like.values())
+        mean = self.state.reduce(local, tuple(like), shapes, self._group)
+        pieces = torch.split(mean, [shape.numel() for shape in shapes])
+        for (key, one), piece in zip(like.items(), pieces, strict=True):
+            means[key] = piece.view_as(one)
+
+
+def _first(gradients: Gradients, key: int) -> Tensor | None:
+    """Return the first gradient of a parameter that is there."""
+    return next((one for worker in gradients if (one := worker[key]) is not None), None)
+
+
+def _flat(gradient: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros_like(like).reshape(-1) if gradient is None else gradient.reshape(-1)

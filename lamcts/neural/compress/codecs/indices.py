@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from lamcts.neural.compress.codecs import rice
-from lamcts.neural.compress.codecs.bits import from_bytes, to_bytes
+from lamcts.neural.compress.codecs.bits import from_bytes, to_bytes, true_indices
 
 BITMAP = 255  # the first byte: this, or the remainder bits of a Rice code
 
@@ -40,7 +40,7 @@ def decode(data: Tensor, count: int, size: int) -> Tensor:
         raise ValueError("expected the code of a set of indices, got no bytes")
     width = int(data[0])
     if width == BITMAP:
-        return torch.nonzero(from_bytes(data[1:], size)).reshape(-1)
+        return true_indices(from_bytes(data[1:], size))
     return torch.cumsum(rice.decode(data[1:], width, count) + 1, 0) - 1
 
 

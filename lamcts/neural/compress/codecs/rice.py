@@ -3,7 +3,14 @@
 import torch
 from torch import Tensor
 
-from lamcts.neural.compress.codecs.bits import codes_from_bytes, codes_to_bytes, from_bytes, to_bytes
+from lamcts.neural.compress.codecs.bits import (
+    bytes_of,
+    codes_from_bytes,
+    codes_to_bytes,
+    from_bytes,
+    to_bytes,
+    true_indices,
+)
 
 WIDEST = 30  # remainder bits
 
@@ -66,9 +73,9 @@ def decode(data: Tensor, width: int, count: int) -> Tensor:
     >>> decode(torch.tensor([4, 22], dtype=torch.uint8), 1, 3).tolist()
     [2, 0, 3]
     """
-    head = -(-count * width // 8)
-    remainders = codes_from_bytes(data[:head], width, count).long()
-    ends = torch.nonzero(from_bytes(data[head:], 8 * max(0, len(data) - head))).reshape(-1)
+    head = bytes_of(count, width)
+    remainders = codes_from_bytes(data[:head], width, count)
+    ends = true_indices(from_bytes(data[head:], 8 * max(0, len(data) - head)))
     if len(ends) < count:
         raise ValueError(f"expected the code of {count} gaps, got one of {len(ends)}: cut short?")
     quotients = torch.diff(ends[:count], prepend=ends.new_tensor([-1])) - 1

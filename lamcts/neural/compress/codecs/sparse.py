@@ -10,7 +10,7 @@ from torch import Tensor
 from lamcts.neural.compress.codecs import indices as index_codec
 from lamcts.neural.compress.codecs import values as value_codec
 
-HEAD = struct.Struct("<If")  # the number of values, and the largest magnitude
+HEAD = struct.Struct("<If")  # the number of indices, and the largest magnitude
 
 
 def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
@@ -22,24 +22,42 @@ def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
     >>> [part.tolist() for part in decode(data, 100, "fp16")]
     [[3, 7], [0.5, -1.0]]
     """
-    top = float(torch.linalg.vector_norm(x, math.inf)) if x.numel() else 0.0
-    if not math.isfinite(top):
-        return _bytes(HEAD.pack(0, math.nan), x.device)
-    head = _bytes(HEAD.pack(x.numel(), top), x.device)
-    return torch.cat([head, index_codec.encode(indices, size), value_codec.encode(x.reshape(-1), values, top)])
+    top = float(x.abs().max()) if x.numel() else 0.0
+    head = encode_indices(indices, top, size)
+    return torch.cat([head, value_codec.encode(x.reshape(-1), values, top)]) if math.isfinite(top) else head
 
 
 def decode(data: Tensor, size: int, values: str, each: int = 1) -> tuple[Tensor, Tensor]:
     """Return the indices and values, `each` values an index; all indices with nan if the values were not finite."""
-    count, top = HEAD.unpack(data[: HEAD.size].cpu().numpy().tobytes())
-    if math.isnan(top):
-        shape = (size,) if each == 1 else (size, each)
-        return torch.arange(size, device=data.device), torch.full(shape, math.nan, device=data.device)
-    split = len(data) - value_codec.size_of(values, count)
-    indices = index_codec.decode(data[HEAD.size : split], count // each, size)
-    x = value_codec.decode(data[split:], values, top, count)
+    count, top = _head(data)
+    split = len(data) - value_codec.size_of(values, count * each)
+    indices, top = decode_indices(data[:split], size)
+    if math.isfinite(top):
+        x = value_codec.decode(data[split:], values, top, count * each)
+    else:
+        x = torch.full((size * each,), math.nan, device=data.device)
     return indices, x if each == 1 else x.view(-1, each)
 
 
-def _bytes(data: bytes, device: torch.device) -> Tensor:
-    return torch.from_numpy(np.frombuffer(data, np.uint8).copy()).to(device)
+def encode_indices(indices: Tensor, top: float, size: int) -> Tensor:
+    """Return rising indices and the largest magnitude of their values as bytes; no indices if it is not finite."""
+    finite = math.isfinite(top)
+    head = HEAD.pack(len(indices) * finite, top if finite else math.nan)
+    data = torch.from_numpy(np.frombuffer(head, np.uint8).copy()).to(indices.device)
+    return torch.cat([data, index_codec.encode(indices, size)]) if finite else data
+
+
+def decode_indices(data: Tensor, size: int) -> tuple[Tensor, float]:
+    """Return the indices and the largest magnitude; all indices and nan if it was not finite."""
+    count, top = _head(data)
+    if math.isnan(top):
+        return torch.arange(size, device=data.device), top
+    return index_codec.decode(data[HEAD.size :], count, size), top
+
+
+def _head(data: Tensor) -> tuple[int, float]:
+    """Return the number of indices and the largest magnitude."""
+    if len(data) < HEAD.size:
+        raise ValueError(f"expected at least {HEAD.size} bytes of a sparse vector, got {len(data)}")
+    count, top = HEAD.unpack(data[: HEAD.size].cpu().numpy().tobytes())
+    return count, top

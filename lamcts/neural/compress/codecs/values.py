@@ -6,7 +6,7 @@ import re
 import torch
 from torch import Tensor
 
-from lamcts.neural.compress.codecs.bits import codes_from_bytes, codes_to_bytes
+from lamcts.neural.compress.codecs.bits import bytes_of, codes_from_bytes, codes_to_bytes
 from lamcts.neural.compress.codecs.range_float import RangeFloat
 
 
@@ -55,7 +55,7 @@ def decode(data: Tensor, values: str, top: float, count: int) -> Tensor:
     if values == "fp16":
         return from_half(data.clone().view(torch.float16), top)
     bits = bits_of(values)
-    return RangeFloat(bits, top).decode(codes_from_bytes(data, bits, count))
+    return RangeFloat(bits, top).decode(codes_from_bytes(data, bits, count).int())
 
 
 def to_half(x: Tensor, top: float) -> Tensor:
@@ -76,7 +76,7 @@ def size_of(values: str, count: int) -> int:
     >>> size_of("range10", 3)
     4
     """
-    return -(-count * bits_of(values) // 8)
+    return bytes_of(count, bits_of(values))
 
 
 def _exponent(top: float) -> int:

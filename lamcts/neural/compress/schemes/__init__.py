@@ -5,12 +5,29 @@ from typing import Any
 
 from lamcts.neural.compress.schemes.base import Scheme
 from lamcts.neural.compress.schemes.dense import Dense
-from lamcts.neural.compress.schemes.top_k import TopK
+from lamcts.neural.compress.schemes.fft import Fft, shrinking_theta
+from lamcts.neural.compress.schemes.power_sgd import PowerSgd
+from lamcts.neural.compress.schemes.quantised import Qsgd, TernGrad
+from lamcts.neural.compress.schemes.top_k import SharedTopK, TopK
 
-SCHEMES: dict[str, Any] = {one.name: one for one in (Dense, TopK)}
+SCHEMES: dict[str, Any] = {one.name: one for one in (Dense, TopK, SharedTopK, Fft, Qsgd, TernGrad, PowerSgd)}
+
+__all__ = [
+    "SCHEMES",
+    "Dense",
+    "Fft",
+    "PowerSgd",
+    "Qsgd",
+    "Scheme",
+    "SharedTopK",
+    "TernGrad",
+    "TopK",
+    "make",
+    "shrinking_theta",
+]
 
 
-def make(scheme: "str | Scheme", options: dict[str, Any]) -> Scheme:
+def make(scheme: str | Scheme, options: dict[str, Any]) -> Scheme:
     """Return a scheme by name, with options; ValueError or TypeError if there is no such name or option."""
     if not isinstance(scheme, str):
         if options:
@@ -20,8 +37,7 @@ def make(scheme: "str | Scheme", options: dict[str, Any]) -> Scheme:
         raise ValueError(f"expected a scheme, one of {', '.join(map(repr, SCHEMES))}, got {scheme!r}")
     takes = [one.name for one in fields(SCHEMES[scheme])]
     if unknown := sorted(set(options) - set(takes)):
-        raise TypeError(
-            f"expected {' or '.join(takes) or 'no options'} for the scheme {scheme!r}, got {', '.join(unknown)}"
-        )
+        known = " and ".join(f"{name}=" for name in takes) or "no options"
+        raise TypeError(f"expected {known} for the scheme {scheme!r}, got {', '.join(unknown)}")
     made: Scheme = SCHEMES[scheme](**options)
     return made

@@ -1,5 +1,6 @@
 """The protocol of a compression scheme."""
 
+import math
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
@@ -12,11 +13,21 @@ Keep = float | Callable[[int], float]  # the share that is sent, or that share b
 
 
 class Scheme(Protocol):
-    """Settings of a way to send gradients: a frozen dataclass."""
+    """Settings of a way to send gradients: a frozen dataclass.
+
+    Attributes
+    ----------
+    name : str
+        The name for `hook` and `Workers`.
+    feedback : bool
+        Whether error feedback is on unless the user sets it: not for unbiased schemes.
+    sparse : bool
+        Whether the scheme reports the indices that were sent, which momentum correction needs.
+    """
 
     name: ClassVar[str]
-    feedback: ClassVar[bool]  # whether what was not sent is added to the next gradient, unless the user sets it
-    sparse: ClassVar[bool]  # whether momentum correction is possible
+    feedback: ClassVar[bool]
+    sparse: ClassVar[bool]
 
     def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
         """Return the mean over all workers.
@@ -24,7 +35,8 @@ class Scheme(Protocol):
         Parameters
         ----------
         gradients : list of Tensor
-            A flat float32 vector for each worker of this process. It becomes what that worker did not send.
+            A flat float32 vector for each worker of this process: finite, or nan in all places. Each becomes what its
+            worker did not send, if `bucket.rest`.
         group : Group
             The collectives.
         bucket : Bucket
@@ -33,8 +45,19 @@ class Scheme(Protocol):
 
 
 def share(keep: Keep, step: int) -> float:
-    """Return the share that is sent in a step; ValueError if it is outside of (0, 1]."""
+    """Return the share that is sent in a step; ValueError if it is outside of (0, 1].
+
+    Examples
+    --------
+    >>> share(0.1, step=3), share(lambda step: 1 / (1 + step), step=3)
+    (0.1, 0.25)
+    """
     now = keep(step) if callable(keep) else keep
     if not 0 < now <= 1:
         raise ValueError(f"expected keep in (0, 1], the share of numbers to send, got {now} in step {step}")
     return now
+
+
+def count_of(keep: Keep, step: int, size: int) -> int:
+    """Return how many of `size` numbers are sent, 1 or more."""
+    return max(1, min(size, math.ceil(share(keep, step) * size)))

@@ -19,4 +19,7 @@ class Dense:
 
     def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
         with bucket.clock("send"):
-            return group.sum([one.clone() for one in gradients]) / group.size
+            total = group.sum([one.clone() for one in gradients])
+        for one in gradients:
+            one.zero_()
+        return total.div_(group.size)

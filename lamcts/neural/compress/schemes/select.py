@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from lamcts.neural.compress.codecs.bits import true_indices
+
 SAMPLE = 4096  # as many magnitudes are sorted to find a threshold
 SPREAD = 3  # standard deviations of the sample's count by which the threshold is lowered
 
@@ -36,8 +38,11 @@ def _candidates(magnitude: Tensor, count: int, generator: torch.Generator) -> Te
     sample = magnitude[torch.randint(size, (SAMPLE,), generator=generator, device=magnitude.device)]
     above = SAMPLE * count / size
     place = min(SAMPLE, math.ceil(above + SPREAD * math.sqrt(above) + SPREAD))
-    return torch.nonzero(magnitude >= torch.topk(sample, place).values[-1]).reshape(-1)
+    return true_indices(magnitude >= torch.topk(sample, place).values[-1])
 
 
 def _largest(magnitude: Tensor, count: int) -> Tensor:
-    return torch.topk(magnitude, count, sorted=False).indices.sort().values
+    """Return the indices of the largest elements, by sorting; rising."""
+    chosen = torch.zeros(len(magnitude), dtype=torch.bool, device=magnitude.device)
+    chosen[torch.topk(magnitude, count, sorted=False).indices] = True
+    return true_indices(chosen)

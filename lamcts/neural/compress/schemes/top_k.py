@@ -9,10 +9,12 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.codecs import sparse
-from lamcts.neural.compress.codecs.values import bits_of
+from lamcts.neural.compress.codecs.values import bits_of, from_half, to_half
 from lamcts.neural.compress.group import Group
-from lamcts.neural.compress.schemes.base import Keep, share
+from lamcts.neural.compress.schemes.base import Keep, count_of, share
 from lamcts.neural.compress.schemes.select import largest
+
+HALF_MAX = 65504  # the largest float16
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,10 @@ class TopK:
         Share of the numbers to send, in (0, 1], or a function of the step that returns it.
     values : str, default "range8"
         Format of a number: "fp32", "fp16", or a range float "range2" to "range16".
+
+    References
+    ----------
+    Lin et al. (2018), "Deep gradient compression", ICLR.
     """
 
     keep: Keep = 0.01
@@ -38,7 +44,7 @@ class TopK:
         bits_of(self.values)
 
     def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        size, count = len(gradients[0]), math.ceil(share(self.keep, bucket.step) * len(gradients[0]))
+        size, count = len(gradients[0]), count_of(self.keep, bucket.step, len(gradients[0]))
         with bucket.clock("encode"):
             payloads = [self._encode(one, count, bucket, at) for one, at in zip(gradients, group.ranks, strict=True)]
         with bucket.clock("send"):
@@ -50,9 +56,74 @@ class TopK:
                 total[indices] += x
                 if rank in group.ranks:
                     gradients[group.ranks.index(rank)][indices] -= x
-                    bucket.sent[rank] = indices
-            return total / group.size
+                    bucket.sent.append(indices)
+            return total.div_(group.size)
 
     def _encode(self, gradient: Tensor, count: int, bucket: Bucket, rank: int) -> Tensor:
+        """Return the bytes that a worker sends."""
         indices = largest(gradient.abs(), count, bucket.generator(rank, gradient.device))
         return sparse.encode(indices, gradient[indices], len(gradient), self.values)
+
+
+@dataclass(frozen=True)
+class SharedTopK:
+    """All workers send the numbers at the same indices (ring all-reduce), which each worker picks in turn.
+
+    Parameters
+    ----------
+    keep : float or callable, default 0.03
+        Share of the numbers to send, in (0, 1], or a function of the step that returns it.
+    values : str, default "fp16"
+        Format of a number, "fp32" or "fp16": a ring cannot add range floats.
+
+    References
+    ----------
+    Chen et al. (2020), "ScaleCom: scalable sparsified gradient compression", NeurIPS.
+    """
+
+    keep: Keep = 0.03
+    values: str = "fp16"
+    name: ClassVar[str] = "shared-topk"
+    feedback: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        share(self.keep, 0)
+        if self.values not in ("fp32", "fp16"):
+            raise ValueError(f"expected values 'fp32' or 'fp16', which an all-reduce can add, got {self.values!r}")
+
+    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
+        root = bucket.step % group.size
+        with bucket.clock("encode"):
+            picks = [self._pick(one, at == root, bucket) for one, at in zip(gradients, group.ranks, strict=True)]
+        with bucket.clock("send"):
+            pick = group.broadcast(picks, root)
+        with bucket.clock("encode"):
+            indices, top = sparse.decode_indices(pick, len(gradients[0]))
+            sent = [self._sent(one[indices], top, group.size) for one in gradients]
+            for one, x in zip(gradients, sent, strict=True):
+                one[indices] -= self._numbers(x, top)
+        with bucket.clock("send"):
+            total = group.sum(sent)
+        bucket.sent += [indices] * len(gradients)
+        mean = torch.zeros_like(gradients[0])
+        mean[indices] = self._numbers(total, top) / group.size
+        return mean
+
+    def _pick(self, gradient: Tensor, chosen: bool, bucket: Bucket) -> Tensor:
+        """Return the code of the indices of the largest numbers, or no bytes if it is another worker's turn."""
+        if not chosen:
+            return gradient.new_empty(0, dtype=torch.uint8)
+        magnitude, count = gradient.abs(), count_of(self.keep, bucket.step, len(gradient))
+        indices = largest(magnitude, count, bucket.generator(0, gradient.device))
+        return sparse.encode_indices(indices, float(magnitude[indices].max()), len(gradient))
+
+    def _sent(self, x: Tensor, top: float, workers: int) -> Tensor:
+        """Return numbers in the format of the ring, small enough for a sum over all workers."""
+        if self.values == "fp32":
+            return x
+        limit = math.ldexp(HALF_MAX // workers, math.frexp(top)[1])
+        return to_half(x.clamp(-limit, limit), top)
+
+    def _numbers(self, x: Tensor, top: float) -> Tensor:
+        return x if self.values == "fp32" else from_half(x, top)

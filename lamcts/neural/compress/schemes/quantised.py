@@ -1,0 +1,145 @@
+"""Unbiased schemes: every number is rounded up or down at random to one of few levels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from lamcts.neural.compress.bucket import Bucket
+from lamcts.neural.compress.codecs.bits import codes_from_bytes, codes_to_bytes
+from lamcts.neural.compress.codecs.trits import trits_from_bytes, trits_to_bytes
+from lamcts.neural.compress.group import Group
+
+FLOAT = 4  # bytes of a scale
+
+
+@dataclass(frozen=True)
+class Qsgd:
+    """Every worker sends numbers of few bits, in blocks with a scale each (all-gather).
+
+    The scale is the largest magnitude of a block, and codes have a fixed length. The paper also has the 2-norm as a
+    scale, which needs more bits for the same error, and a code of varying length.
+
+    Parameters
+    ----------
+    bits : int, default 4
+        Bits of a number, 2 to 8: 2^(bits - 1) - 1 levels, zero and the sign.
+    block : int, default 512
+        Numbers that share a scale.
+
+    References
+    ----------
+    Alistarh et al. (2017), "QSGD: communication-efficient SGD via gradient quantization and encoding", NeurIPS.
+    """
+
+    bits: int = 4
+    block: int = 512
+    name: ClassVar[str] = "qsgd"
+    feedback: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.bits <= 8:
+            raise ValueError(f"expected bits from 2 to 8, got {self.bits}")
+        if self.block < 1:
+            raise ValueError(f"expected a block of 1 number or more, got {self.block}")
+
+    @property
+    def levels(self) -> int:
+        """Levels above 0."""
+        return (1 << (self.bits - 1)) - 1
+
+    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
+        return gathered(gradients, group, bucket, self._encode, self._decode)
+
+    def _encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
+        """Return the scales of all blocks, then the codes."""
+        blocks = torch.nn.functional.pad(x, (0, -len(x) % self.block)).view(-1, self.block)
+        scales = blocks.abs().amax(1)
+        codes = rounded(blocks, scales[:, None], self.levels, generator).reshape(-1)[: len(x)]
+        return torch.cat([scales.view(torch.uint8), codes_to_bytes(codes, self.bits)])
+
+    def _decode(self, data: Tensor, size: int, bucket: Bucket) -> Tensor:
+        """Return the numbers that were sent."""
+        count = -(-size // self.block)
+        scales = data[: FLOAT * count].clone().view(torch.float32)
+        codes = codes_from_bytes(data[FLOAT * count :], self.bits, size)
+        blocks = torch.nn.functional.pad(codes - self.levels, (0, -size % self.block)).view(-1, self.block)
+        return (blocks * (scales[:, None] / self.levels)).reshape(-1)[:size]
+
+
+@dataclass(frozen=True)
+class TernGrad:
+    """Every worker sends -1, 0 or 1 times the largest magnitude of each parameter's gradient (all-gather).
+
+    Parameters
+    ----------
+    clip : float, default 2.5
+        Larger magnitudes than so many standard deviations are clipped; inf clips nothing.
+
+    References
+    ----------
+    Wen et al. (2017), "TernGrad: ternary gradients to reduce communication in distributed deep learning", NeurIPS.
+    """
+
+    clip: float = 2.5
+    name: ClassVar[str] = "terngrad"
+    feedback: ClassVar[bool] = False
+    sparse: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.clip > 0:
+            raise ValueError(f"expected clip above 0, in standard deviations, got {self.clip}")
+
+    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
+        return gathered(gradients, group, bucket, self._encode, self._decode)
+
+    def _encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
+        """Return the scale of each parameter, then five ternary digits a byte."""
+        scales = torch.stack([self._scale(part) for part in torch.split(x, bucket.sizes)])
+        spread = bucket.spread(scales)
+        codes = rounded(torch.minimum(torch.maximum(x, -spread), spread), spread, 1, generator)
+        return torch.cat([scales.view(torch.uint8), trits_to_bytes(codes)])
+
+    def _scale(self, part: Tensor) -> Tensor:
+        """Return the largest magnitude that is left after clipping."""
+        top = part.abs().amax()
+        return torch.minimum(top, self.clip * part.std(correction=0)) if len(part) > 1 else top
+
+    def _decode(self, data: Tensor, size: int, bucket: Bucket) -> Tensor:
+        """Return the numbers that were sent."""
+        head = FLOAT * len(bucket.keys)
+        scales = data[:head].clone().view(torch.float32)
+        return (trits_from_bytes(data[head:], size).float() - 1) * bucket.spread(scales)
+
+
+def gathered(
+    gradients: list[Tensor],
+    group: Group,
+    bucket: Bucket,
+    encode: Callable[[Tensor, Bucket, torch.Generator], Tensor],
+    decode: Callable[[Tensor, int, Bucket], Tensor],
+) -> Tensor:
+    """Return the mean of what all workers sent, and take from each gradient what its worker sent."""
+    with bucket.clock("encode"):
+        makers = [bucket.generator(rank, gradients[0].device) for rank in group.ranks]
+        payloads = [encode(one, bucket, maker) for one, maker in zip(gradients, makers, strict=True)]
+    with bucket.clock("send"):
+        received = group.gather(payloads)
+    with bucket.clock("decode"):
+        total = torch.zeros_like(gradients[0])
+        for rank, data in enumerate(received):
+            part = decode(data, len(total), bucket)
+            total += part
+            if rank in group.ranks:
+                gradients[group.ranks.index(rank)] -= part
+        return total.div_(group.size)
+
+
+def rounded(x: Tensor, scale: Tensor, levels: int, generator: torch.Generator) -> Tensor:
+    """Return codes from 0 to 2 * levels: x * levels / scale, rounded at random so that its mean is kept."""
+    ratio = torch.where(scale > 0, x * levels / scale, 0.0)
+    noise = torch.rand(ratio.shape, generator=generator, device=x.device)
+    return (ratio + noise).floor_().clamp_(-levels, levels).int() + levels
