@@ -77,6 +77,8 @@ class State:
         """
         self._errors = self._errors or [Memory() for _ in local]
         self._velocities = self._velocities or [Memory() for _ in local]
+        if len(self._errors) != len(local):
+            raise ValueError(f"expected {len(self._errors)} workers in this process, as in the state, got {len(local)}")
         measured = bool(self.measure) and self.step % self.measure == 0
         bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self._clock, self.feedback or measured)
         moved = self._moved(bucket, local)

@@ -60,8 +60,7 @@ class RangeFloat:
     @property
     def base(self) -> int:
         """The bits of the smallest positive number, without those cut off ("pbase" in the thesis)."""
-        last = min(int(np.float32(self.top).view(np.int32)) + self._half, LARGEST) >> self.shift
-        return max(1, last - self.codes + 2)
+        return max(1, self._last - self.codes + 2)
 
     @property
     def eps(self) -> float:
@@ -69,19 +68,25 @@ class RangeFloat:
         return float(np.int32(self.base << self.shift).view(np.float32))
 
     @property
+    def _last(self) -> int:
+        return min(int(np.float32(self.top).view(np.int32)) + self._half, LARGEST) >> self.shift
+
+    @property
     def _half(self) -> int:
         return (1 << self.shift) >> 1
 
     def encode(self, x: Tensor) -> Tensor:
         """Return the codes of float32 numbers, as int32; larger magnitudes than `top` become `top`."""
+        if x.dtype != torch.float32:
+            raise TypeError(f"expected float32 numbers, got {x.dtype}")
         bits = x.view(torch.int32)
         magnitude = (bits & 0x7FFFFFFF).clamp_(max=LARGEST - self._half).add_(self._half)
-        code = (magnitude >> self.shift).sub_(self.base - 1).clamp_(0, self.codes - 1)
+        code = (magnitude >> self.shift).clamp_(max=self._last).sub_(self.base - 1).clamp_(min=0)
         code.masked_fill_((code == 0) & (x.abs() >= self.eps / 2), 1)  # below eps the neighbours are 0 and eps
         return code.add_((bits < 0).int(), alpha=self.codes)
 
     def decode(self, codes: Tensor) -> Tensor:
         """Return the float32 numbers of codes."""
-        code = codes & (self.codes - 1)
+        code = (codes & (self.codes - 1)).int()
         number = ((code + (self.base - 1)) << self.shift).masked_fill_(code == 0, 0).view(torch.float32)
         return torch.where(codes >= self.codes, -number, number)

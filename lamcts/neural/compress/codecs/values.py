@@ -55,7 +55,7 @@ def decode(data: Tensor, values: str, top: float, count: int) -> Tensor:
     if values == "fp16":
         return from_half(data.clone().view(torch.float16), top)
     bits = bits_of(values)
-    return RangeFloat(bits, top).decode(codes_from_bytes(data, bits, count).int())
+    return RangeFloat(bits, top).decode(codes_from_bytes(data, bits, count))
 
 
 def to_half(x: Tensor, top: float) -> Tensor:
