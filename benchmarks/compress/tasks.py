@@ -103,7 +103,7 @@ def text_network() -> Any:
 
 TASKS = {
     "digits": Task("digits", lambda: convnet(16, 64), steps=110, batch=16, rate=0.2),
-    "mnist": Task("mnist", lambda: convnet(9, 128), steps=300, batch=16, rate=0.1),
-    "cifar10": Task("cifar10", lambda: ResNet(16), steps=200, batch=16, rate=0.1),
-    "text": Task("tinyshakespeare", text_network, steps=400, batch=4, rate=0.4),
+    "mnist": Task("mnist", lambda: convnet(9, 128), steps=100, batch=16, rate=0.1),
+    "cifar10": Task("cifar10", lambda: ResNet(16), steps=120, batch=8, rate=0.1),
+    "text": Task("tinyshakespeare", text_network, steps=180, batch=3, rate=0.4),
 }

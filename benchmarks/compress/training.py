@@ -46,20 +46,21 @@ class Trained:
         return 100 * self.hook_ms / self.step_ms
 
 
-def trained(task: Task, method: Method, seed: int, workers: int = WORKERS) -> Trained:
+def trained(task: Task, method: Method, seed: int, workers: int = WORKERS, steps: int | None = None) -> Trained:
     """Train a network on simulated workers.
 
     Gradients, batch norm and its running statistics are as in DistributedDataParallel: a worker normalises by its own
     batch, and running statistics are those of worker 0.
     """
     torch.manual_seed(seed)
+    steps = steps or task.steps
     net, clock, exchange = task.network(), Clock(), method.workers(workers, seed)
     parameters = list(net.parameters())
     momentum = 0.0 if method.correction else MOMENTUM
     optimizer = torch.optim.SGD(parameters, lr=task.rate, momentum=momentum, weight_decay=DECAY)
     source = batches(task, workers, seed)
-    for step in range(task.steps):
-        optimizer.param_groups[0]["lr"] = task.rate * schedule(step / task.steps)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = task.rate * schedule(step / steps)
         with clock("gradients"):
             gradients = by_worker(net, next(source))
         with clock("exchange"):
@@ -71,7 +72,7 @@ def trained(task: Task, method: Method, seed: int, workers: int = WORKERS) -> Tr
     report = exchange.report()
     hook = clock.seconds["exchange"] * own_share(report.seconds, workers)
     rest = clock.seconds["gradients"] / workers + clock.seconds["optimizer"]
-    each = 1000 / task.steps
+    each = 1000 / steps
     return Trained(accuracy(net, task), report.bits, each * hook, each * (hook + rest))
 
 

@@ -1,0 +1,2 @@
+"""Tables."""
+def text(rows): return ""
