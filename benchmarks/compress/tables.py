@@ -1,2 +1,5 @@
 """Tables."""
-def text(rows): return ""
+
+
+def text(rows):
+    return ""
