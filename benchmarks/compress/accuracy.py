@@ -2,18 +2,18 @@
 
     python -m benchmarks.compress.accuracy [--seeds 100-104] [--tasks digits mnist cifar10 text] [--table]
 
-Eight simulated workers train a network with SGD, momentum 0.9: a convolutional network on scikit-learn's digits, one on
-MNIST of 14 x 14 pixels, a ResNet-8 on the CIFAR-10 subset of 16 x 16 pixels, and a transformer on tinyshakespeare. MNIST,
-CIFAR-10 and the text need the folder LAMCTS_DATA. All methods of a seed begin with the same weights and see the same
-examples. The learning rate is that of fp32.
+Eight simulated workers train a network with SGD, momentum 0.9: a convolutional network on scikit-learn's digits, one
+on MNIST of 14 x 14 pixels, a ResNet-8 on the CIFAR-10 subset of 16 x 16 pixels, and a transformer on tinyshakespeare.
+The last three need the folder LAMCTS_DATA. All methods of a seed begin with the same weights and see the same examples.
+The learning rate is that of fp32.
 
-`accuracy` is the percentage of correct test examples, of the text of the next characters. `bits` are those that a worker
-receives for a number of the gradient in a step, as its group counts them; a ring all-reduce in fp32 takes 56. `hook_ms` is
-the CPU time of the hook of one worker and `step_ms` that of its step, without communication. --table prints the means,
-paired differences with their limits, and the goals. Rows go to results/compress.csv.
+`accuracy` is the percentage of correct test examples, of the text of the next characters. `bits` are those that a
+worker receives for a number of the gradient in a step, as its group counts them; a ring all-reduce in fp32 takes 56.
+`hook_ms` is the CPU time of the hook of one worker and `step_ms` that of its step, without communication. --table
+prints means, paired differences with their limits, and the goals. Rows go to results/compress.csv.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -30,7 +30,7 @@ COLUMNS = (*KEY, "accuracy", "bits", "hook_ms", "step_ms", "versions")
 SMOKE_STEPS = 3
 
 
-def falling(first: float, last: float, steps: int):
+def falling(first: float, last: float, steps: int) -> Callable[[int], float]:
     """Return a share by step that falls geometrically from `first` to `last` in some steps, and stays there."""
     return lambda step: last * (first / last) ** max(0.0, 1 - step / steps)
 
@@ -73,7 +73,7 @@ def main() -> None:
         sheet.append(row)
         script.tell(sheet, row)
     if arguments.table or arguments.smoke:
-        print(tables.text(sheet.rows()))
+        print(tables.text([row for row in sheet.rows() if row["task"] in arguments.tasks]))
 
 
 def measured(sheet: Sheet, keys: list[tuple[str, str, int, int]]) -> Iterator[Row]:

@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-import torch  # noqa: E402
+import torch
 
-from lamcts.neural import compress  # noqa: E402
-from lamcts.neural.compress.cost_model import (  # noqa: E402
+from lamcts.neural import compress
+from lamcts.neural.compress.cost_model import (
     Throughput,
     exchange_seconds,
     gathered_bytes,
@@ -18,7 +18,7 @@ from lamcts.neural.compress.cost_model import (  # noqa: E402
     saved_seconds,
     sparse_ratio,
 )
-from lamcts.sizes import rate_of  # noqa: E402
+from lamcts.sizes import rate_of
 
 RATES = {
     "dear": compress.Rate(seconds=50e-9, bits=1.0),
@@ -137,7 +137,7 @@ def test_no_scheme_pays_on_a_link_of_a_tebibyte() -> None:
     "link", ["1", "1Gb", "fast", "", "0Mbit/s", "-1Gbit/s", "1Gbit", "1Xbit/s", 1e9, None, "1e999bit/s"]
 )
 def test_a_bad_link_is_refused(link: object) -> None:
-    with pytest.raises(ValueError, match="link: expected a rate with its unit.*got"):
+    with pytest.raises(ValueError, match=r"link: expected a rate with its unit.*got"):
         compress.worth(link, rates=RATES)  # type: ignore[arg-type]
 
 
