@@ -13,13 +13,13 @@ worker receives for a number of the gradient in a step, as its group counts them
 prints means, paired differences with their limits, and the goals. Rows go to results/compress.csv.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 
 from benchmarks.compress import tables
 from benchmarks.compress.tasks import TASKS
-from benchmarks.compress.training import Method, trained
+from benchmarks.compress.training import Method, falling, trained
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
@@ -28,11 +28,6 @@ from benchmarks.harness.versions import versions
 KEY = ("task", "method", "seed", "steps")
 COLUMNS = (*KEY, "accuracy", "bits", "hook_ms", "step_ms", "versions")
 SMOKE_STEPS = 3
-
-
-def falling(first: float, last: float, steps: int) -> Callable[[int], float]:
-    """Return a share by step that falls geometrically from `first` to `last` in some steps, and stays there."""
-    return lambda step: last * (first / last) ** max(0.0, 1 - step / steps)
 
 
 METHODS = {

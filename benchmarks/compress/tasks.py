@@ -57,10 +57,10 @@ def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def accuracy(net: nn.Module, task: Task) -> float:
-    """Return the percentage of correct test examples, of a text of the next characters."""
+def accuracy(net: nn.Module, task: Task, part: str = "test") -> float:
+    """Return the percentage of correct examples of a part, of a text of the next characters."""
     net.eval()
-    test = task.loaded().test
+    test = task.loaded().parts[part]
     right = sum(
         int((net(torch.tensor(test.x[i : i + PART])).argmax(-1).numpy() == test.y[i : i + PART]).sum())
         for i in range(0, len(test.y), PART)

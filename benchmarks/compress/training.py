@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +33,7 @@ class Method:
 
 @dataclass
 class Trained:
-    """Test accuracy in per cent, received bits for each number in a step, and CPU milliseconds of one worker's step."""
+    """Accuracy in per cent, received bits for each number in a step, and CPU milliseconds of one worker's step."""
 
     accuracy: float
     bits: float
@@ -46,8 +46,10 @@ class Trained:
         return 100 * self.hook_ms / self.step_ms
 
 
-def trained(task: Task, method: Method, seed: int, workers: int = WORKERS, steps: int | None = None) -> Trained:
-    """Train a network on simulated workers.
+def trained(
+    task: Task, method: Method, seed: int, *, workers: int = WORKERS, steps: int | None = None, part: str = "test"
+) -> Trained:
+    """Train a network on simulated workers, and return its accuracy on a part of the data.
 
     Gradients, batch norm and its running statistics are as in DistributedDataParallel: a worker normalises by its own
     batch, and running statistics are those of worker 0.
@@ -73,7 +75,12 @@ def trained(task: Task, method: Method, seed: int, workers: int = WORKERS, steps
     hook = clock.seconds["exchange"] * own_share(report.seconds, workers)
     rest = clock.seconds["gradients"] / workers + clock.seconds["optimizer"]
     each = 1000 / steps
-    return Trained(accuracy(net, task), report.bits, each * hook, each * (hook + rest))
+    return Trained(accuracy(net, task, part), report.bits, each * hook, each * (hook + rest))
+
+
+def falling(first: float, last: float, steps: int) -> Callable[[int], float]:
+    """Return a share by step that falls geometrically from `first` to `last` in some steps, and stays there."""
+    return lambda step: last * (first / last) ** max(0.0, 1 - step / steps)
 
 
 def schedule(progress: float) -> float:
