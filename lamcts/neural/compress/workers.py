@@ -76,6 +76,13 @@ class Workers:
         -------
         list of Tensor or None
             The mean by parameter; None where no worker has a gradient.
+
+        Raises
+        ------
+        ValueError
+            If the lists do not fit the number of workers, or each other.
+        TypeError
+            If a gradient is not float32.
         """
         count = len(gradients[0]) if gradients else 0
         if len(gradients) != self._group.size or any(len(one) != count for one in gradients):
@@ -112,4 +119,9 @@ def _first(gradients: Gradients, key: int) -> Tensor | None:
 
 
 def _flat(gradient: Tensor | None, like: Tensor) -> Tensor:
-    return torch.zeros_like(like).reshape(-1) if gradient is None else gradient.reshape(-1)
+    """Return a gradient as a vector, 0 if there is none; TypeError if it is not float32."""
+    if gradient is None:
+        return torch.zeros_like(like).reshape(-1)
+    if gradient.dtype != torch.float32:
+        raise TypeError(f"expected gradients in float32, got {gradient.dtype}: convert them, gradient.float()")
+    return gradient.reshape(-1)

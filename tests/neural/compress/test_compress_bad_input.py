@@ -41,7 +41,7 @@ def test_wrong_settings_are_reported(scheme, options: dict, error: type[Exceptio
 def test_a_share_that_leaves_its_range_is_reported_in_its_step() -> None:
     run = compress.Workers("topk", workers=1, keep=lambda step: 1.0 - step)
     run.step([[torch.ones(4)]])
-    with pytest.raises(ValueError, match="got 0.0 in step 1"):
+    with pytest.raises(ValueError, match=r"got 0\.0 in step 1"):
         run.step([[torch.ones(4)]])
 
 
@@ -72,7 +72,13 @@ def test_a_state_of_another_run_is_reported() -> None:
 
 @pytest.mark.parametrize("options", [{"smoothness": 0}, {"smoothness": 1, "most": 1}])
 def test_a_wrong_schedule_is_reported(options: dict) -> None:
-    with pytest.raises(ValueError, match="expected (smoothness above 0|most in)"):
+    with pytest.raises(ValueError, match=r"expected (smoothness above 0|most in)"):
         compress.shrinking_theta(lambda step: 0.1, **options)
     with pytest.raises(ValueError, match="expected a learning rate of 0 or more, got -1 in step 7"):
         compress.shrinking_theta(lambda step: -1, smoothness=1)(7)
+
+
+def test_gradients_of_another_dtype_are_reported() -> None:
+    run = compress.Workers("topk", workers=2)
+    with pytest.raises(TypeError, match=r"expected gradients in float32, got torch.float16: convert them"):
+        run.step([[torch.ones(3)], [torch.ones(3, dtype=torch.float16)]])
