@@ -19,9 +19,24 @@ HEADER = ("method", "accuracy (range)", "minus fp32 (95 % limits)", "bits", "tim
 
 def text(rows: Rows) -> str:
     """Return a table for each task and the goals."""
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    parts = [f"### {task}, {_seeds(rows, task)}\n\n{markdown(HEADER, lines(rows, task))}" for task in tasks]
-    return "\n\n".join([*parts, *goals(rows, tasks)])
+    parts = [f"### {task}, {_seeds(rows, task)}\n\n{markdown(HEADER, lines(rows, task))}" for task in tasks_of(rows)]
+    return "\n\n".join([*parts, summary(rows), *goals(rows)])
+
+
+def summary(rows: Rows) -> str:
+    """Return the table of docs/compress.md: means of accuracy and of received bits by method and task."""
+    tasks = tasks_of(rows)
+    found = {task: accuracies(rows, task) for task in tasks}
+    methods = [name for name in found[tasks[0]] if all(name in found[task] for task in tasks)]
+    cells = [
+        (name, *(f"{mean(found[task][name].values()):.1f} ({_mean(rows, task, name, 'bits'):.3g})" for task in tasks))
+        for name in methods
+    ]
+    return markdown(("method", *(f"{task}, {_seeds(rows, task)}" for task in tasks)), cells)
+
+
+def tasks_of(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["task"] for row in rows))
 
 
 def lines(rows: Rows, task: str) -> Iterator[tuple[str, ...]]:
@@ -41,10 +56,10 @@ def lines(rows: Rows, task: str) -> Iterator[tuple[str, ...]]:
         )
 
 
-def goals(rows: Rows, tasks: list[str]) -> Iterator[str]:
+def goals(rows: Rows) -> Iterator[str]:
     """Yield a sentence on each goal."""
     near, ahead, quick = [], [], []
-    for task in tasks:
+    for task in tasks_of(rows):
         found = accuracies(rows, task)
         gap, bits = against(found, OURS, BASE), _mean(rows, task, OURS, "bits")
         near.append((gap.median >= -WITHIN and bits <= BITS, f"{task} {signed(gap)} at {bits:.3g} bits"))
