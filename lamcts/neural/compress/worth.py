@@ -2,6 +2,7 @@
 
 import math
 import numbers as kinds
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,9 @@ from lamcts.types import whole_number
 
 BASELINE = "none"  # fp32 by ring all-reduce
 DEFAULTS = ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")  # with their default options
-SAMPLE = 2**21  # numbers of all workers at most that are compressed to measure rates: seconds, and below 100 MB
+SAMPLE = 2**23  # numbers of all workers that are compressed to measure rates: seconds, and about 100 MB
 LEAST_SIDE = 128  # rows of the matrices at least, below which overhead decides
-REPEATS = 3  # timed steps of a scheme; the least counts
+REPEATS = 4  # timed steps of a scheme after the first; the least counts
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,13 @@ class Worth:
     @property
     def best(self) -> str | None:
         """Scheme of least time, None if no scheme takes less time than fp32."""
-        first = min(self.times, key=lambda time: time.seconds)
+        first = min(self.times, key=lambda one: one.seconds)
         return None if first.scheme == BASELINE else first.scheme
 
     def __str__(self) -> str:
         title = f"{self.numbers:,.0f} numbers, {self.workers} workers, {self.link * BITS / 1e9:g} Gbit/s"
         header = ("scheme", "compute s", "exchange s", "total s", "bits/number", "pays below Gbit/s")
-        table = [header, *(_cells(time) for time in self.times)]
+        table = [header, *(_cells(one) for one in self.times)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([title, *rows, f"best: {self.best or 'none pays, keep fp32'}"])
@@ -142,8 +143,9 @@ def worth(
     all-gather receives W - 1 payloads and decompresses W. Time is taken as proportional to the numbers. Latency, and
     communication during the backward pass, are left out: with an overlap, fp32 is better than here.
 
-    Rates come from square matrices of random numbers on the CPU, with torch's threads. PowerSGD sends more bits of
-    small or narrow matrices. Accuracy is left out: a scheme that pays may train worse.
+    Rates come from square matrices of random numbers on the CPU, with torch's threads: the lesser of wall and CPU
+    time, so that other processes disturb little. PowerSGD sends more bits of small or narrow matrices. Accuracy is
+    left out: a scheme that pays may train worse.
 
     Examples
     --------
@@ -166,7 +168,7 @@ def worth(
     full = BITS * ring_bytes(FULL / BITS, workers)
     base = SchemeTime(BASELINE, 0.0, count * full / BITS / speed, full, 0.0)
     times = [_time_of(name, rate, count, speed, full) for name, rate in found.items()]
-    return Worth(speed, workers, count, (base, *sorted(times, key=lambda time: time.seconds)))
+    return Worth(speed, workers, count, (base, *sorted(times, key=lambda one: one.seconds)))
 
 
 def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[str, Rate]:
@@ -195,14 +197,15 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
 
 def _measured(name: str, workers: int, gradients: list[list[torch.Tensor]]) -> Rate:
     """Return the rate of a scheme: the least time of some steps after the first."""
-    exchange, times = Workers(name, workers=workers), list[float]()
+    exchange, seconds = Workers(name, workers=workers), list[float]()
     for _ in range(1 + REPEATS):
-        before = exchange.report().seconds
+        before, cpu, began = exchange.report().seconds, time.process_time(), time.perf_counter()
         exchange.step(gradients)
-        after = exchange.report().seconds
-        spent = {stage: after[stage] - before.get(stage, 0.0) for stage in after}
-        times.append(spent.get("encode", 0.0) / workers + spent.get("decode", 0.0))
-    return Rate(min(times[1:]) / gradients[0][0].numel(), exchange.report().bits)
+        whole, busy, after = time.perf_counter() - began, time.process_time() - cpu, exchange.report().seconds
+        send, decode = (after.get(stage, 0.0) - before.get(stage, 0.0) for stage in ("send", "decode"))
+        own = (whole - send - decode) / workers + decode  # a worker decodes the payloads of all
+        seconds.append(own * min(1.0, busy / whole))  # less than the wall time where other processes had the CPU
+    return Rate(min(seconds[1:]) / gradients[0][0].numel(), exchange.report().bits)
 
 
 def _time_of(name: str, rate: Rate, count: float, link: float, full: float) -> SchemeTime:
@@ -212,11 +215,11 @@ def _time_of(name: str, rate: Rate, count: float, link: float, full: float) -> S
     return SchemeTime(name, count * rate.seconds, count * rate.bits / BITS / link, rate.bits, below)
 
 
-def _cells(time: SchemeTime) -> tuple[str, ...]:
+def _cells(one: SchemeTime) -> tuple[str, ...]:
     """Return a row of the table."""
-    below = "-" if time.scheme == BASELINE else f"{time.below * BITS / 1e9:.3g}" if time.below else "never"
-    times = (f"{each:.3g}" for each in (time.compute, time.exchange, time.seconds))
-    return (time.scheme, *times, f"{time.bits:.3g}", below)
+    below = "-" if one.scheme == BASELINE else f"{one.below * BITS / 1e9:.3g}" if one.below else "never"
+    times = (f"{each:.3g}" for each in (one.compute, one.exchange, one.seconds))
+    return (one.scheme, *times, f"{one.bits:.3g}", below)
 
 
 def _count(numbers: object) -> float:
