@@ -13,7 +13,6 @@ from torch.nn import functional
 from benchmarks.evolve.networks import ResNet
 from lamcts.neural.train import Data, load
 
-SIDES = {"mnist": 14, "cifar10": 16}  # pixels: small, since a seed of all methods is 48 trainings of 8 workers
 DATA_SEED = 1000  # added to a run's seed for the order of its examples
 PART = 512  # test examples at a time
 
@@ -22,7 +21,8 @@ PART = 512  # test examples at a time
 class Task:
     """A network, its data, and how it is trained.
 
-    steps: optimizer steps. batch: examples of one worker in a step. rate: largest learning rate.
+    steps: optimizer steps. batch: examples of one worker in a step. rate: largest learning rate. side: pixels of a
+    side to resize images to; None keeps them.
     """
 
     data: str
@@ -30,14 +30,15 @@ class Task:
     steps: int
     batch: int
     rate: float
+    side: int | None = None
 
     def loaded(self) -> Data:
-        return _loaded(self.data)
+        return _loaded(self.data, self.side)
 
 
 @cache
-def _loaded(name: str) -> Data:
-    return load(name, side=SIDES.get(name))
+def _loaded(name: str, side: int | None = None) -> Data:
+    return load(name, side=side)
 
 
 def batches(task: Task, workers: int, seed: int) -> Iterator[list[tuple[Tensor, Tensor]]]:
@@ -103,7 +104,7 @@ def text_network() -> Any:
 
 TASKS = {
     "digits": Task("digits", lambda: convnet(16, 64), steps=110, batch=16, rate=0.2),
-    "mnist": Task("mnist", lambda: convnet(9, 128), steps=100, batch=16, rate=0.1),
-    "cifar10": Task("cifar10", lambda: ResNet(8), steps=120, batch=8, rate=0.1),
+    "mnist": Task("mnist", lambda: convnet(9, 128), steps=100, batch=16, rate=0.1, side=14),
+    "cifar10": Task("cifar10", lambda: ResNet(8), steps=120, batch=8, rate=0.1, side=16),
     "text": Task("tinyshakespeare", text_network, steps=180, batch=3, rate=0.4),
 }
