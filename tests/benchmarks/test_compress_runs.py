@@ -1,0 +1,135 @@
+"""Benchmarks of gradient compression: their tables, their search, and the page that shows their rows."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+
+import torch
+
+from benchmarks.compress import tables, tuning
+from benchmarks.compress.accuracy import METHODS
+from benchmarks.compress.tasks import TASKS, Task, convnet
+from benchmarks.compress.training import Method, by_worker, falling, trained
+from benchmarks.harness.sheet import RESULTS, read
+
+PAGE = (Path(__file__).parents[2] / "docs" / "compress.md").read_text()
+ROWS, FRONT, SHARES = (read(RESULTS / f"compress{name}.csv") for name in ("", "_front", "_hook_share"))
+
+
+def row(method: str, seed: int, accuracy: float, bits: float) -> dict[str, str]:
+    numbers = {"accuracy": accuracy, "bits": bits, "hook_ms": 1, "step_ms": 20}
+    return {"task": "digits", "method": method, "seed": str(seed)} | {name: str(x) for name, x in numbers.items()}
+
+
+def with_gap(gap: float, bits: float) -> list[dict[str, str]]:
+    """Return rows of two seeds, where our method is behind fp32 by so many points."""
+    accuracies = {tables.BASE: (98, 56.0), tables.OURS: (98 - gap, bits), **dict.fromkeys(tables.PEERS, (97, 2.0))}
+    return [row(name, seed, value + seed, b) for name, (value, b) in accuracies.items() for seed in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("gap", "bits", "near", "ahead"),
+    [(0.2, 1.1, 1, 1), (0.4, 1.1, 0, 1), (0.2, 1.3, 0, 1), (1.5, 1, 0, 0), (0, 3, 0, 0)],
+)
+def test_goals_are_computed_from_paired_rows(gap: float, bits: float, near: int, ahead: int) -> None:
+    found = list(tables.goals(with_gap(gap, bits)))
+    assert f": {near} of 1 tasks" in found[0] and f": {ahead} of 1 tasks" in found[1] and ": 1 of 1 tasks" in found[2]
+
+
+def test_the_page_has_the_means_of_the_rows() -> None:
+    for line in tables.summary(ROWS).splitlines()[2:]:
+        assert line in PAGE
+
+
+def test_the_page_has_the_goals_as_computed() -> None:
+    words = " ".join(PAGE.split())
+    for goal in tables.goals(ROWS):
+        assert goal in words
+
+
+def test_the_page_has_the_share_of_the_hook() -> None:
+    for method in dict.fromkeys(one["method"] for one in SHARES):
+        cells = [f"{float(one['share']):.0f} %" for one in SHARES if one["method"] == method]
+        assert f"| {method} | {' | '.join(cells)} |" in PAGE
+
+
+def test_methods_of_a_seed_are_paired_and_bits_are_counted_equally() -> None:
+    names = {one["method"] for one in ROWS}
+    assert names == set(METHODS)
+    for one in ROWS:
+        if one["method"] == tables.BASE:
+            assert float(one["bits"]) == 56
+        if one["method"] == tables.OURS:
+            assert float(one["bits"]) <= tables.BITS
+    for task in tables.tasks_of(ROWS):
+        found = tables.accuracies(ROWS, task)
+        assert all(found[method].keys() <= found[tables.BASE].keys() for method in found)
+
+
+def test_the_page_has_the_front_that_the_search_found() -> None:
+    judged = [one for one in FRONT if one["stage"] == "test"]
+    settings = {tuning.text(point) for point in tuning.front(FRONT)}
+    assert {one["setting"] for one in judged} == settings | {"{}"}
+    evaluations = sum(one["stage"] == "search" for one in FRONT)
+    assert f"{evaluations} evaluations" in PAGE
+
+
+def test_the_front_has_no_setting_that_another_beats() -> None:
+    rows = [
+        {"stage": "search", "setting": json.dumps({"rank": i}), "accuracy": str(a), "bits": str(b)}
+        for i, (a, b) in enumerate([(90, 1), (95, 2), (94, 3), (95, 4), (99, 8), (80, 1)])
+    ]
+    assert [point["rank"] for point in tuning.front(rows)] == [0, 1, 4]
+
+
+def test_every_point_of_the_search_is_a_method() -> None:
+    rng, schemes = np.random.default_rng(0), set()
+    for x in tuning.SPACE.sample(60, rng):
+        point = tuning.SPACE.decode(x)
+        exchange = tuning.method(point).workers(2, 0)
+        exchange.step([[torch.ones(20, 20)], [torch.ones(20, 20)]])
+        schemes.add(exchange.state.scheme.name)
+    assert schemes == {"topk", "shared-topk", "fft", "powersgd"}
+
+
+def test_a_falling_share_ends_at_its_last_value() -> None:
+    share = falling(0.1, 0.01, 10)
+    assert share(0) == pytest.approx(0.1) and share(5) == pytest.approx(0.0316, abs=1e-4)
+    assert share(10) == share(99) == 0.01
+
+
+@pytest.mark.usefixtures("own_random_numbers")
+def test_workers_without_compression_train_as_one_with_their_batches() -> None:
+    """The mean of the workers' gradients is that of one large batch, without batch norm."""
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3))
+    x, y = torch.randn(8, 1, 2, 2), torch.randint(3, (8,))
+    workers = by_worker(net, [(x[:4], y[:4]), (x[4:], y[4:])])
+    [whole] = by_worker(net, [(x, y)])
+    means = Method("none").workers(2, 0).step(workers)
+    for mean, one in zip(means, whole, strict=True):
+        torch.testing.assert_close(mean, one)
+
+
+@pytest.mark.usefixtures("own_random_numbers")
+def test_running_statistics_are_those_of_worker_0() -> None:
+    net, other = (torch.nn.Sequential(torch.nn.BatchNorm2d(1), torch.nn.Flatten()) for _ in range(2))
+    x, y = torch.randn(4, 1, 2, 2), torch.zeros(2, dtype=torch.int64)
+    by_worker(net, [(x[:2], y), (100 + x[2:], y)])
+    by_worker(other, [(x[:2], y)])
+    assert torch.equal(net[0].running_mean, other[0].running_mean)
+
+
+@pytest.mark.usefixtures("own_random_numbers")
+def test_a_run_counts_what_its_workers_receive() -> None:
+    task = Task("digits", lambda: convnet(16, 8), steps=2, batch=4, rate=0.1)
+    full, shared = (trained(task, METHODS[name], 0, workers=2) for name in ("fp32 ring", "shared top-k 3 %"))
+    assert full.bits == 32 and full.hook_ms == 0 and 0.3 < shared.bits < 1 and 0 < shared.share < 100
+
+
+def test_every_task_has_rows() -> None:
+    assert set(tables.tasks_of(ROWS)) == set(TASKS)
