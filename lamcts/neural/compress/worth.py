@@ -1,7 +1,6 @@
 """Which compression scheme saves time on a link, by rates that are measured on this machine."""
 
 import math
-import numbers as kinds
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from lamcts.neural.compress.cost_model import FULL, ring_bytes
 from lamcts.neural.compress.workers import Workers
 from lamcts.sizes import BITS, rate_of
 from lamcts.text import safe_repr
-from lamcts.types import whole_number
+from lamcts.types import number_of, whole_number
 
 BASELINE = "none"  # fp32 by ring all-reduce
 DEFAULTS = ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")  # with their default options
@@ -224,6 +223,10 @@ def _cells(one: SchemeTime) -> tuple[str, ...]:
 
 def _count(numbers: object) -> float:
     """Return how many numbers a gradient has."""
-    if isinstance(numbers, kinds.Real) and not isinstance(numbers, bool) and 1 <= numbers < math.inf:
-        return float(numbers)
-    raise ValueError(f"numbers: expected how many numbers a gradient has, 1 or more, got {safe_repr(numbers):.60}")
+    try:
+        count = number_of(numbers)
+    except TypeError:
+        count = math.nan
+    if not 1 <= count < math.inf or isinstance(numbers, bool):
+        raise ValueError(f"numbers: expected how many numbers a gradient has, 1 or more, got {safe_repr(numbers):.60}")
+    return count
