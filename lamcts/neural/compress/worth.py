@@ -17,6 +17,7 @@ BASELINE = "none"  # fp32 by ring all-reduce
 DEFAULTS = ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")  # with their default options
 SAMPLE = 2**23  # numbers of all workers that are compressed to measure rates: seconds, and about 100 MB
 LEAST_SIDE = 128  # rows of the matrices at least, below which overhead decides
+FEW = 8  # workers up to which a worker has a million numbers
 REPEATS = 4  # timed steps of a scheme after the first; the least counts
 
 
@@ -188,7 +189,7 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
     (True, 1.6)
     """
     whole_number(workers, "workers", 2)
-    side = max(LEAST_SIDE, math.isqrt(SAMPLE // workers))
+    side = max(LEAST_SIDE, math.isqrt(SAMPLE // max(FEW, workers)))
     generator = torch.Generator().manual_seed(0)
     gradients = [[torch.randn(side, side, generator=generator)] for _ in range(workers)]
     return {name: _measured(name, workers, gradients) for name in schemes}
