@@ -214,7 +214,7 @@ def test_the_rule_about_torch_catches_what_it_forbids() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["trace", "build", "supernet", "fewshot", "batched", "memory.execution", "memory.inductor"]
+    "part", ["trace", "build", "supernet", "fewshot", "batched", "compress", "memory.execution", "memory.inductor"]
 )
 def test_a_part_that_loads_torch_names_the_extra_that_brings_it(part: str) -> None:
     hide = "u.find_spec = lambda name, *of: None if name == 'torch' else find(name, *of)"

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -12,17 +12,18 @@ from torch import Tensor
 
 
 class Clock:
-    """Seconds by stage: "encode", "send", "decode"."""
+    """Seconds by stage, "encode", "send" and "decode", by a function that returns the time."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._now = now
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
         """Add the seconds of a block to a stage."""
-        start = time.perf_counter()
+        start = self._now()
         yield
-        self.seconds[stage] += time.perf_counter() - start
+        self.seconds[stage] += self._now() - start
 
 
 @dataclass

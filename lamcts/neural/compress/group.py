@@ -28,7 +28,7 @@ class Group(Protocol):
         """Return the bytes of every worker, of any lengths (all-gather, padded to the longest)."""
 
     def broadcast(self, local: list[Tensor], root: int) -> Tensor:
-        """Return the bytes of the worker `root`; those of others are not looked at."""
+        """Return the bytes of the worker `root`; those of other workers are ignored."""
 
 
 class Processes:

@@ -24,6 +24,8 @@ class State:
         The settings of the scheme.
     step : int
         Number of steps so far.
+    clock : Clock
+        Seconds by stage; `Clock(time.process_time)` measures CPU time.
 
     Notes
     -----
@@ -56,7 +58,7 @@ class State:
         self._errors: list[Memory] = []
         self._velocities: list[Memory] = []
         self._kept: dict[int, Tensor] = {}
-        self._clock, self._losses = Clock(), Losses()
+        self.clock, self._losses = Clock(), Losses()
         self._numbers, self._received, self._not_finite = 0, 0.0, 0
 
     def reduce(
@@ -79,8 +81,10 @@ class State:
         self._velocities = self._velocities or [Memory() for _ in local]
         if len(self._errors) != len(local):
             raise ValueError(f"expected {len(self._errors)} workers in this process, as in the state, got {len(local)}")
+        if not len(local[0]):
+            return local[0].clone()
         measured = bool(self.measure) and self.step % self.measure == 0
-        bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self._clock, self.feedback or measured)
+        bucket = Bucket(keys, shapes, self.step, self.seed, dict(self._kept), self.clock, self.feedback or measured)
         moved = self._moved(bucket, local)
         given = [errors.plus(bucket, one) for errors, one in zip(self._errors, moved, strict=True)]
         true_mean = _mean(given, group) if measured else None
@@ -104,7 +108,7 @@ class State:
     def report(self) -> Report:
         """Return costs and errors of the steps so far."""
         bits = 8 * self._received / self._numbers if self._numbers else 0.0
-        seconds, losses = dict(self._clock.seconds), self._losses
+        seconds, losses = dict(self.clock.seconds), self._losses
         return Report(self.step, bits, seconds, losses.error, losses.alpha, self._not_finite)
 
     def state_dict(self) -> dict[str, Any]:

@@ -33,6 +33,11 @@ class Workers:
     state : State
         As that of `hook`: `report`, `state_dict`, `load_state_dict`.
 
+    Notes
+    -----
+    Two workers return what two processes with gloo do, to the last bit, and so do more for schemes that gather. A ring
+    all-reduce of more processes adds in another order, which changes the last bits.
+
     Examples
     --------
     >>> import torch

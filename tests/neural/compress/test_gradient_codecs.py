@@ -76,6 +76,13 @@ def test_codes_of_any_width_come_back(width: int, count: int) -> None:
     assert len(data) == bits.bytes_of(count, width) <= -(-count * width // 8) + 1
 
 
+def test_numpy_packs_bits_as_torch_does_on_other_devices() -> None:
+    for count in (0, 1, 8, 77):
+        status = torch.rand(count, generator=torch.Generator().manual_seed(count)) < 0.5
+        assert torch.equal(bits.to_bytes(status), bits.codes_to_bytes(status, 1))
+        assert torch.equal(bits.codes_from_bytes(bits.to_bytes(status), 1, count).bool(), status)
+
+
 @given(st.lists(st.integers(0, 2), max_size=50))
 def test_ternary_digits_come_back(digits: list[int]) -> None:
     data = trits.trits_to_bytes(torch.tensor(digits, dtype=torch.int32))

@@ -150,6 +150,7 @@ def test_bits_on_the_wire_are_those_of_the_table() -> None:
         ("none", {}, 56.0),
         ("topk", {"keep": 0.01}, 1.14),
         ("shared-topk", {"keep": 0.03}, 1.02),
+        ("fft", {"keep": 0.15, "values": "range10"}, 12.7),
         ("qsgd", {"bits": 4}, 7 * (4 + 32 / 512)),
         ("terngrad", {}, 7 * 1.6),
     ):

@@ -15,8 +15,7 @@ def to_bytes(bits: Tensor) -> Tensor:
     """
     if bits.device.type == "cpu":
         return torch.from_numpy(np.packbits(bits.numpy(), bitorder="little"))
-    padded = torch.nn.functional.pad(bits.to(torch.uint8), (0, -len(bits) % 8)).view(-1, 8)
-    return (padded << torch.arange(8, dtype=torch.uint8, device=bits.device)).sum(1, dtype=torch.uint8)
+    return codes_to_bytes(bits, 1)
 
 
 def from_bytes(data: Tensor, count: int) -> Tensor:
@@ -31,8 +30,7 @@ def from_bytes(data: Tensor, count: int) -> Tensor:
         raise ValueError(f"expected at least {-(-count // 8)} bytes for {count} bits, got {len(data)}: cut short?")
     if data.device.type == "cpu":
         return torch.from_numpy(np.unpackbits(data.numpy(), count=count, bitorder="little")).view(torch.bool)
-    shifts = torch.arange(8, dtype=torch.uint8, device=data.device)
-    return ((data[:, None] >> shifts) & 1).reshape(-1)[:count].bool()
+    return codes_from_bytes(data, 1, count).bool()
 
 
 def true_indices(bits: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-PLACES = (1, 3, 9, 27, 81)
+PLACES = (1, 3, 9, 27, 81)  # values of the five digits of a byte
 
 
 def trits_to_bytes(digits: Tensor) -> Tensor:

@@ -105,6 +105,8 @@ class TernGrad:
 
     def _scale(self, part: Tensor) -> Tensor:
         """Return the largest magnitude that is left after clipping."""
+        if not len(part):
+            return part.new_zeros(())
         top = part.abs().amax()
         return torch.minimum(top, self.clip * part.std(correction=0)) if len(part) > 1 else top
 
