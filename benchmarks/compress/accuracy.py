@@ -37,7 +37,7 @@ METHODS = {
     "PowerSGD r4": Method("powersgd", {"rank": 4}),
     "top-k 1 %": Method("topk", {"keep": 0.01, "values": "range8"}),
     "top-k 1 %, momentum": Method("topk", {"keep": 0.01, "values": "range8"}, correction=True),
-    "top-k 1.6 %, 4 bits, momentum": Method("topk", {"keep": 0.016, "values": "range4"}, correction=True),
+    "top-k 1.4 %, 4 bits, momentum": Method("topk", {"keep": 0.014, "values": "range4"}, correction=True),
     "top-k 0.8 %, momentum, warm-up": Method(
         "topk", {"keep": falling(0.1, 0.008, 8), "values": "range8"}, correction=True
     ),
