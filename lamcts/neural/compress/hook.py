@@ -72,7 +72,8 @@ def hook(
     parameter, since DistributedDataParallel regroups its buckets after the first step. With one process gradients
     are compressed all the same. All gradients have one dtype, float32, float16 or bfloat16, and one device.
 
-    DistributedDataParallel drops the mean of a parameter that no process used in a step, and with it what feedback added.
+    DistributedDataParallel drops the mean of a parameter that no process used in a step, and with it what feedback
+    added.
 
     The state numbers parameters in the order in which buckets first bring them. So a resumed training needs the same
     model and the same `bucket_cap_mb`.

@@ -41,7 +41,7 @@ def decode(data: Tensor, count: int, size: int) -> Tensor:
     width = int(data[0])
     if width == BITMAP:
         return true_indices(from_bytes(data[1:], size))
-    return torch.cumsum(rice.decode(data[1:], width, count) + 1, 0) - 1
+    return rice.decode(data[1:], width, count)
 
 
 def _byte(number: int, like: Tensor) -> Tensor:

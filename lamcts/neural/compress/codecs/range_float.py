@@ -1,6 +1,7 @@
 """Range float: floats of few bits that end at the largest magnitude of the data (thesis, 7.3.2)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -57,7 +58,7 @@ class RangeFloat:
         """Number of magnitudes, zero included: 2^(bits - 1)."""
         return 1 << (self.bits - 1)
 
-    @property
+    @cached_property
     def base(self) -> int:
         """The bits of the smallest positive number, without those cut off ("pbase" in the thesis)."""
         return max(1, self._last - self.codes + 2)
@@ -67,7 +68,7 @@ class RangeFloat:
         """The smallest positive number."""
         return float(np.int32(self.base << self.shift).view(np.float32))
 
-    @property
+    @cached_property
     def _last(self) -> int:
         return min(int(np.float32(self.top).view(np.int32)) + self._half, LARGEST) >> self.shift
 

@@ -66,17 +66,18 @@ def encode(left_out: Tensor, width: int) -> Tensor:
 
 
 def decode(data: Tensor, width: int, count: int) -> Tensor:
-    """Return `count` gaps.
+    """Return the indices whose `count` gaps were encoded.
 
     Examples
     --------
-    >>> decode(torch.tensor([4, 22], dtype=torch.uint8), 1, 3).tolist()
-    [2, 0, 3]
+    >>> decode(torch.tensor([4, 22], dtype=torch.uint8), 1, 3).tolist()  # gaps 2, 0, 3
+    [2, 3, 7]
     """
     head = bytes_of(count, width)
     remainders = codes_from_bytes(data[:head], width, count)
     ends = true_indices(from_bytes(data[head:], 8 * max(0, len(data) - head)))
     if len(ends) < count:
         raise ValueError(f"expected the code of {count} gaps, got one of {len(ends)}: cut short?")
-    quotients = torch.diff(ends[:count], prepend=ends.new_tensor([-1])) - 1
-    return (quotients << width) + remainders
+    before = torch.arange(count, device=data.device)
+    quotients = ends[:count] - before  # their sums: each 1 in the unary part ends a quotient
+    return (quotients << width) + torch.cumsum(remainders, 0) + before

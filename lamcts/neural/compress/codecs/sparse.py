@@ -30,12 +30,12 @@ def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
 def decode(data: Tensor, size: int, values: str, each: int = 1) -> tuple[Tensor, Tensor]:
     """Return the indices and values, `each` values an index; all indices with nan if the values were not finite."""
     count, top = _head(data)
-    split = len(data) - value_codec.size_of(values, count * each)
-    indices, top = decode_indices(data[:split], size)
-    if math.isfinite(top):
-        x = value_codec.decode(data[split:], values, top, count * each)
+    if math.isnan(top):
+        indices, x = _everywhere(data, size), torch.full((size * each,), math.nan, device=data.device)
     else:
-        x = torch.full((size * each,), math.nan, device=data.device)
+        split = len(data) - value_codec.size_of(values, count * each)
+        indices = index_codec.decode(data[HEAD.size : split], count, size)
+        x = value_codec.decode(data[split:], values, top, count * each)
     return indices, x if each == 1 else x.view(-1, each)
 
 
@@ -51,8 +51,12 @@ def decode_indices(data: Tensor, size: int) -> tuple[Tensor, float]:
     """Return the indices and the largest magnitude; all indices and nan if it was not finite."""
     count, top = _head(data)
     if math.isnan(top):
-        return torch.arange(size, device=data.device), top
+        return _everywhere(data, size), top
     return index_codec.decode(data[HEAD.size :], count, size), top
+
+
+def _everywhere(data: Tensor, size: int) -> Tensor:
+    return torch.arange(size, device=data.device)
 
 
 def _head(data: Tensor) -> tuple[int, float]:

@@ -53,9 +53,9 @@ class TopK:
             total = torch.zeros_like(gradients[0])
             for rank, data in enumerate(received):
                 indices, x = sparse.decode(data, size, self.values)
-                total[indices] += x
+                total.index_add_(0, indices, x)
                 if rank in group.ranks:
-                    gradients[group.ranks.index(rank)][indices] -= x
+                    gradients[group.ranks.index(rank)].index_add_(0, indices, x, alpha=-1)
                     bucket.sent.append(indices)
             return total.div_(group.size)
 
