@@ -9,8 +9,7 @@ The learning rate is that of fp32.
 
 `accuracy` is the percentage of correct test examples, of the text of the next characters. `bits` are those that a
 worker receives for a number of the gradient in a step, as its group counts them; a ring all-reduce in fp32 takes 56.
-`hook_ms` is the CPU time of the hook of one worker and `step_ms` that of its step, without communication. --table
-prints means, paired differences with their limits, and the goals. Rows go to results/compress.csv.
+--table prints means, paired differences with their limits, and the goals. Rows go to results/compress.csv.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 
 KEY = ("task", "method", "seed", "steps")
-COLUMNS = (*KEY, "accuracy", "bits", "hook_ms", "step_ms", "versions")
+COLUMNS = (*KEY, "accuracy", "bits", "versions")
 SMOKE_STEPS = 3
 
 
@@ -83,8 +82,6 @@ def measured(sheet: Sheet, keys: list[tuple[str, str, int, int]]) -> Iterator[Ro
             "steps": steps,
             "accuracy": f"{found.accuracy:.3f}",
             "bits": f"{found.bits:.4g}",
-            "hook_ms": f"{found.hook_ms:.3g}",
-            "step_ms": f"{found.step_ms:.3g}",
             "versions": versions(("lamcts", "torch")),
         }
 

@@ -1,79 +1,91 @@
-"""How large a share of a training step is the hook's own time, by batch size?
+"""How large a share of a training step is the hook's own time, by method and batch size?
 
-    python -m benchmarks.compress.hook_share [--batches 4 16 64]
+    python -m benchmarks.compress.hook_share [--settings NAME ...]
 
-A ResNet-8 of width 16 on CIFAR-10 images of 32 x 32 pixels and eight simulated workers, on one thread. A worker
-compresses its own gradient and decompresses all payloads. `hook_ms` and `step_ms` are CPU times of one worker, the
-least of the steps after the first; communication is not in them. Rows go to results/compress_hook_share.csv.
+The settings are the tasks of `accuracy.py`, and a ResNet-8 of width 16 on CIFAR-10 images of 32 x 32 pixels with 16 and
+64 examples a worker. Of eight simulated workers, one compresses its own gradient and decompresses all payloads:
+`hook_ms`. `step_ms` is the CPU time of a worker's step on one thread, hook included, communication not. Both are the
+least of the steps after the first. Rows go to results/compress_hook_share.csv.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
 from benchmarks.compress.accuracy import METHODS
-from benchmarks.compress.tasks import Task, batches
-from benchmarks.compress.training import MOMENTUM, WORKERS, Clock, by_worker, own_share
+from benchmarks.compress.tasks import TASKS, Task, batches
+from benchmarks.compress.training import MOMENTUM, WORKERS, by_worker
 from benchmarks.evolve.networks import ResNet
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
+from lamcts.neural import compress
+from lamcts.neural.compress.bucket import Clock
 
-KEY = ("batch", "method")
+KEY = ("setting", "method")
 COLUMNS = (*KEY, "numbers", "hook_ms", "step_ms", "share", "versions")
-SHOWN = ("top-k 1 %, momentum", "shared top-k 3 %", "PowerSGD r1")
-STEPS = 3  # the first is not timed
+STEPS = 4  # the first is not timed
+WIDE = {
+    f"ResNet-8, batch {batch}": Task("cifar10", lambda: ResNet(16), STEPS, batch, 0.1, side=32) for batch in (16, 64)
+}
+SETTINGS = {f"{name}, batch {task.batch}": task for name, task in TASKS.items()} | WIDE
 
 
 def main() -> None:
-    given = script.parser(__doc__, "compress_hook_share.csv", "batches of 2 of digits")
-    given.add_argument("--batches", type=int, nargs="+", default=[4, 16, 64])
-    arguments = script.parsed(given, batches=[2])
+    given = script.parser(__doc__, "compress_hook_share.csv", "digits alone")
+    given.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS), metavar="NAME")
+    arguments = script.parsed(given, settings=["digits, batch 16"])
     torch.set_num_threads(1)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
-    for row in measured(sheet, arguments.batches, "digits" if arguments.smoke else "cifar10"):
-        sheet.append(row)
-        script.tell(sheet, row)
+    for name in arguments.settings:
+        methods = [method for _, method in sheet.missing((name, method) for method in METHODS if method != "fp32 ring")]
+        for row in rows(name, methods) if methods else ():
+            sheet.append(row)
+            script.tell(sheet, row)
 
 
-def measured(sheet: Sheet, sizes: list[int], data: str) -> Iterator[Row]:
-    """Yield the rows of each batch size that is not there yet; the methods see the same gradients."""
-    for batch in sizes:
-        methods = [method for _, method in sheet.missing((batch, name) for name in SHOWN)]
-        if methods:
-            yield from rows(batch, methods, data)
-
-
-def rows(batch: int, methods: list[str], data: str) -> Iterator[Row]:
-    """Yield the rows of a batch size."""
-    task = Task(data, lambda: ResNet(16, channels=1 if data == "digits" else 3), STEPS, batch, 0.1, side=None)
+def rows(setting: str, methods: list[str]) -> Iterator[Row]:
+    """Yield the rows of a setting; the methods compress the same gradients."""
+    task = SETTINGS[setting]
     torch.manual_seed(0)
     net, source = task.network(), batches(task, WORKERS, 0)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=MOMENTUM)
     exchanges = {name: METHODS[name].workers(WORKERS, 0) for name in methods}
-    optimizer = torch.optim.SGD(net.parameters(), lr=task.rate, momentum=MOMENTUM)
-    gradient_ms, hooks = list[float](), {name: list[float]() for name in methods}
+    for exchange in exchanges.values():
+        exchange.state.clock = Clock(time.process_time)
+    training, hooks = list[float](), {name: list[float]() for name in methods}
     for _ in range(STEPS):
-        clock = Clock()
-        with clock("gradients"):
-            gradients = by_worker(net, next(source))
+        gradients, seconds = timed(lambda: by_worker(net, next(source)))
         for name, exchange in exchanges.items():
-            before = dict(exchange.report().seconds)
-            with clock(name):
-                means = exchange.step(gradients)
-            spent = {stage: value - before.get(stage, 0.0) for stage, value in exchange.report().seconds.items()}
-            hooks[name].append(1000 * clock.seconds[name] * own_share(spent, WORKERS))
-        with clock("optimizer"):
-            for parameter, mean in zip(net.parameters(), means, strict=True):
-                parameter.grad = mean
-            optimizer.step()
-        gradient_ms.append(1000 * (clock.seconds["gradients"] / WORKERS + clock.seconds["optimizer"]))
-    numbers = sum(one.numel() for one in net.parameters())
+            hooks[name].append(own_seconds(exchange, gradients))
+        for parameter, one in zip(net.parameters(), gradients[0], strict=True):
+            parameter.grad = one
+        training.append(seconds / WORKERS + timed(optimizer.step)[1])
     for name in methods:
-        hook = min(hooks[name][1:])
-        step = hook + min(gradient_ms[1:])
-        row = {"batch": batch, "method": name, "numbers": numbers, "hook_ms": f"{hook:.3g}", "step_ms": f"{step:.3g}"}
-        yield row | {"share": f"{100 * hook / step:.1f}", "versions": versions(("lamcts", "torch"))}
+        hook = 1000 * min(hooks[name][1:])
+        step = hook + 1000 * min(training[1:])
+        row = {"setting": setting, "method": name, "numbers": sum(one.numel() for one in net.parameters())}
+        row |= {"hook_ms": f"{hook:.3g}", "step_ms": f"{step:.3g}", "share": f"{100 * hook / step:.1f}"}
+        yield row | {"versions": versions(("lamcts", "torch"))}
+
+
+def own_seconds(exchange: compress.Workers, gradients: list[list[torch.Tensor | None]]) -> float:
+    """Return the CPU seconds of one worker: a share of all but the decoding, and all of that."""
+    before = dict(exchange.report().seconds)
+    _, whole = timed(lambda: exchange.step(gradients))
+    after = exchange.report().seconds
+    send, decode = (after.get(stage, 0.0) - before.get(stage, 0.0) for stage in ("send", "decode"))
+    return (whole - send - decode) / WORKERS + decode
+
+
+def timed(run: Callable[[], Any]) -> tuple[Any, float]:
+    """Return a result and its CPU seconds."""
+    began = time.process_time()
+    result = run()
+    return result, time.process_time() - began
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """Data-parallel training on simulated workers, which exchange gradients by a scheme of `lamcts.neural.compress`."""
 
 import math
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,19 +29,11 @@ class Method:
         return compress.Workers(self.scheme, workers=workers, seed=seed, **momentum, **self.options)
 
 
-@dataclass
-class Trained:
-    """Accuracy in per cent, received bits for each number in a step, and CPU milliseconds of one worker's step."""
+class Trained(NamedTuple):
+    """Accuracy in per cent, and received bits for a number in a step."""
 
     accuracy: float
     bits: float
-    hook_ms: float
-    step_ms: float
-
-    @property
-    def share(self) -> float:
-        """The hook's share of a step in per cent."""
-        return 100 * self.hook_ms / self.step_ms
 
 
 def trained(
@@ -56,26 +46,18 @@ def trained(
     """
     torch.manual_seed(seed)
     steps = steps or task.steps
-    net, clock, exchange = task.network(), Clock(), method.workers(workers, seed)
+    net, exchange = task.network(), method.workers(workers, seed)
     parameters = list(net.parameters())
     momentum = 0.0 if method.correction else MOMENTUM
     optimizer = torch.optim.SGD(parameters, lr=task.rate, momentum=momentum, weight_decay=DECAY)
     source = batches(task, workers, seed)
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = task.rate * schedule(step / steps)
-        with clock("gradients"):
-            gradients = by_worker(net, next(source))
-        with clock("exchange"):
-            means = exchange.step(gradients)
-        with clock("optimizer"):
-            for parameter, mean in zip(parameters, means, strict=True):
-                parameter.grad = mean
-            optimizer.step()
-    report = exchange.report()
-    hook = clock.seconds["exchange"] * own_share(report.seconds, workers)
-    rest = clock.seconds["gradients"] / workers + clock.seconds["optimizer"]
-    each = 1000 / steps
-    return Trained(accuracy(net, task, part), report.bits, each * hook, each * (hook + rest))
+        means = exchange.step(by_worker(net, next(source)))
+        for parameter, mean in zip(parameters, means, strict=True):
+            parameter.grad = mean
+        optimizer.step()
+    return Trained(accuracy(net, task, part), exchange.report().bits)
 
 
 def falling(first: float, last: float, steps: int) -> Callable[[int], float]:
@@ -98,26 +80,3 @@ def by_worker(net: nn.Module, given: list[tuple[Tensor, Tensor]]) -> list[list[T
     for one, first in zip(net.buffers(), buffers, strict=True):
         one.copy_(first)
     return found
-
-
-def own_share(seconds: dict[str, float], workers: int) -> float:
-    """Return the share of an exchange in one process that is a single worker's own: it encodes alone, and decodes all.
-
-    Sums and copies of "send" are the network's.
-    """
-    encode, decode = seconds.get("encode", 0.0), seconds.get("decode", 0.0)
-    return (encode / workers + decode) / max(sum(seconds.values()), 1e-12)
-
-
-class Clock:
-    """CPU seconds by name."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        """Add the CPU seconds of a block."""
-        began = time.process_time()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - began
