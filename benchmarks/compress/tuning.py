@@ -57,6 +57,7 @@ def main() -> None:
     for row in judged(sheet, arguments.seeds, steps):
         sheet.append(row)
         script.tell(sheet, row)
+    print(front_figure.table(sheet.rows()))
     if arguments.figure:
         front_figure.draw(sheet.rows(), arguments.figure)
 
