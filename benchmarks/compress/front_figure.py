@@ -65,9 +65,10 @@ def words(point: dict[str, Any]) -> str:
     if not point:
         return "fp32"
     parts = [LABELS[point["scheme"]] + (f" {100 * point['keep']:.2g} %" if "keep" in point else "")]
-    parts += [f"rank {point['rank']}"] * ("rank" in point) + [f"{point.get('bits')} bits"] * ("bits" in point)
-    parts += ["momentum"] * point.get("correction", False)
-    return ", ".join(parts + [f"warm-up {point['warmup']}"] * bool(point.get("warmup")))
+    parts += [f"rank {point['rank']}"] if "rank" in point else []
+    parts += [f"{point['bits']} bits"] if "bits" in point else []
+    parts += ["momentum"] if point.get("correction") else []
+    return ", ".join(parts + ([f"warm-up {point['warmup']}"] if point.get("warmup") else []))
 
 
 def means(rows: Rows) -> Rows:
