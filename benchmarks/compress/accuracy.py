@@ -67,7 +67,7 @@ def main() -> None:
     for row in measured(sheet, [] if arguments.table else keys):
         sheet.append(row)
         script.tell(sheet, row)
-    if arguments.table or arguments.smoke:
+    if arguments.table:
         print(tables.text([row for row in sheet.rows() if row["task"] in arguments.tasks]))
 
 

@@ -27,7 +27,8 @@ def row(method: str, seed: int, accuracy: float, bits: float) -> dict[str, str]:
 
 def with_gap(gap: float, bits: float) -> list[dict[str, str]]:
     """Return rows of two seeds, where our method is behind fp32 by so many points."""
-    accuracies = {tables.BASE: (98, 56.0), tables.OURS: (98 - gap, bits), **dict.fromkeys(tables.PEERS, (97, 2.0))}
+    peers, ours = dict.fromkeys(tables.PEERS, (97, 2.0)), dict.fromkeys(tables.OURS, (98 - gap, bits))
+    accuracies = {tables.BASE: (98, 56.0), **ours, **peers}
     return [row(name, seed, value + seed, b) for name, (value, b) in accuracies.items() for seed in (0, 1)]
 
 
@@ -45,11 +46,12 @@ def own_random_numbers() -> Iterator[None]:
 @pytest.mark.parametrize(("gap", "bits", "near", "ahead"), CASES)
 def test_goals_are_computed_from_paired_rows(gap: float, bits: float, near: int, ahead: int) -> None:
     found = list(tables.goals(with_gap(gap, bits)))
-    assert f": {near} of 1 tasks" in found[0] and f": {ahead} of 1 tasks" in found[1]
+    assert f"on {near} of 1 tasks" in found[0]
+    assert len(found) == 8 and all(f"on {ahead} of 1 tasks" in goal for goal in found[1:4])
 
 
 def test_the_page_has_the_means_of_the_rows() -> None:
-    for line in tables.summary(ROWS).splitlines()[2:]:
+    for line in (*tables.summary(ROWS).splitlines(), *tables.differences(ROWS).splitlines()):
         assert line in PAGE
 
 
@@ -70,8 +72,8 @@ def test_methods_of_a_seed_are_paired_and_bits_are_counted_equally() -> None:
     for one in ROWS:
         if one["method"] == tables.BASE:
             assert float(one["bits"]) == 56
-        if one["method"] == tables.OURS:
-            assert float(one["bits"]) <= tables.BITS
+        if one["method"] in tables.OURS:
+            assert float(one["bits"]) < 1.25
     for task in tables.tasks_of(ROWS):
         found = tables.accuracies(ROWS, task)
         assert all(found[method].keys() <= found[tables.BASE].keys() for method in found)
@@ -140,7 +142,7 @@ def test_a_run_counts_what_its_workers_receive() -> None:
 
 
 def test_a_worker_is_charged_its_own_encoding_and_all_decoding() -> None:
-    exchange = METHODS[tables.OURS].workers(8, 0)
+    exchange = METHODS[tables.OURS[0]].workers(8, 0)
     gradients = [[torch.linspace(-1, 1, 5000) ** 3] for _ in range(8)]
     _, whole = hook_share.timed(lambda: exchange.step(gradients))
     assert 0 < hook_share.own_seconds(exchange, gradients) < 5 * whole
