@@ -1,12 +1,14 @@
-"""Parse and format memory sizes such as "8GiB", "512 MB", or a number of bytes."""
+"""Parse and format memory sizes such as "8GiB" or a number of bytes, and rates such as "1Gbit/s"."""
 
+import math
 import re
-from math import ceil
 
 from lamcts.text import safe_repr
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}  # binary with and without the i, as in the thesis
 DIGITS = 100  # a size is written in hundredths of its unit
+BIT_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}  # of rates: decimal, unless an i follows as in GiB
+BITS = 8  # in a byte
 
 
 def size_of(text: str | int | float) -> int:
@@ -47,4 +49,33 @@ def size_text(size: int) -> str:
     letter, unit = next((pair for pair in reversed(UNITS.items()) if size >= pair[1]), ("", 1))
     if unit == 1:
         return f"{size} B"
-    return f"{ceil(size * DIGITS / unit) / DIGITS:.2f} {letter.upper()}iB"
+    return f"{math.ceil(size * DIGITS / unit) / DIGITS:.2f} {letter.upper()}iB"
+
+
+def rate_of(text: str) -> float:
+    """Parse the rate of a link into bytes a second.
+
+    Parameters
+    ----------
+    text : str
+        A number with its unit: "1Gbit/s", "10 Gbps", "125 MB/s" or "1.2 GiB/s". A small b is a bit, a capital B a
+        byte. Prefixes are powers of 1000, with an i of 1024.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a rate with a unit, or not above 0 and finite.
+
+    Examples
+    --------
+    >>> from lamcts.sizes import rate_of
+    >>> rate_of("1Gbit/s"), rate_of("125 MB/s")
+    (125000000.0, 125000000.0)
+    """
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e\+?[0-9]+)?)\s*([kmgtKMGT]?)(i?)(bit|b|B)(?:/s|ps)\s*", str(text))
+    if found:
+        prefix = UNITS[found[2].lower()] if found[3] else BIT_PREFIXES[found[2].lower()]
+        rate = float(found[1]) * prefix / (1 if found[4] == "B" else BITS)
+        if 0 < rate < math.inf:
+            return rate
+    raise ValueError(f"link: expected a rate with its unit, such as '1Gbit/s' or '125 MB/s', got {safe_repr(text):.60}")

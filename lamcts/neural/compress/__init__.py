@@ -6,9 +6,11 @@ state.report()                                   # bits a number on the wire, se
 
 workers = compress.Workers("topk", workers=8)    # the same in one process
 means = workers.step(gradients)                  # by worker, by parameter
+print(compress.worth("1Gbit/s", workers=8))      # which scheme saves time on a link, measured
 """
 
 from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.compress.cost_model import Throughput, least_ratio, sparse_ratio
 from lamcts.neural.compress.hook import hook
 from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import (
@@ -25,6 +27,7 @@ from lamcts.neural.compress.schemes import (
 )
 from lamcts.neural.compress.state import State
 from lamcts.neural.compress.workers import Workers
+from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
 
 __all__ = [
     "SCHEMES",
@@ -32,13 +35,21 @@ __all__ = [
     "Fft",
     "PowerSgd",
     "Qsgd",
+    "Rate",
     "Report",
     "Scheme",
+    "SchemeTime",
     "SharedTopK",
     "State",
     "TernGrad",
+    "Throughput",
     "TopK",
     "Workers",
+    "Worth",
     "hook",
+    "least_ratio",
+    "measured_rates",
     "shrinking_theta",
+    "sparse_ratio",
+    "worth",
 ]
