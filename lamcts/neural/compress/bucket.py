@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 class Clock:
-    """Seconds by stage, "encode", "send" and "decode", by a function that returns the time."""
+    """Seconds by stage, "pick", "encode", "send" and "decode", by a function that returns the time."""
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)

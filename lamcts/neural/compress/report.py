@@ -14,7 +14,8 @@ class Report:
     bits : float
         Bits that a worker received for a parameter in a step; a ring all-reduce in float32 takes 64 (W - 1) / W.
     seconds : dict of str to float
-        Seconds by stage: "encode", "send", "decode". On a GPU these are times of launches, not of kernels.
+        Seconds by stage: "pick" (indices that one worker picks for all), "encode", "send", "decode". On a GPU these are
+        times of launches, not of kernels.
     error : float or None
         Mean relative error of what a worker sent, |given - sent| / |given|; None where nothing is computed of it.
     alpha : float or None

@@ -202,8 +202,9 @@ def _measured(name: str, workers: int, gradients: list[list[torch.Tensor]]) -> R
         before, cpu, began = exchange.report().seconds, time.process_time(), time.perf_counter()
         exchange.step(gradients)
         whole, busy, after = time.perf_counter() - began, time.process_time() - cpu, exchange.report().seconds
-        send, decode = (after.get(stage, 0.0) - before.get(stage, 0.0) for stage in ("send", "decode"))
-        own = (whole - send - decode) / workers + decode  # a worker decodes the payloads of all
+        stages = ("send", "pick", "decode")
+        send, pick, decode = (after.get(stage, 0.0) - before.get(stage, 0.0) for stage in stages)
+        own = (whole - send - pick - decode) / workers + pick + decode  # all wait for a pick, and decode all payloads
         seconds.append(own * min(1.0, busy / whole))  # less than the wall time where other processes had the CPU
     return Rate(min(seconds[1:]) / gradients[0][0].numel(), exchange.report().bits)
 

@@ -86,10 +86,6 @@ class PowerSgd:
         return [part.view(len(left), -1).T @ left for part, left in zip(matrices, lefts, strict=True)]
 
 
-def _times(part: Tensor, right: Tensor) -> Tensor:
-    return part.view(-1, len(right)) @ right
-
-
 def orthonormal(matrix: Tensor) -> Tensor:
     """Return orthonormal columns with the same span, by Gram-Schmidt; 0 for columns that depend on others.
 

@@ -94,7 +94,7 @@ class SharedTopK:
 
     def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
         root = bucket.step % group.size
-        with bucket.clock("encode"):
+        with bucket.clock("pick"):
             picks = [self._pick(one, at == root, bucket) for one, at in zip(gradients, group.ranks, strict=True)]
         with bucket.clock("send"):
             pick = group.broadcast(picks, root)
