@@ -1,4 +1,4 @@
-"""AutoGO's neighbourhood as a sampler: children of good networks and of the network itself (AutoGO 2023, algorithm 1)."""
+"""AutoGO's neighbourhood as a sampler: children of good networks and of the network itself (AutoGO 2023)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -157,8 +157,8 @@ def test_all_of_a_front_are_parents() -> None:
 
 
 def test_a_share_is_between_0_and_1() -> None:
-    with pytest.raises(ValueError, match="Evolve: fresh: expected a share from 0 to 1, got 1.5"):
-        Evolve(paths(), fresh=1.5)
+    with pytest.raises(ValueError, match="Evolve: fresh: expected a share from 0 to 1, got 2"):
+        Evolve(paths(), fresh=2)
 
 
 def test_parents_are_a_whole_number() -> None:
