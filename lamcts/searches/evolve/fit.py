@@ -124,6 +124,17 @@ def fit(
     -----
     A child whose training diverges or runs out of memory is a failed evaluation, and the search goes on. With
     `workers`, call it under ``if __name__ == "__main__":``, as with all programs that start processes.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from lamcts.neural.train import Recipe, digits
+    >>> layers = [nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
+    >>> net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(8, 10))
+    >>> recipe = Recipe(epochs=1)
+    >>> found = fit(net, data=digits(), recipe=recipe, at_most={"flops": 0.5}, budget=4, seeds=1, finalists=1)
+    >>> found.ratios(found.best)["flops"] <= 0.5
+    True
     """
     last = _final_trainings(budget, seeds, finalists)
     evolve.check_device(device)
