@@ -1,22 +1,26 @@
 """Half the operations of a small network: evolution next to width scaling, channel pruning and simpler mutations.
 
 LAMCTS_DATA=FOLDER python -m benchmarks.evolve.end_to_end
+python -m benchmarks.evolve.end_to_end --table
 
 Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 photographs of CIFAR-10 (16 x 16). The
 network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's
-mutations), `operations` (single operations), `random` (segments, all children from the network itself), `width` (the
-widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long again, so
-twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by one
-training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
-results/evolve_end_to_end.csv: mean validation and test accuracy in per cent over three seeds, operations and latency
-relative to the network.
+mutations), `operations` (single operations), `random` (segments, all children from the network itself), `latency`
+(segments, with measured latency as second objective), `width` (the widest network of the same form), `pruned` (channels
+of the trained network by torch-pruning, trained as long again, so twice as long as the others), `parent`. A search
+makes --budget trainings in all; its three best children by one training are trained with three seeds, and the best of
+these by mean validation accuracy is tested. Rows go to results/evolve_end_to_end.csv: mean validation and test accuracy
+in per cent over three seeds, operations and latency relative to the network. --table prints means over seeds, and the
+differences to width scaling and to single operations with 95 % intervals, paired by seed.
 """
 
-from statistics import fmean
+from collections.abc import Iterator
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.stats import t
 from torch import nn
 
 from benchmarks.evolve.networks import ResNet
@@ -32,10 +36,11 @@ from lamcts.searches import evolve
 
 KEY = ("data", "method", "seed")
 COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds")
-METHODS = ("parent", "width", "pruned", "random", "operations", "segments")
+METHODS = ("parent", "width", "pruned", "random", "operations", "segments", "latency")
+SEARCHES = METHODS[3:]
 DATA = {"digits": (None, None), "mnist": (14, 2000), "cifar10": (16, 2000)}
 WIDTH, HALF, REPEATS = 8, 0.5, 3
-RANDOM = 10**6  # parents that a search never has: all children come from the network itself
+LEVEL = 0.95  # of intervals
 
 
 class Task(NamedTuple):
@@ -88,7 +93,7 @@ def measure(**fields: Any) -> tuple[dict[str, Any], None]:
     task, begin = Task(**fields), time.process_time()
     data, recipe = data_of(task.data), Recipe(epochs=task.epochs, crop=2 if task.data == "cifar10" else 0)
     batch = torch.tensor(data.train.x[:64])
-    if task.method in ("random", "operations", "segments"):
+    if task.method in SEARCHES:
         outcome = searched(task, data, recipe, batch)
     else:
         outcome = {"parent": whole, "width": narrowed, "pruned": pruned}[task.method](task, data, recipe, batch)
@@ -103,7 +108,9 @@ def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Out
     if task.method == "operations":
         settings = {"database": database.of_operations, "longest": 1}
     if task.method == "random":
-        settings["parents"] = RANDOM
+        settings["fresh"] = 1.0
+    if task.method == "latency":
+        settings["against"] = ("latency_ms",)
     found = evolve.fit(
         net,
         batch,
@@ -164,6 +171,31 @@ def pruned(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outco
     return Outcome(*(fmean(column) for column in zip(*outcomes, strict=True)))
 
 
+def table(rows: list[dict[str, str]]) -> Iterator[str]:
+    """Yield the lines of a table: means over seeds, and differences of test accuracy to two baselines."""
+    test = {(row["data"], row["method"], row["seed"]): float(row["test"]) for row in rows}
+    yield "| data | method | seeds | valid | test | minus width | minus operations | operations | latency |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for data, method in sorted({key[:2] for key in test}, key=lambda key: (key[0], METHODS.index(key[1]))):
+        own = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+        seeds = sorted({row["seed"] for row in own})
+        means = {name: fmean(float(row[name]) for row in own) for name in COLUMNS[5:9]}
+        differences = []
+        for baseline in ("width", "operations"):
+            pairs = [(test[data, method, one], test.get((data, baseline, one))) for one in seeds]
+            differences.append(interval([mine - other for mine, other in pairs if other is not None]))
+        cells = [data, method, str(len(seeds)), f"{means['valid']:.1f}", f"{means['test']:.1f}", *differences]
+        yield f"| {' | '.join(cells)} | {means['flops_ratio']:.2f} | {means['latency_ratio']:.2f} |"
+
+
+def interval(differences: list[float]) -> str:
+    """Return a mean with half the width of its interval by Student's t; "-" for fewer than two differences."""
+    if len(differences) < 2 or not any(differences):
+        return "-"
+    half = t.ppf(0.5 + LEVEL / 2, len(differences) - 1) * stdev(differences) / len(differences) ** 0.5
+    return f"{fmean(differences):+.1f} +- {half:.1f}"
+
+
 def main() -> None:
     given = script.parser(__doc__, "evolve_end_to_end.csv", "a width-scaled network on digits")
     script.many(given, "5")
@@ -171,8 +203,12 @@ def main() -> None:
     given.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     given.add_argument("--budget", type=int, default=100, help="trainings of a search")
     given.add_argument("--epochs", type=int, default=8, help="of each training")
+    given.add_argument("--table", action="store_true", help="print the table of the rows, and run nothing")
     smoke = {"data": ["digits"], "methods": ["width"], "seeds": ["1"], "epochs": 1}
     args = script.parsed(given, **smoke)
+    if args.table:
+        print(*table(Sheet(args.out, KEY, COLUMNS).rows()), sep="\n")
+        return
     tasks = [Task(d, m, s, args.budget, args.epochs) for s in args.seeds for d in args.data for m in args.methods]
     script.record(tasks, Sheet(args.out, KEY, COLUMNS), "benchmarks.evolve.end_to_end:measure", args.jobs)
 

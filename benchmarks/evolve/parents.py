@@ -4,8 +4,8 @@
 
 A small residual network on scikit-learn's digits is evolved to half of its operations, with one training of four
 epochs a child. Rules: `ten` parents as AutoGO has, `one` parent (the best child), `network` (all children come from
-the network itself), `half` (half of them, the others from the best child), and `long`, which is `half` with walks that
-take the best of 5 edits where the others take the best of 40. A row has the median validation accuracy of all
+the network itself), `half` (half of them, the others from the best child), and `long`, which is `network` with paths
+that take the best of 5 edits where the others take the best of 40. A row has the median validation accuracy of all
 children, that of the best child by one training, its means over three further seeds (`valid`, `test`) and its number
 of edits. `edits` is the mean number of edits, `srcc_edits` their Spearman correlation with accuracy. `further` is the
 median difference of children that are one edit further than another child, and `srcc_parent` the Spearman correlation
@@ -38,7 +38,7 @@ RULES: dict[str, dict[str, Any]] = {
     "one": {"fresh": 0.0},
     "network": {"fresh": 1.0},
     "half": {},
-    "long": {},
+    "long": {"fresh": 1.0},
 }
 FEW = 5  # edits of which a walk of `long` takes the best
 KEY = ("rule", "seed", "children", "epochs")
