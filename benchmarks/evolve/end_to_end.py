@@ -6,12 +6,13 @@ python -m benchmarks.evolve.end_to_end --table
 Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 photographs of CIFAR-10 (16 x 16). The
 network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's
 mutations), `operations` (single operations), `random` (segments, all children from the network itself), `latency`
-(segments, with measured latency as second objective), `width` (the widest network of the same form), `pruned` (channels
-of the trained network by torch-pruning, trained as long again, so twice as long as the others), `parent`. A search
-makes --budget trainings in all; its three best children by one training are trained with three seeds, and the best of
-these by mean validation accuracy is tested. Rows go to results/evolve_end_to_end.csv: mean validation and test accuracy
-in per cent over three seeds, operations and latency (CPU time of one thread) relative to the network. --table prints
-means over seeds, and the differences to width scaling and to single operations with 95 % intervals, paired by seed.
+(segments, with measured latency as second objective: the fastest finalist that is as accurate as the network), `width`
+(the widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long
+again, so twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by
+one training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
+results/evolve_end_to_end.csv: mean validation and test accuracy in per cent over three seeds, operations and latency
+(CPU time of one thread) relative to the network. --table prints means over seeds, and the differences to width scaling
+and to single operations with 95 % intervals, paired by seed.
 """
 
 import math
@@ -123,7 +124,9 @@ def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Out
         seed=task.seed,
         **settings,
     )
-    best = found.best
+    equal = [child for child in found.front if child.accuracy >= found.parent.accuracy]
+    fastest = min(equal, key=lambda child: child.costs["latency_ms"], default=found.best)
+    best = fastest if task.method == "latency" else found.best
     ratio = time_ratio(best.module(), found.parent.module(), batch)
     return Outcome(best.accuracy, best.test_accuracy, best.costs["flops"] / found.parent.costs["flops"], ratio)
 
@@ -201,9 +204,11 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
 
 
 def interval(differences: list[float]) -> str:
-    """Return a mean with half the width of its interval by Student's t; "-" for fewer than two differences."""
-    if len(differences) < 2 or not any(differences):
+    """Return a mean with half the width of its interval by Student's t; one difference has none."""
+    if not any(differences):
         return "-"
+    if len(differences) == 1:
+        return f"{differences[0]:+.1f}"
     half = t.ppf(0.5 + LEVEL / 2, len(differences) - 1) * stdev(differences) / len(differences) ** 0.5
     return f"{fmean(differences):+.1f} +- {half:.1f}"
 

