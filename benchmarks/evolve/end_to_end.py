@@ -1,22 +1,29 @@
 """Half the operations of a small network: evolution next to width scaling, channel pruning and simpler mutations.
 
 LAMCTS_DATA=FOLDER python -m benchmarks.evolve.end_to_end
+python -m benchmarks.evolve.end_to_end --table
 
 Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 photographs of CIFAR-10 (16 x 16). The
 network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's
-mutations), `operations` (single operations), `random` (segments, all children from the network itself), `width` (the
-widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long again, so
-twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by one
-training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
+mutations), `operations` (single operations), `random` (segments, all children from the network itself), `latency`
+(segments, with measured latency as second objective: the fastest finalist that is as accurate as the network), `width`
+(the widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long
+again, so twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by
+one training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
 results/evolve_end_to_end.csv: mean validation and test accuracy in per cent over three seeds, operations and latency
-relative to the network.
+(CPU time of one thread) relative to the network. --table prints means over seeds, and the differences to width scaling
+and to single operations with 95 % intervals, paired by seed.
 """
 
-from statistics import fmean
+import math
+import time
+from collections.abc import Iterator
+from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.stats import t
 from torch import nn
 
 from benchmarks.evolve.networks import ResNet
@@ -25,17 +32,18 @@ from benchmarks.harness.sheet import Sheet
 from lamcts.graphs.computation import flops
 from lamcts.graphs.computation.database import mine, shipped
 from lamcts.neural.evolve import read
-from lamcts.neural.evolve.costs import latency_ratio
 from lamcts.neural.train import Data, Recipe, load, train
 from lamcts.neural.train.data import Part
 from lamcts.searches import evolve
 
 KEY = ("data", "method", "seed")
 COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds")
-METHODS = ("parent", "width", "pruned", "random", "operations", "segments")
+METHODS = ("parent", "width", "pruned", "random", "operations", "segments", "latency")
+SEARCHES = METHODS[3:]
 DATA = {"digits": (None, None), "mnist": (14, 2000), "cifar10": (16, 2000)}
 WIDTH, HALF, REPEATS = 8, 0.5, 3
-RANDOM = 10**6  # parents that a search never has: all children come from the network itself
+ROUNDS = 30  # of timing
+LEVEL = 0.95  # of intervals
 
 
 class Task(NamedTuple):
@@ -83,12 +91,10 @@ def trained(net: nn.Module, data: Data, recipe: Recipe, seed: int) -> tuple[floa
 
 def measure(**fields: Any) -> tuple[dict[str, Any], None]:
     """Return the row of a task."""
-    import time
-
     task, begin = Task(**fields), time.process_time()
     data, recipe = data_of(task.data), Recipe(epochs=task.epochs, crop=2 if task.data == "cifar10" else 0)
     batch = torch.tensor(data.train.x[:64])
-    if task.method in ("random", "operations", "segments"):
+    if task.method in SEARCHES:
         outcome = searched(task, data, recipe, batch)
     else:
         outcome = {"parent": whole, "width": narrowed, "pruned": pruned}[task.method](task, data, recipe, batch)
@@ -103,7 +109,9 @@ def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Out
     if task.method == "operations":
         settings = {"database": database.of_operations, "longest": 1}
     if task.method == "random":
-        settings["parents"] = RANDOM
+        settings["fresh"] = 1.0
+    if task.method == "latency":
+        settings["against"] = ("latency_ms",)
     found = evolve.fit(
         net,
         batch,
@@ -116,8 +124,10 @@ def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Out
         seed=task.seed,
         **settings,
     )
-    best = found.best
-    ratio = latency_ratio(best.module(), found.parent.module(), batch)
+    equal = [child for child in found.front if child.accuracy >= found.parent.accuracy]
+    fastest = min(equal, key=lambda child: child.costs["latency_ms"], default=found.best)
+    best = fastest if task.method == "latency" else found.best
+    ratio = time_ratio(best.module(), found.parent.module(), batch)
     return Outcome(best.accuracy, best.test_accuracy, best.costs["flops"] / found.parent.costs["flops"], ratio)
 
 
@@ -137,7 +147,7 @@ def repeated(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor, width:
     scores = np.mean([trained(network(data, width, one), data, recipe, one) for one in seeds], axis=0)
     net, parent = network(data, width, 0), network(data, WIDTH, 0)
     ratio = flops(read(net, batch).graph) / flops(read(parent, batch).graph)
-    return Outcome(*map(float, scores), ratio, latency_ratio(net, parent, batch))
+    return Outcome(*map(float, scores), ratio, time_ratio(net, parent, batch))
 
 
 def pruned(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
@@ -160,8 +170,47 @@ def pruned(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outco
         while flops(read(net, batch).graph) > HALF * whole_flops:
             pruner.step()
         scores = trained(net, data, recipe, one)
-        outcomes.append((*scores, flops(read(net, batch).graph) / whole_flops, latency_ratio(net, parent, batch)))
+        outcomes.append((*scores, flops(read(net, batch).graph) / whole_flops, time_ratio(net, parent, batch)))
     return Outcome(*(fmean(column) for column in zip(*outcomes, strict=True)))
+
+
+@torch.no_grad()
+def time_ratio(child: nn.Module, parent: nn.Module, batch: torch.Tensor) -> float:
+    """Return the CPU time of a child's forward pass as a multiple of its parent's: the fastest of interleaved runs."""
+    fastest = [math.inf, math.inf]
+    for _ in range(ROUNDS):
+        for i, net in enumerate((child.eval(), parent.eval())):
+            begin = time.process_time()
+            net(batch)
+            fastest[i] = min(fastest[i], time.process_time() - begin)
+    return fastest[0] / fastest[1]
+
+
+def table(rows: list[dict[str, str]]) -> Iterator[str]:
+    """Yield the lines of a table: means over seeds, and differences of test accuracy to two baselines."""
+    test = {(row["data"], row["method"], row["seed"]): float(row["test"]) for row in rows}
+    yield "| data | method | seeds | valid | test | minus width | minus operations | operations | latency |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for data, method in sorted({key[:2] for key in test}, key=lambda key: (key[0], METHODS.index(key[1]))):
+        own = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+        seeds = sorted({row["seed"] for row in own})
+        means = {name: fmean(float(row[name]) for row in own) for name in COLUMNS[5:9]}
+        differences = []
+        for baseline in ("width", "operations"):
+            pairs = [(test[data, method, one], test.get((data, baseline, one))) for one in seeds]
+            differences.append(interval([mine - other for mine, other in pairs if other is not None]))
+        cells = [data, method, str(len(seeds)), f"{means['valid']:.1f}", f"{means['test']:.1f}", *differences]
+        yield f"| {' | '.join(cells)} | {means['flops_ratio']:.2f} | {means['latency_ratio']:.2f} |"
+
+
+def interval(differences: list[float]) -> str:
+    """Return a mean with half the width of its interval by Student's t; one difference has none."""
+    if not any(differences):
+        return "-"
+    if len(differences) == 1:
+        return f"{differences[0]:+.1f}"
+    half = t.ppf(0.5 + LEVEL / 2, len(differences) - 1) * stdev(differences) / len(differences) ** 0.5
+    return f"{fmean(differences):+.1f} +- {half:.1f}"
 
 
 def main() -> None:
@@ -171,8 +220,12 @@ def main() -> None:
     given.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     given.add_argument("--budget", type=int, default=100, help="trainings of a search")
     given.add_argument("--epochs", type=int, default=8, help="of each training")
+    given.add_argument("--table", action="store_true", help="print the table of the rows, and run nothing")
     smoke = {"data": ["digits"], "methods": ["width"], "seeds": ["1"], "epochs": 1}
     args = script.parsed(given, **smoke)
+    if args.table:
+        print(*table(Sheet(args.out, KEY, COLUMNS).rows()), sep="\n")
+        return
     tasks = [Task(d, m, s, args.budget, args.epochs) for s in args.seeds for d in args.data for m in args.methods]
     script.record(tasks, Sheet(args.out, KEY, COLUMNS), "benchmarks.evolve.end_to_end:measure", args.jobs)
 

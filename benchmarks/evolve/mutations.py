@@ -7,6 +7,7 @@ them. A child is faulty if a training step fails, its operations are not those t
 exported.
 """
 
+import gc
 import time
 from collections.abc import Iterator
 
@@ -72,6 +73,7 @@ def row(name: str, database: SegmentDatabase, count: int, exports: int) -> dict[
     GraphNetwork(model.graph, model, seed=0)
     building = time.process_time() - begin
     own = database.joined(mine([model.graph]))
+    gc.collect()  # not while children are timed: the exports of the network before leave much
     begin = time.process_time()
     made = [*many(model.graph, own, count)]
     rate = len(made) / (time.process_time() - begin)

@@ -67,6 +67,17 @@ def test_walks_keep_caps_and_floors(limits: dict[str, dict[str, float]]) -> None
             assert where.floors.get(name, 0) <= cost <= where.caps.get(name, np.inf)
 
 
+def test_walks_of_many_drawn_edits_are_short() -> None:
+    cap = {"caps": {"flops": 0.4 * flops(GRAPH)}}
+    lengths = {}
+    for drawn in (2, 40):
+        where, rng = paths(**cap, drawn=drawn), np.random.default_rng(0)
+        found = [path for path in (where.walk((), rng) for _ in range(20)) if path is not None]
+        lengths[drawn] = np.mean([len(path) for path in found])
+        assert all(where.distance(where.child(path) or GRAPH) == 0 for path in found)
+    assert lengths[40] < lengths[2]
+
+
 def test_distance_is_the_sum_of_shares() -> None:
     where = paths(caps={"flops": flops(GRAPH) / 2, "params": parameters(GRAPH) * 2}, floors={"params": 2e9})
     assert where.distance(GRAPH) == pytest.approx(1 + 0 + 1 - parameters(GRAPH) / 2e9)
@@ -107,3 +118,5 @@ def test_unknown_costs_and_lengths() -> None:
         paths(caps={"seconds": 3.0})
     with pytest.raises(ValueError, match="steps: expected a whole number of at least 1, got 0"):
         paths(steps=0)
+    with pytest.raises(ValueError, match="drawn: expected a whole number of at least 1, got 0"):
+        paths(drawn=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -133,16 +134,28 @@ def sources(
         for length in range(1, longest + 1)
         for i in range(len(line) - length + 1)
     ]
-    candidates = [run for run in candidates if ports(graph, *run)[0] and ports(graph, *run)[1]]
-    order = sorted(range(len(candidates)), key=lambda i: (_flops(graph, *candidates[i]), candidates[i]))
+    candidates = [run for run in candidates if _is_read(graph, *run)]
+    before = [0, *accumulate(_flops(graph))]  # operations of all nodes before a number
+    order = sorted(range(len(candidates)), key=lambda i: (_sum(before, *candidates[i]), candidates[i]))
     few = order[: count // 2]
     rest = [int(i) for i in rng.permutation(order[count // 2 :])[: count - len(few)]]
     chosen = [candidates[i] for i in [*few, *rest]]
     return [chosen[i] for i in rng.permutation(len(chosen))]
 
 
-def _flops(graph: ComputationGraph, start: int, stop: int) -> int:
-    return sum(node_flops(node, [graph.nodes[one].shape for one in node.inputs]) for node in graph.nodes[start:stop])
+def _flops(graph: ComputationGraph) -> Iterator[int]:
+    return (node_flops(node, [graph.nodes[one].shape for one in node.inputs]) for node in graph.nodes)
+
+
+def _sum(before: Sequence[int], start: int, stop: int) -> int:
+    return before[stop] - before[start]
+
+
+def _is_read(graph: ComputationGraph, start: int, stop: int) -> bool:
+    """Whether a run of operations has a value that the rest of the graph reads."""
+    return any(
+        one in graph.outputs or any(user >= stop for user in graph.users[one]) for one in reversed(range(start, stop))
+    )
 
 
 def draw(

@@ -41,7 +41,7 @@ class PairEncoding:
         """Place of each merge in the order."""
         return {pair: rank for rank, pair in enumerate(self.merges)}
 
-    @property
+    @cached_property
     def tokens(self) -> list[Token]:
         """Tokens of two labels or more."""
         return [left + right for left, right in self.merges]

@@ -49,6 +49,14 @@ class OperationNode:
         """Operation, shape and attributes as text, without connections."""
         return json.dumps([self.op, list(self.shape), _plain(self.attributes)])
 
+    def with_inputs(self, inputs: tuple[int, ...]) -> "OperationNode":
+        """Return the node with other inputs; its text, which has no inputs, is computed once for all of them."""
+        if inputs == self.inputs:
+            return self
+        node = OperationNode(self.op, inputs, self.shape, self.attributes, self.source)
+        node.__dict__["text"] = self.text
+        return node
+
     def to_json(self) -> list[Any]:
         """Return the node as JSON values."""
         return [self.op, list(self.inputs), list(self.shape), _plain(self.attributes), self.source]

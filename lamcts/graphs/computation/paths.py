@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.graphs.computation.costs import flops, parameters
 from lamcts.graphs.computation.database import SegmentDatabase
@@ -16,7 +17,8 @@ SEEDS = 2**20  # different draws of an edit
 STEPS = 12  # longest path: AutoGO's 10 iterations (4.2), and two edits more to come below caps
 TRIES = 30  # replacements tried for one edit
 RUNS = 10  # runs of operations that one edit may replace
-WALKS = 300  # edits drawn for one child before the parent is given up
+DRAWN = 40  # edits of which a walk takes the nearest to the caps: walks are then short (benchmarks/evolve/parents.py)
+SMALLEST = 300  # edits drawn for the smallest child
 KEPT = 4096  # graphs of paths that are remembered
 Step = tuple[Edit | None, ComputationGraph | None]
 
@@ -38,6 +40,8 @@ class EditPaths:
         Largest number of edits.
     longest : int, default 3
         Largest number of contiguous segments that one edit replaces.
+    drawn : int, default 40
+        Edits of which a walk to the caps takes the nearest; with many, paths are short.
 
     Raises
     ------
@@ -57,17 +61,19 @@ class EditPaths:
         floors: Mapping[str, float] | None = None,
         steps: int = STEPS,
         longest: int = LONGEST,
+        drawn: int = DRAWN,
     ) -> None:
         self.graph, self.database = graph, database
         self.caps, self.floors = dict(caps or {}), dict(floors or {})
         self.steps, self.longest = whole_number(steps, "steps"), whole_number(longest, "longest")
+        self.drawn = whole_number(drawn, "drawn")
         for name in (*self.caps, *self.floors):
             if name not in COSTS:
                 raise ValueError(f"caps and floors: expected names of {', '.join(COSTS)}, got {name!r}")
         self._reach = lru_cache(KEPT)(self._reached)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EditPaths, (self.graph, self.database, self.caps, self.floors, self.steps, self.longest)
+        return EditPaths, (self.graph, self.database, self.caps, self.floors, self.steps, self.longest, self.drawn)
 
     def __repr__(self) -> str:
         limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
@@ -150,8 +156,8 @@ class EditPaths:
     def walk(self, path: Sequence[int], rng: np.random.Generator) -> tuple[int, ...] | None:
         """Return a longer path to a network that keeps caps and floors.
 
-        Where the path's own network does not, edits are added that bring it nearer until it does; else one edit is
-        added after which it still does.
+        Where the path's own network keeps them, one edit is added after which it still does. Else edits are added that
+        bring it nearer until it does, each the best of 40: accuracy falls with the number of edits.
 
         Parameters
         ----------
@@ -169,17 +175,25 @@ class EditPaths:
         if graph is None:
             return None
         distance = self.distance(graph)
-        for seed in map(int, rng.integers(1, SEEDS, WALKS)):
-            if len(here) == self.steps:
-                return None
-            child = self.child((*here, seed))
-            after = np.inf if child is None else self.distance(child)
-            if after > 0 and after >= distance:
-                continue
-            here, distance = (*here, seed), after
-            if distance == 0:
-                return here
+        for _ in range(self.steps - len(here)):
+            nearest, after = self._nearest(here, rng.integers(1, SEEDS, self.drawn))
+            if after == 0:
+                return nearest
+            if after < distance:
+                here, distance = nearest, after
         return None
+
+    def _nearest(self, path: tuple[int, ...], seeds: NDArray[np.int64]) -> tuple[tuple[int, ...], float]:
+        """Return the edited path nearest to the caps, the first of those that keep them, and its distance."""
+        nearest, least = path, np.inf
+        for seed in map(int, seeds):
+            child = self.child((*path, seed))
+            after = np.inf if child is None else self.distance(child)
+            if after < least:
+                nearest, least = (*path, seed), after
+            if least == 0:
+                break
+        return nearest, least
 
     def smallest(self, rng: np.random.Generator) -> ComputationGraph:
         """Return the network of least costs that a walk finds, for messages about caps that no child keeps.
@@ -194,7 +208,7 @@ class EditPaths:
         ComputationGraph
         """
         path, found = tuple[int, ...](), self.graph
-        for seed in map(int, rng.integers(1, SEEDS, WALKS)):
+        for seed in map(int, rng.integers(1, SEEDS, SMALLEST)):
             child = self.child((*path, seed)) if len(path) < self.steps else None
             if child is not None and self._shares(child) < self._shares(found):
                 path, found = (*path, seed), child

@@ -156,4 +156,4 @@ def replace(
 
 
 def _moved(node: OperationNode, place: Any) -> OperationNode:
-    return changed(node, inputs=tuple(map(place, node.inputs)))
+    return node.with_inputs(tuple(map(place, node.inputs)))

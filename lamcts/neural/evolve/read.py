@@ -19,6 +19,7 @@ from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, name_of, pl
 from lamcts.neural.evolve.opaque_costs import counted
 from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
 
+CURE = "keep forward to operations of torch on tensors, and do other work outside of the module"
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
 
 
@@ -108,6 +109,8 @@ def _cause(error: Exception) -> str:
     first = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     if "data-dependent" in first:
         first = "its control flow depends on data; compute with torch.where, or move the branch out of forward"
+    else:
+        first += f"; {CURE}"
     return f"{frames[-1]['file']}, line {frames[-1]['line']}: {first}" if frames else first
 
 

@@ -14,7 +14,7 @@ from lamcts.neural import evolve, train
 from lamcts.searches.evolve.finalists import best_points, front_of, ordered, trained
 from lamcts.searches.evolve.found import Found
 from lamcts.searches.evolve.predictors import predictor_of
-from lamcts.searches.evolve.sampler import Evolve
+from lamcts.searches.evolve.sampler import FRESH, Evolve
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from lamcts.neural.evolve import Evolution, ReadModel
     from lamcts.neural.train import Data, Recipe
 
-PARENTS = 10  # of each generation: AutoGO 4.2
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5  # untuned
@@ -45,7 +44,8 @@ def fit(
     seed: int = 0,
     database: "SegmentDatabase | None" = None,
     longest: int = computation.LONGEST,
-    parents: int = PARENTS,
+    parents: int = 1,
+    fresh: float = FRESH,
     predictor: "str | GraphPredictor | None" = None,
     inherit: bool = False,
     device: str = "cpu",
@@ -82,8 +82,10 @@ def fit(
         Replacements; by default those that come with the package and those of the model itself.
     longest : int, default 3
         Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
-    parents : int, default 10
-        Number of networks that children come from (AutoGO 4.2).
+    parents : int, default 1
+        Least number of good children that further children come from: the Pareto front, and others (AutoGO has 10).
+    fresh : float, default 0.5
+        Share of children that come from the network itself; see `Evolve`.
     predictor : {"forest", "gnn", "psc"}, GraphPredictor or None, default None
         Once 50 children are trained, the best predicted of five children is trained next; see `Evolve`. The names are
         `CountsForest`, and `GnnPredictor` and `PscPredictor` of `lamcts.neural.evolve`; None trains children as drawn.
@@ -122,6 +124,19 @@ def fit(
     -----
     A child whose training diverges or runs out of memory is a failed evaluation, and the search goes on. With
     `workers`, call it under ``if __name__ == "__main__":``, as with all programs that start processes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from lamcts.neural.train import Recipe, digits
+    >>> with torch.random.fork_rng():
+    ...     layers = [nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
+    ...     net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(8, 10))
+    >>> recipe = Recipe(epochs=1)
+    >>> found = fit(net, data=digits(), recipe=recipe, at_most={"flops": 0.5}, budget=4, seeds=1, finalists=1)
+    >>> found.ratios(found.best)["flops"] <= 0.5
+    True
     """
     last = _final_trainings(budget, seeds, finalists)
     evolve.check_device(device)
@@ -134,7 +149,7 @@ def fit(
     training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
     evolution = evolve.Evolution(training, tuple(against), caps)
-    sampler = Evolve(paths, parents, predictor_of(predictor))
+    sampler = Evolve(paths, parents, fresh, predictor_of(predictor))
     options = {"tree": None, "n_init": 0, "sampler": sampler, "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])

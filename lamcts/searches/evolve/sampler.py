@@ -1,4 +1,4 @@
-"""AutoGO's neighbourhood as a sampler: children of good networks, one edit further (AutoGO 2023, algorithm 1)."""
+"""AutoGO's neighbourhood as a sampler: children of good networks and of the network itself (AutoGO 2023)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
+FRESH = 0.5  # share of children of the network itself (benchmarks/evolve/parents.py)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
 LEAST = 50  # results before children are ordered by a predictor
 REFIT = 10  # results between two fits of the predictor (untuned)
@@ -24,14 +25,16 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Evolve(LocalSampler):
-    """Children of the best networks so far, each by one more edit.
+    """Children of the network itself, and of the best children so far by one more edit.
 
     Parameters
     ----------
     paths : EditPaths
         The edits and the caps. Points of the space are paths, as in `lamcts.neural.evolve.EvolvedNetworks`.
-    parents : int, default 10
-        Number of parents: those of the Pareto front, or of the smallest sums of ranks (AutoGO 4.2 and A.5.4).
+    parents : int, default 1
+        Least number of parents: the Pareto front, filled up by the smallest sums of ranks (A.5.4). AutoGO 4.2 has 10.
+    fresh : float, default 0.5
+        Share of children that come from the network itself, from 0 to 1; AutoGO has 0 once there are enough parents.
     predictor : GraphPredictor or None, default None
         Orders children by predicted results before they are proposed, such as `CountsForest` or
         `lamcts.neural.evolve.GnnPredictor`; None proposes children as they are drawn.
@@ -50,13 +53,16 @@ class Evolve(LocalSampler):
     several: ClassVar[bool] = True
 
     paths: "EditPaths"
-    parents: int = 10
+    parents: int = 1
+    fresh: float = FRESH
     predictor: "GraphPredictor | None" = None
     least: int = LEAST
     candidates: int = CANDIDATES
 
     def __post_init__(self) -> None:
         whole_number(self.parents, "Evolve: parents")
+        if not 0 <= self.fresh <= 1:
+            raise ValueError(f"Evolve: fresh: expected a share from 0 to 1, got {self.fresh!r}")
         whole_number(self.least, "Evolve: least", least=2)
         whole_number(self.candidates, "Evolve: candidates")
         if self.predictor is not None and not hasattr(self.predictor, "fit"):
@@ -84,7 +90,8 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
         batch.take(self._rows([()]))
         parents = self._parents()
         while batch.open and fruitless < FRUITLESS:
-            path = self.settings.paths.walk(parents[rng.integers(len(parents))], rng)
+            fresh = rng.random() < self.settings.fresh
+            path = self.settings.paths.walk(() if fresh else parents[rng.integers(len(parents))], rng)
             taken = path is not None and batch.take(self._rows([path])).any()
             fruitless = 0 if taken else fruitless + 1
         return batch.x
@@ -110,12 +117,12 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
         return self.seen.f[rows] if self.seen.f.shape[1] else self.seen.y[rows][:, None]
 
     def _parents(self) -> list[Path]:
-        """Return the paths of the parents: of the network itself until there are as many results as parents."""
+        """Return the paths of the best networks; of the network itself until there are as many results as parents."""
         good = self.seen.good
         if len(good) < self.settings.parents:
             return [()]
         front = np.flatnonzero(np.isin(good, self.seen.front))
-        chosen = select(self._losses(good), front, self.settings.parents, self.progress.rng)
+        chosen = select(self._losses(good), front, max(self.settings.parents, len(front)), self.progress.rng)
         return [self._path(self.seen.x[row]) for row in good[chosen]]
 
     def _path(self, x: Floats) -> Path:

@@ -95,6 +95,16 @@ class Branch(nn.Module):
         return -x
 
 
+class Numpy(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * float(x.numpy().std())
+
+
+def test_what_cannot_be_exported_is_named_with_a_cure() -> None:
+    with pytest.raises(UnreadableModel, match=r"cannot be exported: .*numpy.*; keep forward to operations of torch"):
+        read(Numpy(), BATCH)
+
+
 def test_branches_on_data_are_named_by_line() -> None:
     with pytest.raises(UnreadableModel, match=r"test_read\.py, line \d+: its control flow depends on data"):
         read(Branch(), BATCH)

@@ -135,6 +135,32 @@ def test_table_8_and_the_choice_of_parents() -> None:
     assert select(losses, front, 10, np.random.default_rng(0)).tolist()[:3] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("fresh", [0.0, 0.5, 1.0])
+def test_a_share_of_the_children_comes_from_the_network_itself(fresh: float) -> None:
+    """Children of the network itself have one edit here, since it keeps the cap."""
+    where = paths()
+    made = evolved(where, 40, flops, n=1, sampler=Evolve(where, fresh=fresh))
+    lengths = [len(path_of(made.space.decode(x))) for x in made.seen.x][2:]
+    share = np.mean([length == 1 for length in lengths])
+    assert share == {0.0: 0.0, 1.0: 1.0}.get(fresh, pytest.approx(0.5, abs=0.25))
+
+
+def test_all_of_a_front_are_parents() -> None:
+    where = paths(steps=2)
+
+    def two(graph: ComputationGraph) -> dict[str, float]:
+        return {"flops": flops(graph), "nodes": -len(graph.nodes)}
+
+    made = evolved(where, 40, two, n=1, objectives={"flops": "min", "nodes": "min"})
+    found = [path_of(made.space.decode(x)) for x in made.seen.x]
+    assert len({path[:1] for path in found if len(path) == 2}) > 1
+
+
+def test_a_share_is_between_0_and_1() -> None:
+    with pytest.raises(ValueError, match="Evolve: fresh: expected a share from 0 to 1, got 2"):
+        Evolve(paths(), fresh=2)
+
+
 def test_parents_are_a_whole_number() -> None:
     with pytest.raises(ValueError, match="Evolve: parents: expected a whole number of at least 1, got 0"):
         Evolve(paths(), 0)
