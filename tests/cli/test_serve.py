@@ -152,11 +152,18 @@ def test_a_missing_run_and_a_port_that_is_taken_are_errors_of_one_line(tmp_path,
 @pytest.mark.skipif(not hasattr(os, "kill"), reason="needs signals")
 def test_ctrl_c_ends_it_cleanly(tmp_path):
     run(tmp_path / "run.db", 2)
-    command = [sys.executable, "-u", "-m", "lamcts", "serve", str(tmp_path / "run.db"), "--port", "0"]
+    code = (  # a program that starts in the background of a shell is told to ignore Ctrl-C
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from lamcts.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-u", "-c", code, "serve", str(tmp_path / "run.db"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        url = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            assert answer.status == 200
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            url = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 0 and out == "ended\n" and err == ""
