@@ -28,10 +28,9 @@ PER_BATCH = 2  # gradient steps: of the weights, and of the shares
 OF_SEARCHES = (  # options of searches that evaluate networks one by one
     ("search", "auto"),
     ("batch", 1),
-    ("workers", 1),
     ("noisy", False),
     *((name, None) for name in ("budget", "first", "known", "fix", "target", "seconds", "patience")),
-    *((name, None) for name in ("journal", "against")),
+    *((name, None) for name in ("journal", "against", "workers", "devices")),
 )
 
 

@@ -32,7 +32,7 @@ def test_the_page_has_the_gaps_of_the_results() -> None:
         for method in ("reinforce", "random", "lanas")
     }
     assert f"is {at['reinforce'][0]} percentage points after 100 samples and {at['reinforce'][1]} after 300" in page
-    assert f"random search has {at['random'][0]} and {at['random'][1]}, LaNAS {at['lanas'][0]} and" in page
+    assert f"Random search has {at['random'][0]} and {at['random'][1]}, LaNAS {at['lanas'][0]} and" in page
 
 
 def test_a_run_is_a_row_of_gaps() -> None:

@@ -225,7 +225,7 @@ def test_a_function_that_never_works_is_warned_of_once_and_quoted_in_the_end() -
 
 def test_a_value_of_the_wrong_type_is_an_error_at_once() -> None:
     with pytest.raises(ValueError, match="expected one number, None or an exception, got tuple"):
-        minimize(lambda p: (1.0, 2.0), BOX, budget=20, **OPTIONS)
+        minimize(lambda p: (1.0, 2.0, 3.0), BOX, budget=20, **OPTIONS)
 
 
 def test_one_number_in_any_coat_is_a_value() -> None:

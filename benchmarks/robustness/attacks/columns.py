@@ -194,7 +194,7 @@ class Session(sessions.Session):
         whole = dict.fromkeys((*self.names, *(held.name for held in self.held)), 1.0)
         found = [
             ("too many numbers", [1.0] * (self.m + self.c + 1), None),
-            ("an unknown name", whole | {"speed": 1.0}, None),
+            ("a metric of two numbers", whole | {"speed": [1.0, 2.0]}, None),
             ("a text", whole | {self.names[0]: "fast"}, None),
             ("a complex number", whole | {self.names[-1]: 1j}, None),
             ("constraints of an unknown name", whole, [{"speed": 1.0}]),
