@@ -72,7 +72,7 @@ def rows(setting: str, methods: list[str]) -> Iterator[Row]:
         yield row | {"versions": versions(("lamcts", "torch"))}
 
 
-def own_seconds(exchange: compress.Workers, gradients: list[list[torch.Tensor | None]]) -> float:
+def own_seconds(exchange: compress.SimulatedWorkers, gradients: list[list[torch.Tensor | None]]) -> float:
     """Return the CPU seconds of one worker: a share of all but the decoding, and all of that."""
     before = dict(exchange.report().seconds)
     _, whole = timed(lambda: exchange.step(gradients))

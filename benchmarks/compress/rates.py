@@ -42,7 +42,7 @@ def measured(sheet: Sheet, numbers: int, repeats: int) -> Iterator[Row]:
     side = math.isqrt(numbers)
     gradient = torch.randn(side, side, generator=torch.Generator().manual_seed(0)) ** 3
     for _, scheme in sheet.missing((numbers, name) for name in compress.SCHEMES):
-        workers, times = compress.Workers(scheme, workers=1), list[dict[str, float]]()
+        workers, times = compress.SimulatedWorkers(scheme, workers=1), list[dict[str, float]]()
         workers.state.clock = Clock(time.process_time)
         for _ in range(repeats):
             before, start = workers.report().seconds, time.process_time()

@@ -24,9 +24,9 @@ class Method:
     options: dict[str, Any] = field(default_factory=dict)
     correction: bool = False
 
-    def workers(self, workers: int, seed: int) -> compress.Workers:
+    def workers(self, workers: int, seed: int) -> compress.SimulatedWorkers:
         momentum = {"momentum": MOMENTUM} if self.correction else {}
-        return compress.Workers(self.scheme, workers=workers, seed=seed, **momentum, **self.options)
+        return compress.SimulatedWorkers(self.scheme, workers=workers, seed=seed, **momentum, **self.options)
 
 
 class Trained(NamedTuple):

@@ -41,7 +41,7 @@ def add_darts_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--partial", type=int, metavar="K", help=line)
 
 
-class Found(NamedTuple):
+class BestLeaf(NamedTuple):
     """The result of a search: the best leaf, and gradient steps of all."""
 
     best: "Searched"
@@ -103,7 +103,7 @@ def _epoch(wanted: trained.Training) -> int:
     return PER_BATCH * math.ceil(len(halves(wanted.data.train)[0].y) / wanted.recipe.batch)
 
 
-def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, folder: Path) -> Found:
+def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, folder: Path) -> BestLeaf:
     """Return the result of the search; its checkpoints are in the folder."""
     from lamcts.neural.fewshot import FewShot, few_shot_darts
 
@@ -113,7 +113,7 @@ def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, f
     report = None if args.quiet else partial(_epoch_done, recipe.epochs)
     device = args.device or "cpu"
     found = few_shot_darts(few, wanted.data, recipe, seed=args.seed, device=device, folder=folder, report=report)
-    return Found(found.best, len(found.leaves), found.steps)
+    return BestLeaf(found.best, len(found.leaves), found.steps)
 
 
 def _epoch_done(epochs: int, path: tuple[int, ...], epoch: int) -> None:

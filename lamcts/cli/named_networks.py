@@ -1,11 +1,38 @@
 """Spaces of networks from files of the user, loaded by name in each process. Needs torch."""
 
-from typing import Any
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.own_networks import NamedFunction, space_named
+from lamcts.cli.own_networks import NamedFunction, absolute, space_named
 from lamcts.nas.base import ArchitectureSpace
 from lamcts.neural.build import NetworkFactory
+from lamcts.neural.build.factory import check_scores
+from lamcts.objectives.programs.function import load
 from lamcts.spaces.base import SearchSpace
+from lamcts.text import safe_text
+
+if TYPE_CHECKING:
+    from lamcts.neural.train import Data
+
+
+def factory_of(args: argparse.Namespace, data: "Data") -> "NetworkFactory":
+    """Return the space of networks that `--build` and `--space` name; ValueError if they do not fit to the data."""
+    space_named(args.space)  # its errors have the text of the option
+    space, build = absolute("--space", args.space), args.build
+    if build is not None:
+        build = absolute("--build", build)
+        load(build)
+    option, text = ("--space", args.space) if build is None else ("--build", args.build)
+    made = NamedNetworks(space, build, os.path.basename(text))
+    try:
+        check_scores(made, data)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from error
+    except Exception as error:  # of the user's function
+        got = f"{type(error).__name__}: {safe_text(error)}"
+        raise ValueError(f"{option}: expected a network from {text}, got {got}") from error
+    return made
 
 
 class NamedNetworks(NetworkFactory):

@@ -1,7 +1,5 @@
 """`lamcts nas --build`, `--space FILE.py:NAME` and `lamcts evolve`: networks, spaces and data of the user's own."""
 
-import argparse
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,6 @@ from lamcts.text import safe_text
 if TYPE_CHECKING:
     from torch import nn
 
-    from lamcts.neural.build import NetworkFactory
     from lamcts.neural.train import Data
 
 FILES = (".toml", ".json")  # of a space
@@ -29,28 +26,6 @@ class NamedFunction:
 
     def __call__(self, point: Any) -> Any:
         return load(self.target)(point)
-
-
-def factory_of(args: argparse.Namespace, data: "Data") -> "NetworkFactory":
-    """Return the space of networks that `--build` and `--space` name; ValueError if they do not fit to the data."""
-    from lamcts.cli.named_networks import NamedNetworks
-    from lamcts.neural.build.factory import check_scores
-
-    space_named(args.space)  # its errors have the text of the option
-    space, build = absolute("--space", args.space), args.build
-    if build is not None:
-        build = absolute("--build", build)
-        load(build)
-    option, text = ("--space", args.space) if build is None else ("--build", args.build)
-    made = NamedNetworks(space, build, os.path.basename(text))
-    try:
-        check_scores(made, data)
-    except ValueError as error:
-        raise ValueError(f"{option}: {error}") from error
-    except Exception as error:  # of the user's function
-        got = f"{type(error).__name__}: {safe_text(error)}"
-        raise ValueError(f"{option}: expected a network from {text}, got {got}") from error
-    return made
 
 
 def space_named(text: str) -> object:

@@ -173,8 +173,10 @@ def _own_training(args: argparse.Namespace) -> Training:
         raise ValueError(
             "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
+    from lamcts.cli.named_networks import factory_of
+
     data = data_of(args, "digits")
-    space = own_networks.factory_of(args, data)
+    space = factory_of(args, data)
     short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
     return Training(space, data, recipe_of(values_of("--recipe", args.recipe)), {}, short)
 

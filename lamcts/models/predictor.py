@@ -83,8 +83,8 @@ class Evaluated:
     sems: Floats | None
 
 
-class Predictor:
-    """The processes of a run.
+class RunModel:
+    """Gaussian processes of a run, one for each objective and constraint.
 
     Raises
     ------

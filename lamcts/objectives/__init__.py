@@ -6,8 +6,19 @@ An objective has a space and returns the value of a point. It depends on no opti
 from lamcts.objectives.base import Entry, entry, families, find, make, names, register
 from lamcts.objectives.programs.command import Command
 from lamcts.objectives.programs.function import Function
-from lamcts.objectives.protocol import Costed, Measured, Objective
+from lamcts.objectives.protocol import Costed, DictObjective, Objective
 from lamcts.objectives.tradeoff import TradeOff
 
-__all__ = ["Command", "Costed", "Entry", "Function", "Measured", "Objective", "TradeOff", "entry", "families", "find"]
+__all__ = [
+    "Command",
+    "Costed",
+    "DictObjective",
+    "Entry",
+    "Function",
+    "Objective",
+    "TradeOff",
+    "entry",
+    "families",
+    "find",
+]
 __all__ += ["make", "names", "register"]

@@ -33,7 +33,7 @@ class Problem:
     objectives : mapping of str to str
         The direction of each objective by name: "min" or "max".
     constraints : tuple of str, default ()
-        as in `Measured`, such as "stress <= 250".
+        as in `DictObjective`, such as "stress <= 250".
     optimum : float or None, default None
         The best feasible value; None if it is unknown or there are several objectives.
     at : array (d,) or None, default None

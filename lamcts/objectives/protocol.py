@@ -35,7 +35,7 @@ class Objective(Protocol):
         """The best possible value, or None if it is unknown."""
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float | dict[str, float]:
-        """Return the value at `point`; a `Measured` objective returns its quantities by name.
+        """Return the value at `point`; a `DictObjective` objective returns its quantities by name.
 
         The same seed gives the same noise; None draws fresh noise.
         """
@@ -67,7 +67,7 @@ class Costed(Objective, Protocol):
         """Return what two runs must share for one to continue the other, as JSON values."""
 
 
-class Measured(Objective, Protocol):
+class DictObjective(Objective, Protocol):
     """An objective whose calls return a dict of quantities: objectives, and quantities with constraints.
 
     `maximize` is False and not used. `optimum` is the best feasible value, or None with several objectives.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, Predictor
+from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.observations import Observations
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
@@ -16,7 +16,7 @@ from lamcts.types import Floats, Mask, Point, Rows
 
 class _Fitted(NamedTuple):
     rows: int
-    model: Predictor
+    model: RunModel
 
 
 class Predicting:
@@ -79,7 +79,7 @@ class Predicting:
         best = best_of(self._predictor(), self._told(), seen.feasible, seen.trial)
         return best._replace(point=seen.point(best.point, self.space))
 
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> RunModel:
         """Return the model of all rows, fitted once for as many."""
         if self._fitted is None or self._fitted.rows != len(self.seen):
             self._fitted = _Fitted(len(self.seen), predictor(self.space, self.goals, self._told()))
@@ -92,13 +92,13 @@ class Predicting:
 
 
 @one_blas_thread()
-def predictor(space: SearchSpace, goals: Goals, told: Evaluated) -> Predictor:
+def predictor(space: SearchSpace, goals: Goals, told: Evaluated) -> RunModel:
     """Return the model of some evaluations; ValueError where they are too few or equal."""
-    return Predictor(space, goals, told)
+    return RunModel(space, goals, told)
 
 
 @one_blas_thread()
-def predicted(model: Predictor, points: Iterable[Point]) -> Prediction:
+def predicted(model: RunModel, points: Iterable[Point]) -> Prediction:
     """Return the prediction at points in the user's units; ValueError numbers a point outside the space."""
     if isinstance(points, (Mapping, str)) or not isinstance(points, Iterable):
         raise ValueError(f"predict: expected a list of points, got {safe_repr(points):.60}; pass [point]")
@@ -118,7 +118,7 @@ def refuse_several(goals: Goals) -> None:
 
 
 @one_blas_thread()
-def best_of(model: Predictor, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
+def best_of(model: RunModel, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
     """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any.
 
     feasible, trial: of the first rows [n] of `told`; what follows are repeats. The point is its row, for the caller to

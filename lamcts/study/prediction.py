@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, Predictor
+from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.study.history import History
@@ -67,7 +67,7 @@ class PredictingResult(dict[str, Any]):
         return best._replace(point=history.points[best.point])
 
     @cached_property
-    def _predictor(self) -> Predictor:
+    def _predictor(self) -> RunModel:
         history: History = self["history"]
         return predictor(history.points.space, history.goals, _told(history))
 

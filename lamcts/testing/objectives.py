@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from lamcts.objectives import Measured, Objective
+from lamcts.objectives import DictObjective, Objective
 from lamcts.outcomes.goals import Constraint
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Point
@@ -123,12 +123,12 @@ def _unbeaten(objective: Objective, found: list[dict[str, float]]) -> None:
     expect(unbeaten, f"values no better than the optimum {objective.optimum}", sign * best)
 
 
-def _measures(objective: Objective) -> TypeGuard[Measured]:
+def _measures(objective: Objective) -> TypeGuard[DictObjective]:
     """Return whether calls give a dict of quantities."""
     return getattr(objective, "objectives", None) is not None
 
 
-def _says_what_it_measures(objective: Measured) -> None:
+def _says_what_it_measures(objective: DictObjective) -> None:
     """Check the names of objectives and the texts of constraints."""
     sought, constraints, reference = objective.objectives, objective.constraints, objective.reference
     right = bool(sought) and set(sought.values()) <= {"min", "max"}
@@ -144,12 +144,12 @@ def _says_what_it_measures(objective: Measured) -> None:
     expect(known, "hypervolume: None, or a number above 0 with a reference that it is measured from", largest)
 
 
-def _within(objective: Measured, values: Mapping[str, float]) -> bool:
+def _within(objective: DictObjective, values: Mapping[str, float]) -> bool:
     """Return whether `values` satisfy all constraints."""
     return all(held.excess(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
 
 
-def _names(objective: Measured) -> set[str]:
+def _names(objective: DictObjective) -> set[str]:
     """Return the names of the quantities that each call must return."""
     return {*objective.objectives, *(Constraint.read(text).name for text in objective.constraints)}
 

@@ -9,7 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.models import predictor as module
-from lamcts.models.predictor import Evaluated, Predictor
+from lamcts.models.predictor import Evaluated, RunModel
 from lamcts.outcomes.goals import Goals
 
 BOX = lamcts.Box(-1, 1, dim=2)
@@ -26,7 +26,7 @@ def told(n: int, seed: int = 0) -> Evaluated:
 
 
 def test_left_out_quality_is_that_of_models_without_the_row() -> None:
-    model = Predictor(BOX, Goals(), told(20))
+    model = RunModel(BOX, Goals(), told(20))
     (column,) = model.objectives
     process = column.process
     z, found = process.y, []
@@ -42,7 +42,7 @@ def test_left_out_quality_is_that_of_models_without_the_row() -> None:
 
 
 def test_means_are_near_and_within_the_deviations_that_are_predicted() -> None:
-    model, x = Predictor(BOX, Goals(), told(40)), np.random.default_rng(9).random((500, 2))
+    model, x = RunModel(BOX, Goals(), told(40)), np.random.default_rng(9).random((500, 2))
     truth = np.array([smooth(BOX.decode(row)) for row in x])
     prediction = model(x)
     assert np.abs(prediction.mean - truth).max() < 0.3
@@ -55,7 +55,7 @@ def test_the_sign_and_the_unit_are_those_of_the_user() -> None:
     one, other = told(30), told(30)
     turned = Evaluated(other.x, -1000 * other.f + 7, other.g, None)  # losses of 1000 f - 7, maximised
     x = np.random.default_rng(1).random((9, 2))
-    plain, scaled = Predictor(BOX, Goals(), one)(x), Predictor(BOX, Goals.of(True), turned)(x)
+    plain, scaled = RunModel(BOX, Goals(), one)(x), RunModel(BOX, Goals.of(True), turned)(x)
     np.testing.assert_allclose(scaled.mean, 1000 * plain.mean - 7, rtol=1e-3, atol=2)
     np.testing.assert_allclose(scaled.std, 1000 * plain.std, rtol=0.1)
 
@@ -65,14 +65,14 @@ def test_noise_that_is_told_pulls_the_mean_to_the_precise_values() -> None:
     f = np.array([[smooth(BOX.decode(row))] for row in x])
     f[1::2] += 3.0  # the second value at each point is far off
     sems = np.tile([[0.01], [3.0]], (12, 1))
-    blind, aware = (Predictor(BOX, Goals(), Evaluated(x, f, np.empty((24, 0)), own))(x[::2]) for own in (None, sems))
+    blind, aware = (RunModel(BOX, Goals(), Evaluated(x, f, np.empty((24, 0)), own))(x[::2]) for own in (None, sems))
     assert np.abs(aware.mean - f[::2, 0]).max() < 0.2 < 1 < np.abs(blind.mean - f[::2, 0]).min() + 0.5
 
 
 def test_of_many_rows_the_better_half_is_modelled_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 40)
     data = told(100)
-    (column,) = Predictor(BOX, Goals(), data).objectives
+    (column,) = RunModel(BOX, Goals(), data).objectives
     z = np.sort(column.process.y)
     best = np.sort(column.scale.down(data.f[:, 0]))[:20]
     assert len(z) == 40 and np.allclose(z[:20], best)

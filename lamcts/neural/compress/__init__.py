@@ -4,7 +4,7 @@ state, hook = compress.hook("topk", keep=0.01, values="range8")
 ddp.register_comm_hook(state, hook)              # a DistributedDataParallel
 state.report()                                   # bits a number on the wire, seconds by stage, errors
 
-workers = compress.Workers("topk", workers=8)    # the same in one process
+workers = compress.SimulatedWorkers("topk", workers=8)    # the same in one process
 means = workers.step(gradients)                  # by worker, by parameter
 print(compress.worth("1Gbit/s", workers=8))      # which scheme saves time on a link, measured
 """
@@ -26,7 +26,7 @@ from lamcts.neural.compress.schemes import (
     shrinking_theta,
 )
 from lamcts.neural.compress.state import State
-from lamcts.neural.compress.workers import Workers
+from lamcts.neural.compress.workers import SimulatedWorkers
 from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
 
 __all__ = [
@@ -40,11 +40,11 @@ __all__ = [
     "Scheme",
     "SchemeTime",
     "SharedTopK",
+    "SimulatedWorkers",
     "State",
     "TernGrad",
     "Throughput",
     "TopK",
-    "Workers",
     "Worth",
     "hook",
     "least_ratio",

@@ -31,7 +31,7 @@ class Group(Protocol):
         """Return the bytes of the worker `root`; those of other workers are ignored."""
 
 
-class Processes:
+class TorchGroup:
     """The processes of a torch.distributed group, a worker each.
 
     Parameters

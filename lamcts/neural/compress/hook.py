@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from lamcts.neural.compress.group import Processes
+from lamcts.neural.compress.group import TorchGroup
 from lamcts.neural.compress.schemes import Scheme, make
 from lamcts.neural.compress.state import State
 
@@ -120,9 +120,9 @@ class _Buckets:
         self._like: Tensor | None = None
 
     @cached_property
-    def group(self) -> Processes:
+    def group(self) -> TorchGroup:
         """The processes; they have met when the first bucket comes."""
-        return Processes(self._process_group)
+        return TorchGroup(self._process_group)
 
     def read(self, bucket: Any) -> tuple[Tensor, tuple[int, ...], tuple[torch.Size, ...]]:
         """Return the flat gradient of a bucket, and the numbers and shapes of its parameters."""

@@ -16,7 +16,7 @@ from lamcts.neural.compress.schemes import Dense, Scheme
 
 
 class State:
-    """The progress of a compressed training; `hook` and `Workers` make it.
+    """The progress of a compressed training; `hook` and `SimulatedWorkers` make it.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class State:
     --------
     >>> import torch
     >>> from lamcts.neural import compress
-    >>> workers = compress.Workers("topk", workers=1, keep=0.5, values="fp32")
+    >>> workers = compress.SimulatedWorkers("topk", workers=1, keep=0.5, values="fp32")
     >>> _ = workers.step([[torch.tensor([3.0, 4.0])]])
     >>> workers.state.report().error  # 3 of (3, 4) was not sent
     0.6

@@ -14,7 +14,7 @@ from lamcts.neural.compress.state import State
 Gradients = Sequence[Sequence[Tensor | None]]  # by worker, by parameter
 
 
-class Workers:
+class SimulatedWorkers:
     """Workers in one process, which reduce their gradients as the hook of `hook` does.
 
     Parameters
@@ -42,7 +42,7 @@ class Workers:
     --------
     >>> import torch
     >>> from lamcts.neural import compress
-    >>> workers = compress.Workers("topk", workers=2, keep=0.25, values="fp32")
+    >>> workers = compress.SimulatedWorkers("topk", workers=2, keep=0.25, values="fp32")
     >>> gradients = [[torch.tensor([1.0, 0, 0, 5])], [torch.tensor([3.0, 1, 0, 2])]]
     >>> workers.step(gradients)  # each sends its largest number
     [tensor([1.5000, 0.0000, 0.0000, 2.5000])]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from lamcts.neural.compress.cost_model import FULL, ring_bytes
-from lamcts.neural.compress.workers import Workers
+from lamcts.neural.compress.workers import SimulatedWorkers
 from lamcts.sizes import BITS, rate_of
 from lamcts.text import safe_repr
 from lamcts.types import number_of, whole_number
@@ -197,7 +197,7 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
 
 def _measured(name: str, workers: int, gradients: list[list[torch.Tensor]]) -> Rate:
     """Return the rate of a scheme: the least time of some steps after the first."""
-    exchange, seconds = Workers(name, workers=workers), list[float]()
+    exchange, seconds = SimulatedWorkers(name, workers=workers), list[float]()
     for _ in range(1 + REPEATS):
         before, cpu, began = exchange.report().seconds, time.process_time(), time.perf_counter()
         exchange.step(gradients)

@@ -31,7 +31,7 @@ class Line(NamedTuple):
     spread: Floats  # [m]
 
 
-class Found(NamedTuple):
+class LineMinimum(NamedTuple):
     """A parameter's value [w], and by how much the loss is expected to fall there."""
 
     gain: float
@@ -60,7 +60,7 @@ class LineSearch:
             self._axes[parameter] = known
         return known[1]
 
-    def best(self, parameter: int, x: Floats, out: Out, usable: Usable, strict: bool = False) -> Found:
+    def best(self, parameter: int, x: Floats, out: Out, usable: Usable, strict: bool = False) -> LineMinimum:
         """Return the value of a parameter with the largest expected improvement on `x` [d].
 
         Where `strict`, and always of a discrete parameter, whose few values run out, it is one that is usable, and the
@@ -68,23 +68,23 @@ class LineSearch:
         """
         line = self.line(parameter, x, out)
         if not len(line.to):
-            return Found(NONE, x[self._blocks[parameter]])
+            return LineMinimum(NONE, x[self._blocks[parameter]])
         gain = expected_improvement(line.rise, line.spread * self._effects.sizes[parameter], 0.0)
         if strict or not self._continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to
             gain[~usable(points)] = NONE
         i = int(np.argmax(gain))
-        return Found(float(gain[i]), line.to[i])
+        return LineMinimum(float(gain[i]), line.to[i])
 
-    def surest(self, parameter: int, x: Floats, out: Out) -> Found | None:
+    def surest(self, parameter: int, x: Floats, out: Out) -> LineMinimum | None:
         """Return the value of a parameter with the largest improvement on `x` [d] that is sure, None without one."""
         line = self.line(parameter, x, out)
         worst = line.rise + SURE * line.spread * self._effects.sizes[parameter]
         if not (worst < 0).any():
             return None
         i = int(np.argmin(worst))
-        return Found(-float(line.rise[i]), line.to[i])
+        return LineMinimum(-float(line.rise[i]), line.to[i])
 
     def _continuous(self, parameter: int) -> bool:
         block = self._blocks[parameter]

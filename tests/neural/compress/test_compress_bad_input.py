@@ -35,11 +35,11 @@ def test_wrong_settings_are_reported(scheme, options: dict, error: type[Exceptio
     with pytest.raises(error, match=message):
         compress.hook(scheme, **options)
     with pytest.raises(error, match=message):
-        compress.Workers(scheme, workers=2, **options)
+        compress.SimulatedWorkers(scheme, workers=2, **options)
 
 
 def test_a_share_that_leaves_its_range_is_reported_in_its_step() -> None:
-    run = compress.Workers("topk", workers=1, keep=lambda step: 1.0 - step)
+    run = compress.SimulatedWorkers("topk", workers=1, keep=lambda step: 1.0 - step)
     run.step([[torch.ones(4)]])
     with pytest.raises(ValueError, match=r"got 0\.0 in step 1"):
         run.step([[torch.ones(4)]])
@@ -48,7 +48,7 @@ def test_a_share_that_leaves_its_range_is_reported_in_its_step() -> None:
 def test_wrong_numbers_of_workers_are_reported() -> None:
     with pytest.raises(ValueError, match="expected 1 worker or more, got 0"):
         Simulated(0)
-    run = compress.Workers("topk", workers=2)
+    run = compress.SimulatedWorkers("topk", workers=2)
     with pytest.raises(ValueError, match=r"expected gradients of 2 workers .* lengths \[1\]"):
         run.step([[torch.ones(3)]])
     with pytest.raises(ValueError, match=r"for the same parameters, got lists of lengths \[1, 2\]"):
@@ -56,15 +56,15 @@ def test_wrong_numbers_of_workers_are_reported() -> None:
 
 
 def test_a_state_of_another_run_is_reported() -> None:
-    run = compress.Workers("topk", workers=2)
+    run = compress.SimulatedWorkers("topk", workers=2)
     run.step([[torch.ones(3)], [torch.ones(3)]])
     state = run.state.state_dict()
     with pytest.raises(ValueError, match="expected a state of the scheme 'fft', got one of 'topk'"):
-        compress.Workers("fft", workers=2).state.load_state_dict(state)
+        compress.SimulatedWorkers("fft", workers=2).state.load_state_dict(state)
     run.state.load_state_dict(state)
     with pytest.raises(ValueError, match="expected 3 numbers in parameter 0, got 4: the state is that of another"):
         run.step([[torch.ones(4)], [torch.ones(4)]])
-    one = compress.Workers("topk", workers=1)
+    one = compress.SimulatedWorkers("topk", workers=1)
     one.state.load_state_dict(state)
     with pytest.raises(ValueError, match="expected 2 workers in this process, as in the state, got 1"):
         one.step([[torch.ones(3)]])
@@ -79,6 +79,6 @@ def test_a_wrong_schedule_is_reported(options: dict) -> None:
 
 
 def test_gradients_of_another_dtype_are_reported() -> None:
-    run = compress.Workers("topk", workers=2)
+    run = compress.SimulatedWorkers("topk", workers=2)
     with pytest.raises(TypeError, match=r"expected gradients in float32, got torch.float16: convert them"):
         run.step([[torch.ones(3)], [torch.ones(3, dtype=torch.float16)]])

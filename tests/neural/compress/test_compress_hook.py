@@ -45,9 +45,9 @@ def one_process() -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def simulated(case: str, ranks: Ranks) -> tuple[compress.Workers, list[list[torch.Tensor | None]]]:
+def simulated(case: str, ranks: Ranks) -> tuple[compress.SimulatedWorkers, list[list[torch.Tensor | None]]]:
     """Return workers that were given the gradients of the processes, and their means by step."""
-    workers = compress.Workers(case.split()[0], workers=2, **CASES[case])
+    workers = compress.SimulatedWorkers(case.split()[0], workers=2, **CASES[case])
     means = []
     for first, second in zip(*(one["steps"] for one in ranks(case)), strict=True):
         assert first["buckets"] == second["buckets"]

@@ -52,7 +52,7 @@ def test_the_claimed_ratio_of_21_3_forgets_the_bitmap() -> None:
 
 def test_the_counted_ratio_is_between_that_of_a_bitmap_and_the_claim() -> None:
     """Rice codes of the gaps are shorter than a bitmap of the bins: 17.7 in place of 16, below the claimed 21.3."""
-    exchange = compress.Workers("fft", workers=2, keep=0.15, values="range10")
+    exchange = compress.SimulatedWorkers("fft", workers=2, keep=0.15, values="range10")
     exchange.step([[torch.randn(40_000, generator=torch.Generator().manual_seed(seed))] for seed in range(2)])
     assert sparse_ratio(0.15, 10, bitmap=0.5) < 32 / exchange.report().bits < 18.5 < sparse_ratio(0.15, 10, bitmap=0)
 
@@ -130,7 +130,7 @@ def test_measured_bits_are_those_of_the_collectives() -> None:
 
 
 def test_the_pick_of_one_worker_is_a_stage_of_its_own() -> None:
-    workers = compress.Workers("shared-topk", workers=2)
+    workers = compress.SimulatedWorkers("shared-topk", workers=2)
     workers.step([[torch.ones(100)], [torch.ones(100)]])
     assert set(workers.report().seconds) == {"pick", "encode", "send"}
 

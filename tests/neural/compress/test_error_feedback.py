@@ -28,8 +28,8 @@ def gradients(step: int, workers: int = 2, exact: bool = False) -> list[list[tor
     return [[(one * 1024).round() / 1024 for one in each] for each in drawn] if exact else drawn
 
 
-def workers_of(case: str, workers: int = 2) -> compress.Workers:
-    return compress.Workers(case.split()[0], workers=workers, **CASES[case])
+def workers_of(case: str, workers: int = 2) -> compress.SimulatedWorkers:
+    return compress.SimulatedWorkers(case.split()[0], workers=workers, **CASES[case])
 
 
 def flat(tensors: list[torch.Tensor | None]) -> torch.Tensor:
@@ -50,7 +50,7 @@ def same(one: object, other: object) -> bool:
 @pytest.mark.parametrize("values", ["fp32", "fp16", "range8", "range3"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_was_sent_and_the_errors_are_exactly_the_gradients(values: str, workers: int) -> None:
-    run = compress.Workers("topk", workers=workers, keep=0.05, values=values)
+    run = compress.SimulatedWorkers("topk", workers=workers, keep=0.05, values=values)
     total, sent = torch.zeros(118), torch.zeros(118)
     for step in range(6):
         now = gradients(step, workers, exact=True)
@@ -64,7 +64,7 @@ def test_what_was_sent_and_the_errors_are_exactly_the_gradients(values: str, wor
 
 def test_errors_are_kept_by_parameter_when_buckets_regroup() -> None:
     """A number that was not sent in one bucket is sent in another."""
-    run = compress.Workers("topk", workers=1, keep=0.01, values="fp32")
+    run = compress.SimulatedWorkers("topk", workers=1, keep=0.01, values="fp32")
     small, large = torch.tensor([1.0, 0.0]), torch.tensor([5.0, 6.0])
     assert flat(run.step([[small, large]], buckets=[[0, 1]])).tolist() == [0, 0, 0, 6]
     zeros = [[torch.zeros(2), torch.zeros(2)]]
@@ -117,7 +117,7 @@ def test_a_bucket_without_nan_is_reduced_although_another_has_one() -> None:
 
 def test_momentum_correction_is_that_of_deep_gradient_compression() -> None:
     """Lin et al. (2018), algorithm 4: velocities add up, and both vectors are 0 where a number was sent."""
-    run = compress.Workers("topk", workers=1, keep=0.1, values="fp32", momentum=0.9)
+    run = compress.SimulatedWorkers("topk", workers=1, keep=0.1, values="fp32", momentum=0.9)
     velocity, error = torch.zeros(118), torch.zeros(118)
     for step in range(8):
         now = gradients(step, 1)
@@ -131,7 +131,7 @@ def test_momentum_correction_is_that_of_deep_gradient_compression() -> None:
 
 
 def test_warm_up_with_momentum_is_plain_momentum() -> None:
-    run = compress.Workers("topk", workers=2, momentum=0.5, warmup=3)
+    run = compress.SimulatedWorkers("topk", workers=2, momentum=0.5, warmup=3)
     velocity = torch.zeros(118)
     for step in range(3):
         now = gradients(step)
@@ -141,7 +141,7 @@ def test_warm_up_with_momentum_is_plain_momentum() -> None:
 
 
 def test_the_first_steps_are_not_compressed_in_a_warm_up() -> None:
-    run = compress.Workers("fft", workers=2, keep=0.1, warmup=2)
+    run = compress.SimulatedWorkers("fft", workers=2, keep=0.1, warmup=2)
     for step in range(3):
         now = gradients(step)
         exact = torch.equal(flat(run.step(now)), (flat(now[0]) + flat(now[1])) / 2)
@@ -149,7 +149,7 @@ def test_the_first_steps_are_not_compressed_in_a_warm_up() -> None:
 
 
 def test_alpha_and_the_error_are_those_of_their_definitions() -> None:
-    run = compress.Workers("topk", workers=2, keep=0.1, values="fp32", feedback=False, measure=1)
+    run = compress.SimulatedWorkers("topk", workers=2, keep=0.1, values="fp32", feedback=False, measure=1)
     alphas, left, all_given = [], 0.0, 0.0
     for step in range(4):
         now = [flat(one) for one in gradients(step)]
@@ -162,7 +162,7 @@ def test_alpha_and_the_error_are_those_of_their_definitions() -> None:
     report = run.report()
     assert report.alpha == pytest.approx(max(alphas), rel=1e-5) and 0 < max(alphas) < 1
     assert report.error == pytest.approx(math.sqrt(left / all_given), rel=1e-5)
-    without = compress.Workers("topk", workers=2, keep=0.1, values="fp32", feedback=False)
+    without = compress.SimulatedWorkers("topk", workers=2, keep=0.1, values="fp32", feedback=False)
     without.step(gradients(0))
     assert without.report().alpha is without.report().error is None
     assert without.report().bits == pytest.approx(report.bits, rel=0.1)  # measuring is not counted
@@ -170,7 +170,7 @@ def test_alpha_and_the_error_are_those_of_their_definitions() -> None:
 
 def test_opposite_gradients_have_no_alpha() -> None:
     """The thesis's example for which Assumption 3 fails (7.4.1)."""
-    run = compress.Workers("topk", workers=2, keep=0.5, measure=1)
+    run = compress.SimulatedWorkers("topk", workers=2, keep=0.5, measure=1)
     run.step([[torch.tensor([-0.3, 0.5])], [torch.tensor([0.3, -0.5])]])
     assert run.report().alpha is None
 
@@ -215,7 +215,7 @@ def test_gradients_given_are_not_changed() -> None:
 
 @pytest.mark.parametrize("scheme", compress.SCHEMES)
 def test_empty_parameters_stay_empty(scheme: str) -> None:
-    run = compress.Workers(scheme, workers=2)
+    run = compress.SimulatedWorkers(scheme, workers=2)
     means = run.step([[torch.zeros(0), torch.ones(5, 5)]] * 2)
     assert means[0] is not None and means[0].shape == (0,) and means[1] is not None
     assert [one is not None and one.numel() for one in run.step([[torch.zeros(0)]] * 2)] == [0]
@@ -225,7 +225,7 @@ def test_empty_parameters_stay_empty(scheme: str) -> None:
 def test_feedback_does_not_converge_for_ternary_numbers(scheme: str, grows: bool) -> None:
     """An unbiased scheme may leave more than it was given; then errors grow from step to step."""
     options = {"keep": 0.2} if scheme == "topk" else {}
-    run, norms = compress.Workers(scheme, workers=1, feedback=True, **options), []
+    run, norms = compress.SimulatedWorkers(scheme, workers=1, feedback=True, **options), []
     for step in range(101):
         run.step([[torch.randn(64, 64, generator=torch.Generator().manual_seed(step))]])
         norms.append(float(run.state.state_dict()["errors"][0][0].norm()))

@@ -154,7 +154,7 @@ def test_bits_on_the_wire_are_those_of_the_table() -> None:
         ("qsgd", {"bits": 4}, 7 * (4 + 32 / 512)),
         ("terngrad", {}, 7 * 1.6),
     ):
-        workers = compress.Workers(name, workers=8, **options)
+        workers = compress.SimulatedWorkers(name, workers=8, **options)
         workers.step(gradients)
         assert workers.report().bits == pytest.approx(bits, rel=0.01)
 
@@ -162,7 +162,7 @@ def test_bits_on_the_wire_are_those_of_the_table() -> None:
 def test_bits_of_powersgd_are_those_of_its_factors_and_vectors() -> None:
     shapes = [(100, 200), (100,), (64, 16, 3, 3), (4, 3)]
     gradients = [[heavy_tailed(math.prod(shape), seed).view(shape) for shape in shapes] for seed in range(4)]
-    workers = compress.Workers("powersgd", workers=4, rank=3)
+    workers = compress.SimulatedWorkers("powersgd", workers=4, rank=3)
     workers.step(gradients)
     numbers = 3 * (100 + 200 + 64 + 144) + 100 + 12
     assert workers.report().bits == pytest.approx(2 * 3 / 4 * 32 * numbers / sum(map(math.prod, shapes)))
@@ -172,7 +172,7 @@ def test_powersgd_returns_matrices_of_its_rank_and_vectors_as_they_are() -> None
     maker = torch.Generator().manual_seed(0)
     matrix = torch.randn(40, 2, generator=maker) @ torch.randn(2, 30, generator=maker)
     vector = torch.randn(7, generator=maker)
-    workers = compress.Workers("powersgd", workers=2, rank=2)
+    workers = compress.SimulatedWorkers("powersgd", workers=2, rank=2)
     means = workers.step([[matrix, vector], [3 * matrix, 2 * vector]])
     assert torch.allclose(means[0], 2 * matrix, atol=1e-4)
     assert torch.equal(means[1], 1.5 * vector)
@@ -180,7 +180,7 @@ def test_powersgd_returns_matrices_of_its_rank_and_vectors_as_they_are() -> None
 
 def test_powersgd_starts_from_the_factors_of_the_last_step() -> None:
     matrix = heavy_tailed(60 * 50).view(60, 50)
-    workers = compress.Workers("powersgd", workers=1, rank=2, feedback=False)
+    workers = compress.SimulatedWorkers("powersgd", workers=1, rank=2, feedback=False)
     errors = [float((workers.step([[matrix]])[0] - matrix).norm()) for _ in range(8)]
     best = float(torch.linalg.svdvals(matrix)[2:].norm())
     assert errors[0] > 1.03 * best and errors[-1] < 1.02 * best
@@ -236,7 +236,7 @@ def test_theta_shrinks_with_the_learning_rate() -> None:
     keep = compress.shrinking_theta(lambda step: 0.5 / (1 + step), smoothness=0.5)
     for step in (0, 3, 99):
         assert (1 - keep(step)) ** 2 == pytest.approx(min(0.25, 0.25 / (1 + step)))
-    workers = compress.Workers("fft", workers=1, keep=compress.shrinking_theta(lambda step: 1 - step, 0.25))
+    workers = compress.SimulatedWorkers("fft", workers=1, keep=compress.shrinking_theta(lambda step: 1 - step, 0.25))
     losses = []
     for _ in range(2):
         gradient = heavy_tailed(1000)

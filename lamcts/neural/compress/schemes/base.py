@@ -18,7 +18,7 @@ class Scheme(Protocol):
     Attributes
     ----------
     name : str
-        The name for `hook` and `Workers`.
+        The name for `hook` and `SimulatedWorkers`.
     feedback : bool
         Whether error feedback is on unless the user sets it: not for unbiased schemes.
     sparse : bool
