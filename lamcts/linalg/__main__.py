@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+import traceback
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     given, mpi = _parser().parse_args(arguments), None
     try:
         mpi = world()
-        a = np.load(given.matrix, mmap_mode="r", allow_pickle=False)
-        mpi.Barrier()
+        a = _loaded(given.matrix, mpi)
         began = time.perf_counter()
         found = lu(a, tuple(given.grid) if given.grid else None, given.block, comm=mpi)
         seconds = time.perf_counter() - began
@@ -28,12 +28,31 @@ def main(arguments: list[str] | None = None) -> int:
         if mpi is None or mpi.Get_rank() == 0:
             sys.stderr.write(f"{error}\n")
         return 2
+    except Exception:
+        if mpi is None or mpi.Get_size() == 1:
+            raise
+        traceback.print_exc()
+        sys.stderr.flush()
+        mpi.Abort(1)  # the other processes wait for this one
     if mpi.Get_rank() == 0:
         report = _report(found, seconds)
         sys.stdout.write(json.dumps(report) + "\n" if given.json else "".join(f"{n}: {v}\n" for n, v in report.items()))
         if given.out:
             np.savez(given.out, perm=found.perm, L=found.L, U=found.U, words=found.words.counts)
     return 0
+
+
+def _loaded(path: str, mpi: Any) -> Any:
+    """Return the matrix of a file, once all processes have it; OSError on all of them if one cannot read it."""
+    matrix = error = None
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as raised:
+        error = str(raised)
+    for other in mpi.allgather(error):
+        if other is not None:
+            raise OSError(other)
+    return matrix
 
 
 def _parser() -> argparse.ArgumentParser:

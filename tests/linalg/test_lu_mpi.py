@@ -63,6 +63,24 @@ def test_wrong_grids_and_files_end_the_program_with_one_line(tmp_path: Path) -> 
     assert done.returncode and "none.npy" in done.stderr and "Traceback" not in done.stderr
 
 
+@needs_mpi
+@pytest.mark.parametrize(("fault", "error"), [("np.load", "OSError"), ("program.lu", "RuntimeError")])
+def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, error: str) -> None:
+    np.save(tmp_path / "a.npy", np.eye(8))
+    (tmp_path / "faulty.py").write_text(
+        "import sys\nimport numpy as np\nfrom mpi4py import MPI\nimport lamcts.linalg.__main__ as program\n"
+        f"def fails(*given, **words):\n    raise {error}('out of paper')\n"
+        f"if MPI.COMM_WORLD.Get_rank() == 1:\n    {fault} = fails\n"
+        "sys.exit(program.main())\n"
+    )
+    folder = str(Path(linalg.__file__).parents[2])
+    command = [str(LAUNCHER), "-n", "2", sys.executable, str(tmp_path / "faulty.py"), str(tmp_path / "a.npy")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": folder}
+    )
+    assert done.returncode and "out of paper" in done.stderr
+
+
 def test_without_mpi4py_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[mpi\]'"):
