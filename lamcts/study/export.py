@@ -52,7 +52,7 @@ def sem_columns(history: "History") -> list[str]:
 
 
 def columns_of(names: Iterable[str], taken: Iterable[str], kind: str = "point") -> dict[str, str]:
-    """Return the columns of parameters (or metrics) beside columns of other names, each of its own."""
+    """Return the columns of parameters (or metrics) next to columns of other names, each of its own."""
     names, used = list(names), {*taken}
     columns = {name: name for name in names if name not in used}
     used |= {*columns}

@@ -242,3 +242,14 @@ def test_a_branch_that_changes_under_a_plan_is_named_with_its_cure():
         memory.apply(net, planned(traced, Action.OFFLOAD), traced),
     ):
         net(BATCH)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_parameter_whose_data_are_replaced_before_the_backward_pass_is_named(steps):
+    def loop(net):
+        loss = cross_entropy(net(BATCH))
+        net.second.bias.data = net.second.bias.data.clone()
+        loss.backward()
+
+    with pytest.raises(RuntimeError, match="got other data: copy it"):
+        first_step(loop, Action.RECOMPUTE, steps=steps)

@@ -1,1 +1,1 @@
-"""Codecs of compressed gradients: bits, index sets, packing, and floats of few bits."""
+"""Codecs of compressed gradients: bits, index sets, and floats of few bits."""

@@ -23,8 +23,10 @@ class RangeFloat:
         Bits of a number, 2 to 16, sign included.
     top : float
         The largest magnitude, 0 or more.
-    mantissa : int, optional
-        Bits of the mantissa, 0 to 23. The default, bits - 5, covers a range of 2^16.
+
+    Notes
+    -----
+    The mantissa has bits - 5 bits, so that the numbers cover a range of 2^16.
 
     Examples
     --------
@@ -38,20 +40,17 @@ class RangeFloat:
 
     bits: int
     top: float
-    mantissa: int | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= self.bits <= 16:
             raise ValueError(f"expected 2 to 16 bits, got {self.bits}")
         if not 0 <= self.top < float("inf"):
             raise ValueError(f"expected a finite largest magnitude of 0 or more, got top={self.top}")
-        if self.mantissa is not None and not 0 <= self.mantissa <= 23:
-            raise ValueError(f"expected a mantissa of 0 to 23 bits, got {self.mantissa}")
 
     @property
     def shift(self) -> int:
         """Bits of a float32's mantissa that are cut off."""
-        return 23 - (max(0, self.bits - 5) if self.mantissa is None else self.mantissa)
+        return 23 - max(0, self.bits - 5)
 
     @property
     def codes(self) -> int:
