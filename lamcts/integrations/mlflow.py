@@ -51,8 +51,9 @@ class MlflowCallback(Tracker):
     MLflow's guide to hyperparameter tuning recommends. It has the best value by evaluation as the metric `best` (with
     several objectives the size of the `front`).
 
-    A nested run has the parameters, the objectives, the excess of each constraint, and the intermediate values by step
-    (`intermediate`). Its status is FINISHED, FAILED, or KILLED for a pruned trial; the tag `lamcts.message` says why.
+    A nested run has the parameters, the objectives, the excess of each constraint, metrics that are numbers, and the
+    intermediate values by step (`intermediate`). Its status is FINISHED, FAILED, or KILLED for a pruned trial; the tag
+    `lamcts.message` says why.
 
     Errors of MLflow never end the run: the first is a RuntimeWarning, and after three failed calls in a row nothing
     more is logged. `with MlflowCallback(...) as tracker:` marks the parent run as finished at the end of the block;
