@@ -13,7 +13,7 @@ of these pairs. Accuracies are in per cent. Rows go to results/evolve_parents.cs
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import torch
 from scipy.stats import spearmanr
 
 import lamcts
-from benchmarks.evolve.end_to_end import HALF, WIDTH, data_of, network
+from benchmarks.evolve.end_to_end import HALF, WIDTH, data_of, interval, network
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from lamcts.graphs.computation import flops
@@ -44,6 +44,7 @@ FEW = 5  # edits of which a walk of `long` takes the best
 KEY = ("rule", "seed", "children", "epochs")
 STATISTICS = ("median", "best", "valid", "test", "best_edits", "edits", "srcc_edits", "further", "srcc_parent")
 COLUMNS = (*KEY, *STATISTICS, "seconds")
+MEANS = ("median", "best", "valid", "test", "best_edits", "edits")
 REPEATS = (1000, 1001, 1002)  # seeds of the best child's further trainings
 Path = tuple[int, ...]
 
@@ -100,7 +101,21 @@ def main() -> None:
     given.add_argument("--epochs", type=int, default=4, help="of each training")
     args = script.parsed(given, seeds=[0], rules=["half"], children=3, epochs=1)
     cases = [Case(rule, seed, args.children, args.epochs) for seed in args.seeds for rule in args.rules]
-    script.record(cases, Sheet(args.out, KEY, COLUMNS), "benchmarks.evolve.parents:measure", args.jobs)
+    sheet = Sheet(args.out, KEY, COLUMNS)
+    script.record(cases, sheet, "benchmarks.evolve.parents:measure", args.jobs)
+    print_means(sheet.rows())
+
+
+def print_means(rows: Iterable[Mapping[str, str]]) -> None:
+    """Print means over seeds by rule, and the differences of `half` in test accuracy, paired by seed."""
+    found: dict[str, dict[str, Mapping[str, str]]] = {}
+    for row in rows:
+        found.setdefault(row["rule"], {})[row["seed"]] = row
+    for rule, own in found.items():
+        means = [f"{name} {fmean(float(row[name]) for row in own.values()):.1f}" for name in MEANS]
+        both = [seed for seed in own if seed in found.get("half", {})]
+        gains = [float(found["half"][seed]["test"]) - float(own[seed]["test"]) for seed in both]
+        print(f"{rule}: {len(own)} seeds, {', '.join(means)}; half minus {rule} in test {interval(gains)}")
 
 
 if __name__ == "__main__":
