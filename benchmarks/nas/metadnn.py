@@ -50,7 +50,7 @@ def main() -> None:
     given.add_argument("--predictors", nargs="+", default=[*COUNTS, *LEARNT], choices=[*COUNTS, *LEARNT])
     given.add_argument("--train", type=int, default=20_000)
     given.add_argument("--test", type=int, default=10_000)
-    arguments = script.parsed(given, seeds=[0], train=200, test=100)
+    arguments = script.parsed(given, seeds=[0], train=200, test=100, predictors=["parameters", "mlp", "multistage"])
     data = "made up" if arguments.smoke else "nasbench101"
     if not arguments.smoke:
         cells.load()  # says what is missing before any run begins
