@@ -202,4 +202,6 @@ def _check(parameters: Parameters) -> None:
     """Raise ValueError for parameters that cannot be drawn independently."""
     if parameters.joint:
         kind = type(parameters.joint[0].space).__name__
-        raise ValueError(f"reinforce: expected independent parameters, got a {kind}; use sampler='mutate' or 'mixed_gp'")
+        raise ValueError(
+            f"reinforce: expected independent parameters, got a {kind}; use sampler='mutate' or 'mixed_gp'"
+        )

@@ -167,7 +167,9 @@ def _items(given: object) -> int | tuple[str, ...]:
         names = items_of(number)
         if len(names) >= 2 and all(isinstance(name, str) and name for name in names) and len({*names}) == len(names):
             return tuple(map(str, names))
-        raise ValueError(f"expected at least two distinct names of ingredients, got {brief(given)}; pass Simplex([...])")
+        raise ValueError(
+            f"expected at least two distinct names of ingredients, got {brief(given)}; pass Simplex([...])"
+        )
     raise ValueError(f"expected at least 2 ingredients, or their names, got {brief(given)}; pass Simplex(3), say")
 
 

@@ -56,7 +56,9 @@ class Subset(JointSpace):
         kept = read_items(items, "Subset([...], k)")
         count = whole(k, "k", "pass the number of items in a subset")
         if not 1 <= count <= len(kept):
-            raise ValueError(f"k: expected 1 to {len(kept)}, the number of items, got {count}; choose fewer, or add some")
+            raise ValueError(
+                f"k: expected 1 to {len(kept)}, the number of items, got {count}; choose fewer, or add some"
+            )
         for name, value in (("items", kept), ("k", count), ("when", read_when(when)), ("_lookup", Lookup(kept))):
             object.__setattr__(self, name, value)
 
