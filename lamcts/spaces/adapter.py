@@ -33,7 +33,7 @@ class SpaceAdapter(EncodedSpace):
         return self.inner.continuous
 
     @property
-    def sums(self) -> tuple[slice, ...]:  # type: ignore[override]
+    def sums(self) -> tuple[slice, ...]:
         return sums_of(self.inner)
 
     @property

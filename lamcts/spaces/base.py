@@ -91,7 +91,6 @@ class EncodedSpace:
     parts: tuple[slice, ...] = ()  # the coordinates of each member
     conditions: Activity | None = None  # of a product; None: all members are always active
     inner: SearchSpace | None = None  # the space that an adapter wraps
-    sums: tuple[slice, ...] = ()  # coordinates that add up to 1 in valid rows, of each `Simplex` inside
 
     @property
     def size(self) -> float:
@@ -106,6 +105,11 @@ class EncodedSpace:
     def continuous(self) -> Mask:
         """No coordinate; kinds with real numbers override it."""
         return np.zeros(self.dim, bool)
+
+    @property
+    def sums(self) -> tuple[slice, ...]:
+        """The coordinates of each `Simplex` inside, which add up to 1 in valid rows."""
+        return ()
 
     @property
     def middle(self) -> Floats:

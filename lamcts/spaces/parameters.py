@@ -79,7 +79,7 @@ class Parameters:
         self.non_constant: Mask = counts != 1
         joint = [(i, one.joint) for i, one in enumerate(found) if one.joint is not None]
         self.joint = tuple(JointColumns(slice(i, i + own.dim), own) for i, own in joint)
-        self.permutations = tuple(part for part, own in self.joint if isinstance(own, Permutation))
+        self.permutations: tuple[slice, ...] = tuple(part for part, own in self.joint if isinstance(own, Permutation))
         self.in_joint, self.in_permutation = np.zeros((2, len(found)), bool)
         self.move_units: Mask = self.non_constant.copy()
         for part, own in self.joint:

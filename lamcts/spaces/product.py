@@ -89,7 +89,7 @@ class Space(EncodedSpace):
         )
 
     @cached_property
-    def sums(self) -> tuple[slice, ...]:  # type: ignore[override]
+    def sums(self) -> tuple[slice, ...]:
         return tuple(
             slice(part.start + own.start, part.start + own.stop)
             for member, part in zip(self.members, self.parts, strict=True)

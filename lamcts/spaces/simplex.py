@@ -13,7 +13,7 @@ import numpy as np
 from lamcts.spaces.base import Mask, text_of
 from lamcts.spaces.joint import JointSpace, some_of
 from lamcts.spaces.values import brief, is_list, items_of, plain, read_when, real, scalar
-from lamcts.types import Floats, Json, Point
+from lamcts.types import Floats, Json, Point, Rows
 
 SUM = 1e-6  # of the total: by how much a user's amounts may miss it, and how far below 0 they may lie
 EXACT = 1e-12  # by how much proportions may miss 1 by rounding
@@ -147,7 +147,8 @@ class Simplex(JointSpace):
         giver = np.repeat(givers[pairs], len(SHARES) + 1)
         amounts = np.minimum(np.column_stack([steps, np.ones(len(pairs))]).ravel(), x[giver])
         taker = np.repeat(takers[pairs], len(SHARES) + 1)
-        return self.snap(_transferred(np.repeat(x[None], len(giver), axis=0), giver, taker, amounts))
+        near = self.snap(_transferred(np.repeat(x[None], len(giver), axis=0), giver, taker, amounts))
+        return np.unique(near, axis=0)  # of an ingredient with little, several steps take all
 
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         n, d = x.shape
@@ -160,17 +161,13 @@ class Simplex(JointSpace):
 def _items(given: object) -> int | tuple[str, ...]:
     """Return the number of ingredients, or their names."""
     number = scalar(given)
-    if isinstance(number, int) and not isinstance(number, bool):
-        if number >= 2:
-            return number
-    elif is_list(number):
-        names = items_of(number)
-        if len(names) >= 2 and all(isinstance(name, str) and name for name in names) and len({*names}) == len(names):
-            return tuple(map(str, names))
-        raise ValueError(
-            f"expected at least two distinct names of ingredients, got {brief(given)}; pass Simplex([...])"
-        )
-    raise ValueError(f"expected at least 2 ingredients, or their names, got {brief(given)}; pass Simplex(3), say")
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 2:
+        return number
+    names = items_of(number) if is_list(number) else ()
+    texts = tuple(str(name) for name in names if isinstance(name, str) and name)
+    if len(texts) == len(names) == len({*texts}) >= 2:
+        return texts
+    raise ValueError(f"expected at least 2 ingredients, or distinct names, got {brief(given)}; pass Simplex(3), say")
 
 
 def _projected(x: Floats) -> Floats:
@@ -183,7 +180,7 @@ def _projected(x: Floats) -> Floats:
     return result
 
 
-def _transferred(x: Floats, giver: Floats, taker: Floats, amounts: Floats) -> Floats:
+def _transferred(x: Floats, giver: Rows, taker: Rows, amounts: Floats) -> Floats:
     """Return rows `x` [m, d] in which an amount [m] goes from one coordinate to another."""
     rows = np.arange(len(x))
     x[rows, taker] += amounts

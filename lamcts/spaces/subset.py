@@ -80,13 +80,13 @@ class Subset(JointSpace):
     def encode(self, point: Point) -> Floats:
         if not is_list(point) or len(point) != self.k:
             raise ValueError(f"expected a list of {self.k} items, got {brief(point)}; pass each of them once")
-        places = [self._lookup.find(item) for item in point]
-        for i, place in enumerate(places):
-            if place is None or place in places[:i]:
-                odd = f"got {brief(point)}; look at {brief(point[i])}"
-                raise ValueError(f"expected {self.k} distinct items of {brief(list(self.items))}, {odd}")
         x = np.zeros(self.dim)
-        x[places] = 1.0
+        for item in point:
+            place = self._lookup.find(item)
+            if place is None or x[place]:
+                odd = f"got {brief(point)}; look at {brief(item)}"
+                raise ValueError(f"expected {self.k} distinct items of {brief(list(self.items))}, {odd}")
+            x[place] = 1.0
         return x
 
     def decode(self, x: Floats) -> tuple[Point, ...]:
