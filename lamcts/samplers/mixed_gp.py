@@ -186,7 +186,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         orders = self.parameters.permutations
         if not orders or self.progress.idle % ORDER_TURNS == 0:
             return 0.0
-        return LEAST_ITEMS / max(part.stop - part.start for part in orders)
+        return LEAST_ITEMS / max(int(part.stop - part.start) for part in orders)
 
     def _best(self, n: int, rng: np.random.Generator | None = None) -> Rows:
         """Return the `n` best rows of the region, or of all where it has none; rows that are level in drawn order."""

@@ -36,9 +36,9 @@ def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[
     elif isinstance(space, lamcts.Permutation):
         yield from (_category(_place(name, i), item, space.items) for i, item in enumerate(point, 1))
     elif isinstance(space, lamcts.Simplex):
-        for i, own in enumerate(space.names or range(space.dim)):
-            label = _joined(name, own) if space.names else _place(name, i + 1)
-            yield OptunaParameter(label, float(point[own]), FloatDistribution(0.0, space.total))
+        for i, key in enumerate(space.names or range(space.dim), 1):
+            label = _joined(name, key) if space.names else _place(name, i)
+            yield OptunaParameter(label, float(point[key]), FloatDistribution(0.0, space.total))
     elif isinstance(space, lamcts.Subset):
         chosen = space.encode(point).astype(bool).tolist()
         yield from (_category(_place(name, i), one, (False, True)) for i, one in enumerate(chosen, 1))
