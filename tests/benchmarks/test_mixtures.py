@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.discrete import mixtures
 from benchmarks.discrete.mixtures import KEY, PROBLEMS, SIZES, Run, by_log, by_sticks, measure, table
+from benchmarks.harness.sheet import RESULTS, Sheet
 
 
 @pytest.mark.parametrize("problem", [*SIZES])
@@ -34,6 +35,11 @@ def test_transforms_of_uniform_draws_are_flat(transform: object) -> None:
 def test_a_run_has_its_gaps(problem: str, method: str) -> None:
     row = measure(Run(problem, method, 0), 24)
     assert 0 <= float(row["at_100"]) == float(row["at_50"]) < 1
+
+
+def test_the_docs_have_the_table_of_the_rows_that_are_kept() -> None:
+    rows = Sheet(RESULTS / "mixtures.csv", KEY, mixtures.COLUMNS).rows()
+    assert len(rows) == 190 and table(rows) in (RESULTS.parents[1] / "docs" / "benchmarks.md").read_text()
 
 
 def test_the_table_has_medians_and_counts_seeds() -> None:
