@@ -7,6 +7,8 @@
     size=32,64,128:ordered   one of these, which are steps from first to last
     flag=bool          true or false
     tour=12:permutation   the numbers 0 to 11 in any order; or a,b,c:permutation
+    mix=3:simplex      3 amounts with the sum 1; or flour,sugar,butter:simplex=100, amounts by name with the sum 100
+    pick=12:subset=3   3 of the numbers 0 to 11; or a,b,c,d:subset=2
 
 A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind. A
 parameter that is there only where others have certain values is a table there:
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Space
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
@@ -30,6 +32,7 @@ from lamcts.study.prior_table import bare, members_of, value_of
 from lamcts.types import Point
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
+JOINT = re.compile(r"(.*):(permutation|simplex|subset)(?:=(.*))?", re.DOTALL)
 
 
 def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> SearchSpace | None:
@@ -73,8 +76,8 @@ def member_of(written: object) -> SearchSpace:
     text = written.strip()
     if text == "bool":
         return Bool()
-    if text.endswith(":permutation"):
-        return _permutation(text.removesuffix(":permutation").strip())
+    if (found := JOINT.fullmatch(text)) is not None:
+        return _joint(*found.groups())
     if "," in text:
         return _choice(text)
     low, *rest = (part.strip() for part in text.split(":"))
@@ -92,13 +95,16 @@ def member_of(written: object) -> SearchSpace:
     return kind(_bound(low), _bound(high), log="log" in kinds)
 
 
-def _permutation(text: str) -> Permutation:
-    if "," not in text:
-        number = _number(text)
-        if not isinstance(number, int):
-            raise ValueError(f"expected a number of items before :permutation, or A,B,C, got {text!r}")
-        return Permutation(number)
-    return Permutation(_choice(text).options)
+def _joint(text: str, kind: str, number: str | None) -> Permutation | Simplex | Subset:
+    """Return a kind that has items: ITEMS:permutation, ITEMS:simplex, ITEMS:simplex=TOTAL or ITEMS:subset=COUNT."""
+    items = _choice(text).options if "," in text else _number(text)
+    if not isinstance(items, (int, tuple)):
+        raise ValueError(f"expected a number of items before :{kind}, or A,B,C, got {text.strip()!r}")
+    if kind == "simplex":
+        return Simplex(items, _bound("1" if number is None else number))
+    if (number is None) == (kind == "subset"):
+        raise ValueError(f"expected {'subset=COUNT' if kind == 'subset' else kind}, got {kind}={number or ''}")
+    return Permutation(items) if number is None else Subset(items, _bound(number))
 
 
 def _choice(text: str) -> Choice:

@@ -80,12 +80,9 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
     def __init__(self, settings: HillClimb, region: Region, seen: Observations, progress: HillClimbProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        tables = [table.part.start for table in self.parameters.tables]
-        endless = [
-            is_long(self.parameters, i) or (levels is None and i not in tables)
-            for i, levels in enumerate(self.parameters.levels)
-        ]
-        self.endless = any(endless)
+        self.endless = any(
+            levels is None or is_long(self.parameters, i) for i, levels in enumerate(self.parameters.levels)
+        )
 
     @property
     def scope(self) -> Scope:

@@ -141,7 +141,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     @property
     def _farthest(self) -> int:
-        """Number of discrete parameters that can move; a table is one."""
+        """Number of discrete parameters that can move; a table, a permutation and a subset are one each."""
         return int(np.count_nonzero(self.parameters.move_units & ~self.parameters.continuous))
 
     def _within(self, z: Floats) -> Mask:
@@ -156,7 +156,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         active, own = parameters.active(z), parameters.active(here)
         # what is only there because of another difference is none of its own
         differ = (z != here) & (active & own if parameters.conditional else active | own)
-        for part in (*(table.part for table in parameters.tables), *parameters.permutations):
+        for part, _ in parameters.joint:
             differ[:, part.start] = differ[:, part].any(1)
         near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
@@ -186,7 +186,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         orders = self.parameters.permutations
         if not orders or self.progress.idle % ORDER_TURNS == 0:
             return 0.0
-        return LEAST_ITEMS / max(part.stop - part.start for part in orders)
+        return LEAST_ITEMS / max(int(part.stop - part.start) for part in orders)
 
     def _best(self, n: int, rng: np.random.Generator | None = None) -> Rows:
         """Return the `n` best rows of the region, or of all where it has none; rows that are level in drawn order."""

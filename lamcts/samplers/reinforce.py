@@ -200,6 +200,8 @@ class Policy:
 
 def _check(parameters: Parameters) -> None:
     """Raise ValueError for parameters that cannot be drawn independently."""
-    if parameters.tables or parameters.permutations:
-        kind = "a table of points" if parameters.tables else "a permutation"
-        raise ValueError(f"reinforce: expected independent parameters, got {kind}; use sampler='mutate' or 'mixed_gp'")
+    if parameters.joint:
+        kind = type(parameters.joint[0].space).__name__
+        raise ValueError(
+            f"reinforce: expected independent parameters, got a {kind}; use sampler='mutate' or 'mixed_gp'"
+        )

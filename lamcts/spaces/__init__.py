@@ -10,6 +10,8 @@ from lamcts.spaces.integer import Int
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
+from lamcts.spaces.simplex import Simplex
+from lamcts.spaces.subset import Subset
 from lamcts.spaces.valid import Valid
 
 __all__ = [
@@ -23,7 +25,9 @@ __all__ = [
     "Parameters",
     "Permutation",
     "SearchSpace",
+    "Simplex",
     "Space",
+    "Subset",
     "Valid",
     "distance",
 ]

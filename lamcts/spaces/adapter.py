@@ -1,6 +1,6 @@
 """Adapters: spaces with the points and the encoding of another one."""
 
-from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, middle_of, rows_of, when_of
+from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, middle_of, rows_of, sums_of, when_of
 from lamcts.types import Floats, Point
 
 
@@ -31,6 +31,10 @@ class SpaceAdapter(EncodedSpace):
     @property
     def continuous(self) -> Mask:
         return self.inner.continuous
+
+    @property
+    def sums(self) -> tuple[slice, ...]:
+        return sums_of(self.inner)
 
     @property
     def middle(self) -> Floats:

@@ -107,6 +107,11 @@ class EncodedSpace:
         return np.zeros(self.dim, bool)
 
     @property
+    def sums(self) -> tuple[slice, ...]:
+        """The coordinates of each `Simplex` inside, which add up to 1 in valid rows."""
+        return ()
+
+    @property
     def middle(self) -> Floats:
         """The coordinates of an inactive parameter, [dim]; a constant keeps its own."""
         half = np.full(self.dim, 0.5)
@@ -205,6 +210,20 @@ def when_of(space: SearchSpace) -> When:
 def middle_of(space: SearchSpace) -> Floats:
     """Return the coordinates [dim] of a space that is an inactive parameter."""
     return space.middle if isinstance(space, EncodedSpace) else np.full(space.dim, 0.5)
+
+
+def sums_of(space: SearchSpace) -> tuple[slice, ...]:
+    """Return the coordinates of each group that adds up to 1 in valid rows."""
+    return space.sums if isinstance(space, EncodedSpace) else ()
+
+
+def with_sums_kept(space: SearchSpace, ways: Floats) -> Floats:
+    """Return directions [n, dim] without their parts that change a sum."""
+    if sums := sums_of(space):
+        ways = ways.copy()
+        for part in sums:
+            ways[:, part] -= ways[:, part].mean(1, keepdims=True)
+    return ways
 
 
 def is_conditional(space: SearchSpace | None) -> bool:

@@ -1,12 +1,11 @@
 """Moves of discrete searches: one parameter changes to another of its values.
 
-A table's row counts as one parameter. Letters: n rows, p parameters, k neighbours.
+A table's row, an order, a mixture and a subset count as one parameter. Letters: n rows, p parameters, k neighbours.
 """
 
 import numpy as np
 
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.permutation import neighbours_of, random_neighbours
 from lamcts.types import Floats, Rows
 
 EVERY = 32  # levels of an ordered parameter to try all; with more, those 1, 2, 4, ... steps away (untuned)
@@ -14,16 +13,14 @@ MOST_OPTIONS, DRAWN_OPTIONS = 256, 64  # options of a category to try all; rando
 STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of steps of a real number, as shares of its range (untuned)
 WIDER = 2.0 ** np.arange(8)  # factors of the step of a number with too many levels, until it changes (untuned)
 ENTERED = 8  # random values of parameters that a move activates (untuned)
-NEAREST = 32  # neighbours of a table's row, filled up with near rows (untuned)
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
     """Return the neighbours [k, p] of codes `z` [p], with one active parameter changed.
 
     Of a real number, a few Gaussian steps. Of a category with very many options, those of the `known` codes [m, p] and
-    some random ones: options without evaluations are equal to a model. Of a table, rows that differ in one column, and
-    the nearest rows if those are few. Of a permutation, exchanges, moves and reversals. Parameters that a move
-    activates take random values, several times.
+    some random ones: options without evaluations are equal to a model. Of a `JointSpace`, its neighbours. Parameters
+    that a move activates take random values, several times.
     """
     active = parameters.active(z[None])[0]
     known = z[None] if known is None else known
@@ -43,8 +40,8 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
     """Return codes `z` [n, p] with at least one active parameter changed in each row.
 
     Each further parameter changes with a probability that makes `moves` changes on average. A category, and a number
-    with few levels, takes any other of its values; a real number makes a Gaussian step; a table's row changes to a near
-    one.
+    with few levels, takes any other of its values; a real number makes a Gaussian step; a table's row, an order, a
+    mixture or a subset changes to a near one.
     """
     n, p = z.shape
     held = parameters.active(z)
@@ -54,14 +51,11 @@ def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves
     moved[np.arange(n), np.where(active, rng.random((n, p)), -1.0).argmax(1)] = True
     moved &= active
     result = z.copy()
-    tables = {table.part.start: table for table in parameters.tables}
-    orders = {part.start: part for part in parameters.permutations}
+    joint = {own.part.start: own for own in parameters.joint}
     for i in np.flatnonzero(moved.any(0)):
         rows = np.flatnonzero(moved[:, i])
-        if i in tables:
-            result[rows, tables[i].part] = _beside(tables[i].rows, z[rows, tables[i].part], rng)
-        elif (part := orders.get(int(i))) is not None:
-            result[rows, part] = random_neighbours(z[rows, part], rng)
+        if (own := joint.get(int(i))) is not None:
+            result[rows, own.part] = own.space.random_neighbours(z[rows, own.part], rng)
         else:
             result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
     return parameters.entered(result, held, rng)
@@ -75,12 +69,9 @@ def is_long(parameters: Parameters, i: int) -> bool:
 
 def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.random.Generator) -> tuple[slice, Floats]:
     """Return the columns of move unit `i`, and other values for them, [k, columns]."""
-    for table in parameters.tables:
-        if table.part.start == i:
-            return table.part, _in_table(table.rows, z[table.part])
-    for part in parameters.permutations:
+    for part, space in parameters.joint:
         if part.start == i:
-            return part, neighbours_of(z[part], rng)
+            return part, space.neighbours(z[part], rng)
     levels, value = parameters.levels[i], float(z[i])
     if levels is None:
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
@@ -120,27 +111,3 @@ def _reflected(values: Floats) -> Floats:
     folded = values % 2.0
     inside: Floats = np.where((values >= 0.0) & (values <= 1.0), values, np.where(folded > 1.0, 2.0 - folded, folded))
     return inside
-
-
-def _beside(table: Floats, z: Floats, rng: np.random.Generator) -> Floats:
-    """Return a random neighbour in the table for each row of `z` [n, k]."""
-    result = z.copy()
-    starts, owner = np.unique(z, axis=0, return_inverse=True)
-    for number, start in enumerate(starts):
-        rows, near = np.flatnonzero(owner.ravel() == number), _in_table(table, start)
-        result[rows] = near[rng.integers(0, len(near), len(rows))]
-    return result
-
-
-def _in_table(table: Floats, z: Floats) -> Floats:
-    """Return the rows of a table that differ from `z` [k] in one column, and near ones."""
-    differs = (table != z).sum(1)
-    near: Floats = table[differs == 1]
-    others = np.flatnonzero(differs > 1)
-    missing = min(NEAREST - len(near), len(others))
-    if missing <= 0:
-        return near
-    far = np.square(table[others] - z).sum(1)
-    close = np.flatnonzero(far <= np.partition(far, missing - 1)[missing - 1])  # cheaper than to sort a large table
-    nearest = others[close[np.argsort(far[close], kind="stable")[:missing]]]
-    return np.vstack([near, table[nearest]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.spaces.base import EncodedSpace
+from lamcts.spaces.joint import JointSpace
 from lamcts.spaces.values import List, Lookup, brief, freeze, is_list, plain, read_when
 from lamcts.types import Floats, Json, Point, array_of
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from scipy.spatial import KDTree
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
+NEAREST = 32  # neighbours of a row, filled up with near rows (untuned)
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
 
 
-class Finite(EncodedSpace):
+class Finite(JointSpace):
     """The points of a list; no other point is proposed.
 
     Parameters
@@ -77,6 +78,10 @@ class Finite(EncodedSpace):
     def size(self) -> float:
         return float(len(self.points))
 
+    @property
+    def levels(self) -> list[Floats]:
+        return [np.unique(column) for column in self.x.T]
+
     def rows(self) -> Floats:
         return self.x
 
@@ -124,6 +129,27 @@ class Finite(EncodedSpace):
     @cached_property
     def _half_norms(self) -> Floats:
         return np.asarray(np.einsum("nk,nk->n", self.x, self.x) / 2, np.float64)
+
+    def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return the rows of the table that differ from `x` [k] in one column, and near ones."""
+        differs = (self.x != x).sum(1)
+        near: Floats = self.x[differs == 1]
+        others = np.flatnonzero(differs > 1)
+        missing = min(NEAREST - len(near), len(others))
+        if missing <= 0:
+            return near
+        far = np.square(self.x[others] - x).sum(1)
+        close = np.flatnonzero(far <= np.partition(far, missing - 1)[missing - 1])  # cheaper than to sort a large table
+        nearest = others[close[np.argsort(far[close], kind="stable")[:missing]]]
+        return np.vstack([near, self.x[nearest]])
+
+    def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        result = x.copy()
+        starts, owner = np.unique(x, axis=0, return_inverse=True)
+        for number, start in enumerate(starts):
+            rows, near = np.flatnonzero(owner.ravel() == number), self.neighbours(start, rng)
+            result[rows] = near[rng.integers(0, len(near), len(rows))]
+        return result
 
     def signature(self) -> Json:
         own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}

@@ -16,6 +16,8 @@ from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.serialization import from_signature
+from lamcts.spaces.simplex import Simplex
+from lamcts.spaces.subset import Subset
 from lamcts.spaces.values import plain
 from lamcts.types import Floats, Point
 
@@ -24,7 +26,8 @@ from lamcts.types import Floats, Point
 class NamedParameter:
     """A parameter: its name, its coordinates, and whether it is logarithmic.
 
-    options: the values of a category, in order; None for a number; empty for a permutation, whose values are texts.
+    options: the values of a category, in order; None for a number; empty for a permutation or a subset, whose values
+    are texts.
     space: the space of its values.
     """
 
@@ -53,7 +56,7 @@ class NamedParameters:
         """
         if self._space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
-        whole = {one.name for one in self.parameters if isinstance(one.space, Permutation)}
+        whole = {one.name for one in self.parameters if isinstance(one.space, (Permutation, Subset))}
         leaves = [dict(_leaves(plain(self._space.decode(row)), "", whole)) for row in x]
         return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
 
@@ -99,6 +102,9 @@ def _of(space: SearchSpace, names: list[str], start: int) -> Iterator[NamedParam
     elif isinstance(space, Box):
         for i, own in enumerate(names):
             yield NamedParameter(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
+    elif isinstance(space, Simplex):
+        for i, own in enumerate(names, start):
+            yield NamedParameter(own, slice(i, i + 1), space=Float(0.0, space.total))
     else:
         log = isinstance(space, (Float, Int)) and space.log
         yield NamedParameter(names[0], slice(start, start + space.dim), log, _options(space), space)
@@ -108,7 +114,7 @@ def _options(space: SearchSpace) -> tuple[str, ...] | None:
     """Return the options of a category as text; None for numbers."""
     if isinstance(space, Choice):
         return tuple(map(str, space.options))
-    return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, Permutation) else None
+    return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, (Permutation, Subset)) else None
 
 
 def _names(space: SearchSpace, name: str) -> list[str]:
@@ -116,7 +122,9 @@ def _names(space: SearchSpace, name: str) -> list[str]:
     if isinstance(space, Space):
         members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
         return [_joined(name, own) for own in members]
-    if isinstance(space, Box):
+    if isinstance(space, Simplex) and space.names is not None:
+        return [_joined(name, own) for own in space.names]
+    if isinstance(space, (Box, Simplex)):
         return [_joined(name, i if name else f"x{i}") for i in range(1, space.dim + 1)]
     return [name or "x"]
 

@@ -12,18 +12,18 @@ import numpy as np
 
 from lamcts.spaces.base import Activity, EncodedSpace, SearchSpace, is_conditional, middle_of, rows_of, unwrapped
 from lamcts.spaces.base import Mask as Mask
-from lamcts.spaces.finite import Finite
-from lamcts.spaces.permutation import Permutation, places_of
+from lamcts.spaces.joint import JointSpace
+from lamcts.spaces.permutation import Permutation
 from lamcts.types import Floats
 
 FEW_PARAMETERS = 20  # non-constant (untuned: measured with 12; with many more, trust regions are better)
 
 
-class TableColumns(NamedTuple):
-    """Parameters that are the columns of a `Finite` space, with its `rows` [N, k]."""
+class JointColumns(NamedTuple):
+    """Parameters that are the columns of one space and change together: a table, an order, a mixture, a subset."""
 
     part: slice  # which parameters
-    rows: Floats
+    space: JointSpace
 
 
 class Parameters:
@@ -43,14 +43,14 @@ class Parameters:
     non_constant : (p,) bool array
         Parameters with more than one value.
     move_units : (p,) bool array
-        Non-constant parameters that a move can change; the first column of a table or permutation represents all
-        of its columns.
-    tables : tuple of TableColumns
-        The `Finite` spaces inside, whose columns change together.
+        Non-constant parameters that a move can change; the first column of a table, permutation, mixture or subset
+        represents all of its columns.
+    joint : tuple of JointColumns
+        The spaces inside whose columns change together.
+    in_joint, in_permutation : (p,) bool array
+        Parameters that are such columns; those of a `Permutation`.
     permutations : tuple of slice
         The columns of each `Permutation` inside, one for each item's place.
-    in_permutation : (p,) bool array
-        Parameters that are such columns.
     conditional : bool
         Whether some parameters have conditions (`when`), so that inactive ones have one code, the middle.
 
@@ -77,18 +77,17 @@ class Parameters:
         real = space.continuous
         self.continuous: Mask = np.array([bool(real[part].any()) for part in self._parts])
         self.non_constant: Mask = counts != 1
-        rows = [(i, one.table) for i, one in enumerate(found) if one.table is not None]
-        self.tables = tuple(TableColumns(slice(i, i + own.shape[1]), own) for i, own in rows)
-        self.permutations = tuple(slice(i, i + one.items) for i, one in enumerate(found) if one.items)
-        self.in_permutation: Mask = np.zeros(len(found), bool)
+        joint = [(i, one.joint) for i, one in enumerate(found) if one.joint is not None]
+        self.joint = tuple(JointColumns(slice(i, i + own.dim), own) for i, own in joint)
+        self.permutations: tuple[slice, ...] = tuple(part for part, own in self.joint if isinstance(own, Permutation))
+        self.in_joint, self.in_permutation = np.zeros((2, len(found)), bool)
         self.move_units: Mask = self.non_constant.copy()
+        for part, own in self.joint:
+            self.in_joint[part] = True
+            self.move_units[part] = False
+            self.move_units[part.start] = own.size > 1
         for part in self.permutations:
             self.in_permutation[part], self.categorical[part] = True, False
-            self.move_units[part] = False
-            self.move_units[part.start] = part.stop - part.start > 1
-        for table in self.tables:
-            self.move_units[table.part] = False
-            self.move_units[table.part.start] = len(table.rows) > 1
 
     @property
     def may_be_inactive(self) -> bool:
@@ -165,10 +164,8 @@ class Parameters:
         z = rng.random((n, self.count))
         for i, levels in enumerate(self.levels):
             z[:, i] = self.valid(i, z[:, i]) if levels is None else levels[(z[:, i] * len(levels)).astype(np.int64)]
-        for table in self.tables:
-            z[:, table.part] = table.rows[rng.integers(0, len(table.rows), n)]
-        for part in self.permutations:
-            z[:, part] = places_of(rng.permuted(np.tile(np.arange(part.stop - part.start), (n, 1)), axis=1))
+        for part, space in self.joint:
+            z[:, part] = space.sample(n, rng)
         return z
 
     def valid(self, i: int, values: Floats) -> Floats:
@@ -189,15 +186,13 @@ class Parameters:
 class _Parameter(NamedTuple):
     """Coordinates and levels of a parameter.
 
-    table: the rows of a table, of its first column. owner: the space of a number with too many levels to list. items:
-    the number of items of a permutation, of its first column.
+    owner: the space of a number with too many levels to list. joint: of the first column, the space of all columns.
     """
 
     part: slice
     levels: Floats | None
-    table: Floats | None = None
     owner: SearchSpace | None = None
-    items: int = 0
+    joint: JointSpace | None = None
 
 
 class _Activity(NamedTuple):
@@ -265,14 +260,9 @@ def _shifted(part: slice, by: int) -> slice:
 
 def _single(space: SearchSpace) -> Iterator[_Parameter]:
     """Yield the parameters of a space without members."""
-    if isinstance(space, Finite):
-        for column in range(space.dim):
-            levels = np.unique(space.x[:, column])
-            yield _Parameter(slice(column, column + 1), levels, None if column else space.x)
-    elif isinstance(space, Permutation):
-        levels = places_of(np.arange(space.dim)[None])[0]
-        for item in range(space.dim):
-            yield _Parameter(slice(item, item + 1), levels, items=0 if item else space.dim)
+    if isinstance(space, JointSpace):
+        for column, levels in enumerate(space.levels):
+            yield _Parameter(slice(column, column + 1), levels, joint=None if column else space)
     else:
         yield from _by_blocks(space)
 

@@ -6,22 +6,22 @@ Moves: two items exchanged, one item moved, a stretch reversed. Letters: n rows,
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import LISTED, EncodedSpace, text_of
+from lamcts.spaces.base import LISTED, text_of
+from lamcts.spaces.joint import JointSpace, some_of
 from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when, scalar
 from lamcts.types import Floats, Json, Point
 
 MOST_COUNTED = 170  # items whose permutations a float can count
-MOST_NEIGHBOURS = 600  # of a permutation; of more, a random subset (untuned: the neighbours of 18 items)
 
 
 @dataclass(frozen=True, eq=False)
-class Permutation(EncodedSpace):
+class Permutation(JointSpace):
     """All orders of some items, as tuples.
 
     Parameters
@@ -54,13 +54,7 @@ class Permutation(EncodedSpace):
     __repr__ = text_of
 
     def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
-        given: object = scalar(items)
-        given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
-        if not is_list(given):
-            raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass Permutation([...])")
-        kept = items_of(given)
-        if not kept:
-            raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
+        kept = read_items(items, "Permutation([...])")
         for name, value in (("items", kept), ("when", read_when(when)), ("_lookup", Lookup(kept))):
             object.__setattr__(self, name, value)
 
@@ -71,6 +65,10 @@ class Permutation(EncodedSpace):
     @property
     def size(self) -> float:
         return float(math.factorial(self.dim)) if self.dim <= MOST_COUNTED else math.inf
+
+    @property
+    def levels(self) -> Sequence[Floats]:
+        return [places_of(np.arange(self.dim)[None])[0]] * self.dim
 
     def encode(self, point: Point) -> Floats:
         n = self.dim
@@ -102,10 +100,28 @@ class Permutation(EncodedSpace):
     def signature(self) -> Json:
         return {"kind": "permutation", "items": plain(self.items)} | self._condition()
 
-    @cached_property
-    def numbered(self) -> bool:
-        """Whether the items are 0 to n - 1."""
-        return all(type(item) is int and item == i for i, item in enumerate(self.items))
+    def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return the rows [m, k] of permutations one move from `x` [k]."""
+        moves = _moves(len(x))
+        return places_of(orders_of(x[None])[0][moves[some_of(len(moves), rng)]])
+
+    def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        moves = _moves(x.shape[1])
+        if not len(moves):
+            return x
+        drawn = moves[rng.integers(0, len(moves), len(x))]
+        return places_of(np.take_along_axis(orders_of(x), drawn, axis=1))
+
+
+def read_items(items: object, cure: str) -> tuple[Point, ...]:
+    """Return a list of items, or the numbers of so many; ValueError for anything else, or none."""
+    given: object = scalar(items)
+    given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if not is_list(given):
+        raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass {cure}")
+    if not (kept := items_of(given)):
+        raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
+    return kept
 
 
 def orders_of(x: Floats) -> NDArray[np.int64]:
@@ -122,23 +138,6 @@ def places_of(orders: NDArray[np.int64]) -> Floats:
     x = np.empty((n, k))
     np.put_along_axis(x, orders, np.broadcast_to(np.arange(k) / max(k - 1, 1), (n, k)), axis=1)
     return x
-
-
-def neighbours_of(places: Floats, rng: np.random.Generator) -> Floats:
-    """Return the places [m, k] of permutations one move from `places` [k]."""
-    moves = _moves(len(places))
-    if len(moves) > MOST_NEIGHBOURS:
-        moves = moves[np.sort(rng.choice(len(moves), MOST_NEIGHBOURS, replace=False))]
-    return places_of(orders_of(places[None])[0][moves])
-
-
-def random_neighbours(places: Floats, rng: np.random.Generator) -> Floats:
-    """Return a random permutation one move away for each row of `places` [n, k]."""
-    moves = _moves(places.shape[1])
-    if not len(moves):
-        return places
-    drawn = moves[rng.integers(0, len(moves), len(places))]
-    return places_of(np.take_along_axis(orders_of(places), drawn, axis=1))
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from lamcts.spaces import base
-from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of
+from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of, sums_of
 from lamcts.spaces.conditions import Conditions, conditions_of
 from lamcts.spaces.values import brief, is_list, read_when
 from lamcts.types import Floats, Json, Point
@@ -86,6 +86,14 @@ class Space(EncodedSpace):
             slice(part.start + block.start, part.start + block.stop)
             for member, part in zip(self.members, self.parts, strict=True)
             for block in member.blocks
+        )
+
+    @cached_property
+    def sums(self) -> tuple[slice, ...]:
+        return tuple(
+            slice(part.start + own.start, part.start + own.stop)
+            for member, part in zip(self.members, self.parts, strict=True)
+            for own in sums_of(member)
         )
 
     @property

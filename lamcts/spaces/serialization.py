@@ -14,8 +14,10 @@ from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
+from lamcts.spaces.simplex import Simplex
+from lamcts.spaces.subset import Subset
 from lamcts.spaces.values import plain
-from lamcts.types import Json, JsonValue
+from lamcts.types import Json, JsonValue, Point
 
 KINDS: dict[str, Callable[..., SearchSpace]] = {
     "box": Box,
@@ -24,6 +26,8 @@ KINDS: dict[str, Callable[..., SearchSpace]] = {
     "bool": Bool,
     "choice": Choice,
     "permutation": Permutation,
+    "simplex": Simplex,
+    "subset": Subset,
 }
 PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite, are unchanged by JSON
 
@@ -39,10 +43,16 @@ def to_json(space: SearchSpace) -> Json | None:
     if isinstance(space, Space) and kind is Space:
         members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
-    values = space.options if isinstance(space, Choice) else space.items if isinstance(space, Permutation) else ()
-    if not all(map(_comes_back, values)):
+    if not all(map(_comes_back, options_of(space))):
         return None
-    return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
+    return space.signature() if kind in KINDS.values() else None
+
+
+def options_of(space: SearchSpace) -> tuple[Point, ...]:
+    """Return the options or items of a space; none of a kind without any."""
+    if isinstance(space, Choice):
+        return space.options
+    return space.items if isinstance(space, (Permutation, Subset)) else ()
 
 
 def from_json(description: Json) -> SearchSpace:
@@ -80,7 +90,7 @@ def _from_signature(signature: Json) -> SearchSpace:
         members = [_from_signature(member) for member in signature["members"]]
         return space_of(signature["names"], members, signature.get("when"))
     values = signature.get("options") or signature.get("items") or ()
-    if kind in ("choice", "permutation") and not all(type(value) in PLAIN for value in values):
+    if kind in ("choice", "permutation", "subset") and not all(type(value) in PLAIN for value in values):
         raise ValueError("expected options that JSON can say")
     return _same(from_json(signature), signature)
 

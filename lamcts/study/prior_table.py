@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
@@ -216,6 +217,9 @@ def _readings(cell: str) -> Iterator[Point]:
         yield WORDS[cell.strip().lower()]
     with suppress(ValueError, RecursionError):
         if not isinstance(found := json.loads(cell), str):  # a text stands there as it is
+            yield found
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        if isinstance(found := literal_eval(cell.strip()), (tuple, list, dict)):  # as pandas writes such values
             yield found
     yield cell
     yield cell.strip()

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.parameters import active_coordinates
+from lamcts.spaces.parameters import Parameters, active_coordinates
 from lamcts.testing.contract import expect, watched
 from lamcts.types import Floats, Rows
 
@@ -90,13 +90,15 @@ def _spread(space: SearchSpace, seed: int) -> None:
     """`sample` and `spread` give valid rows, each point as likely as the next with the same parameters active."""
     rng = np.random.default_rng([seed, 3])
     n = 4000 if math.isinf(space.size) or space.size > COUNTED else 50 * int(space.size)
+    parameters = Parameters(space)
+    joint = np.repeat(parameters.in_joint, parameters.widths)  # coordinates that depend on others: no uniform ones
     first, again = (space.sample(20, np.random.default_rng([seed, 4])) for _ in range(2))
     expect(np.array_equal(first, again), "sample: the same rows from the same generator", "others")
     for name, x in (("sample", space.sample(n, rng)), ("spread", space.spread(rng.random((n, space.dim))))):
         expect(x.shape == (n, space.dim), f"{name}: shape [{n}, {space.dim}]", x.shape)
         _valid(space, x, name)
         active = active_coordinates(space, x)
-        for j in np.flatnonzero(space.continuous):
+        for j in np.flatnonzero(np.asarray(space.continuous) & ~joint):
             _uniform(np.sort(x[active[:, j], j]), f"{name}: coordinate {j}")
         if space.size <= COUNTED:
             points, counts = np.unique(x, axis=0, return_counts=True)

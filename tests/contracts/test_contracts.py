@@ -8,7 +8,7 @@ import pytest
 
 from lamcts import objectives, samplers, testing
 from lamcts.samplers.bo import GpBo
-from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Space, Valid
+from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset, Valid
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
@@ -33,6 +33,11 @@ SPACES: list[SearchSpace] = [
     Permutation(("a", None, 3)),
     Permutation(2),
     Space([Permutation(1), Permutation(9), Float(0.0, 1.0)]),
+    Simplex(2),
+    Simplex(("a", "b", "c"), total=250),
+    Subset(4, 2),
+    Subset(("a", None, 3), 3),
+    Space({"mix": Simplex(4, 1e-3), "pick": Subset(9, 4), "on": Bool(), "more": Simplex(3, when={"on": True})}),
     Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8), "act": Choice(("relu", "gelu"))}),
     Space([Int(0, 3), Bool(), Box(0.0, 1.0, dim=2)]),
     Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y", "z"))}),

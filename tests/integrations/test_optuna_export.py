@@ -72,11 +72,12 @@ SPACES = [
         }
     ),
     lamcts.Space({"order": lamcts.Permutation(["p", "q", "r"]), "pair": lamcts.Choice([[1, 2], [3, 4]])}),
+    lamcts.Space({"mix": lamcts.Simplex(["p", "q"], 5), "share": lamcts.Simplex(3)}),
     lamcts.Finite([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0], [2.0, 3.0]]),
 ]
 
 
-@pytest.mark.parametrize("space", SPACES, ids=["box", "list", "nested", "order", "table"])
+@pytest.mark.parametrize("space", SPACES, ids=["box", "list", "nested", "order", "mixture", "table"])
 def test_values_of_every_kind_of_parameter_come_back(space, tmp_path):
     result = run(None, budget=4, f=lambda point: 1.0, space=space, journal=tmp_path / "run.db")
     study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage(), space=space)
@@ -85,6 +86,14 @@ def test_values_of_every_kind_of_parameter_come_back(space, tmp_path):
         assert all(
             each._contains(each.to_internal_repr(trial.params[name])) for name, each in trial.distributions.items()
         )
+
+
+def test_the_items_of_a_subset_are_booleans(tmp_path):
+    space = lamcts.Space({"pick": lamcts.Subset(["p", "q", "r"], 2)})
+    result = run(None, budget=3, f=lambda point: 1.0, space=space, journal=tmp_path / "run.db")
+    study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage(), space=space)
+    for trial, point in zip(study.trials, result.history.points, strict=True):
+        assert trial.params == {f"pick.{i}": item in point["pick"] for i, item in enumerate("pqr", 1)}
 
 
 def leaves(point):

@@ -9,7 +9,7 @@ import lamcts
 from lamcts import samplers
 from lamcts.samplers import Reinforce
 from lamcts.samplers.reinforce import FAILED, LARGEST, Policy
-from lamcts.spaces import Bool, Choice, Finite, Float, Int, Permutation, Space
+from lamcts.spaces import Bool, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing.search import Search
 
@@ -128,7 +128,9 @@ def test_it_proposes_every_point_of_a_small_space_once():
     assert len(np.unique(search.seen.x, axis=0)) == 16
 
 
-@pytest.mark.parametrize("space", [Space([Permutation(4), Bool()]), Finite([[0.0, 1.0], [2.0, 5.0], [3.0, 3.0]])])
+@pytest.mark.parametrize(
+    "space", [Space([Permutation(4), Bool()]), Finite([[0.0, 1.0], [2.0, 5.0], [3.0, 3.0]]), Simplex(3), Subset(4, 2)]
+)
 def test_columns_that_are_not_independent_are_refused(space):
     with pytest.raises(ValueError, match="reinforce: expected independent parameters, got a"):
         samplers.make("reinforce", space)

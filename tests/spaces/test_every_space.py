@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space, distance
+from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Simplex, Space, Subset, distance
 from lamcts.spaces.base import SearchSpace
 
 WIDE = st.floats(-1e300, 1e300)
@@ -45,7 +45,17 @@ CHOICES = st.builds(Choice, st.lists(OPTIONS, min_size=1, max_size=5, unique_by=
 FINITE = st.builds(
     Finite, st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3)), min_size=1, max_size=9, unique=True)
 )
-SINGLE = st.one_of(_floats(), _ints(), _boxes(), st.just(Bool()), CHOICES, FINITE)
+NAMES = st.lists(st.text(min_size=1, max_size=2), min_size=2, max_size=6, unique=True)
+MIXTURES = st.builds(Simplex, st.one_of(st.integers(2, 9), NAMES), st.floats(1e-290, 1e300))
+
+
+@st.composite
+def _subsets(draw: Any) -> Subset:
+    items = draw(st.lists(OPTIONS, min_size=1, max_size=6, unique_by=repr))
+    return Subset(items, draw(st.integers(1, len(items))))
+
+
+SINGLE = st.one_of(_floats(), _ints(), _boxes(), st.just(Bool()), CHOICES, FINITE, MIXTURES, _subsets())
 SPACES = st.recursive(
     SINGLE,
     lambda inner: st.one_of(
@@ -96,6 +106,9 @@ def same_in(space: Any, point: Any, back: Any) -> bool:
     if isinstance(space, Float):
         tolerance = 1e-12 * point if space.log else 1e-15 * (abs(space.low) + abs(space.high))
         return type(point) is type(back) is float and abs(point - back) <= tolerance
+    if isinstance(space, Simplex):
+        amounts = [[*one.values()] if isinstance(one, dict) else one for one in (point, back)]
+        return type(point) is type(back) and bool(np.allclose(*amounts, rtol=0, atol=1e-12 * space.total))
     if isinstance(space, Box):
         return bool(np.all(np.abs(point - back) <= 1e-15 * (np.abs(space.low) + np.abs(space.high))))
     return same(point, back)
@@ -149,6 +162,8 @@ def test_spaces_are_equal_exactly_if_their_signatures_are(a: Any, b: Any) -> Non
         (Choice([16, 32, 64], ordered=True), 3),
         (Choice(["only"]), 1),
         (Finite([[0.0, 1.0], [2.0, 5.0], [3.0, 3.0]]), 3),
+        (Subset(6, 2), 15),
+        (Subset(["a", "b", "c"], 3), 1),
         (Space([Int(1, 3), Bool(), Choice(["a", "b"])]), 12),
     ],
 )
@@ -167,6 +182,7 @@ def test_spread_reaches_every_point_and_no_other(space: Any, count: int) -> None
         Choice([1, 2, 3, 4]),
         Choice([16, 32, 64], ordered=True),
         Finite([[0.0], [0.1], [0.2], [7.0]]),
+        Subset(5, 2),
         Space([Int(1, 3), Choice(["a", "b"])]),
     ],
 )
@@ -206,6 +222,7 @@ def test_spread_of_real_numbers_is_the_identity() -> None:
         Space([Int(1, 3), Bool(), Choice(["a", "b", "c"])]),
         Finite(np.random.default_rng(0).random((40, 3))),
         Finite(np.random.default_rng(0).random((40, 30))),
+        Subset(7, 3),
     ],
 )
 def test_snap_finds_the_nearest_of_all_valid_rows(space: Any) -> None:
@@ -247,6 +264,7 @@ def test_speed_critical_methods_take_whole_arrays() -> None:
         Space({"layers": Int(1, 9), "kind": Choice(("a", "b", "c")), "skip": Bool()}),
         Space({"inner": Space({"a": Int(0, 2), "b": Bool()}), "c": Choice(("x", "y"), ordered=True)}),
         Int(1, 1000, log=True),
+        Subset(8, 3),
     ],
     ids=repr,
 )

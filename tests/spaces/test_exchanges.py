@@ -16,11 +16,11 @@ LARGE = Finite(np.random.default_rng(0).integers(0, 4, (300, 4)) + np.arange(300
 
 
 def moved_units(parameters: Parameters, z: Any, others: Any) -> Any:
-    """Return how many parameters of each row differ [n]; all columns of a table count as one."""
+    """Return how many parameters of each row differ [n]; all columns of a table, say, count as one."""
     differs = others != z
-    for table in parameters.tables:
-        differs[:, table.part.start] = differs[:, table.part].any(1)
-        differs[:, table.part.start + 1 : table.part.stop] = False
+    for part, _ in parameters.joint:
+        differs[:, part.start] = differs[:, part].any(1)
+        differs[:, part.start + 1 : part.stop] = False
     return differs.sum(1)
 
 
@@ -143,7 +143,7 @@ def test_a_table_inside_another_space_moves_from_row_to_row() -> None:
     parameters, rng = Parameters(MIXED), np.random.default_rng(0)
     z = parameters.draw(300, rng)
     children = mutations(parameters, z, rng)
-    part = parameters.tables[0].part
+    part = parameters.joint[0].part
     rows = {tuple(row) for row in TABLE.x.tolist()}
     assert {tuple(row) for row in children[:, part].tolist()} <= rows
     assert (children[:, part] != z[:, part]).any()

@@ -16,9 +16,10 @@ from lamcts.spaces import Bool, Canonical, Choice, Float, Int, Permutation, Spac
 from lamcts.spaces.base import distance
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.fixed import fixed
+from lamcts.spaces.joint import MOST_NEIGHBOURS
 from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.permutation import MOST_NEIGHBOURS, neighbours_of, places_of, random_neighbours
+from lamcts.spaces.permutation import places_of
 from lamcts.spaces.serialization import from_json, from_signature, to_json
 
 
@@ -75,14 +76,14 @@ def test_items_that_make_no_order_are_errors(items: Any, message: str) -> None:
 def test_a_move_exchanges_two_items_puts_one_elsewhere_or_turns_a_stretch_round() -> None:
     rng = np.random.default_rng(0)
     here = Permutation(6).encode([3, 1, 0, 5, 2, 4])
-    near = Permutation(6).decode_many(neighbours_of(here, rng))
+    near = Permutation(6).decode_many(Permutation(6).neighbours(here, rng))
     assert len(set(near)) == len(near) and (3, 1, 0, 5, 2, 4) not in near
     for other in ([4, 1, 0, 5, 2, 3], [3, 0, 5, 2, 1, 4], [3, 2, 5, 0, 1, 4], [4, 3, 1, 0, 5, 2]):
         assert tuple(other) in near
-    drawn = random_neighbours(np.repeat(here[None], 500, axis=0), rng)
+    drawn = Permutation(6).random_neighbours(np.repeat(here[None], 500, axis=0), rng)
     assert {*Permutation(6).decode_many(drawn)} == {*near}
-    assert len(neighbours_of(places_of(np.arange(60)[None])[0], rng)) == MOST_NEIGHBOURS
-    assert len(neighbours_of(np.zeros(1), rng)) == 0
+    assert len(Permutation(60).neighbours(places_of(np.arange(60)[None])[0], rng)) == MOST_NEIGHBOURS
+    assert len(Permutation(1).neighbours(np.zeros(1), rng)) == 0
 
 
 def test_features_are_what_two_orders_share() -> None:

@@ -83,9 +83,9 @@ def test_a_whole_number_with_too_many_levels_has_no_list_and_still_valid_codes()
 def test_the_columns_of_a_table_are_parameters_that_move_together() -> None:
     for space, first in ((TABLE, 0), (Canonical(TABLE, str, "text"), 0), (MIXED, 4)):
         parameters = Parameters(space)
-        (table,) = parameters.tables
-        assert table.part == slice(first, first + 2)
-        assert table.rows is TABLE.x
+        ((part, table),) = parameters.joint
+        assert part == slice(first, first + 2)
+        assert table is TABLE
         assert parameters.move_units[first:].tolist() == [True, False]
 
 

@@ -23,7 +23,8 @@ class OptunaParameter(NamedTuple):
 def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[OptunaParameter]:
     """Yield the active parameters of a point; a part that Optuna has no distribution for is left out.
 
-    The places of a permutation are categories of its items; a table's columns of numbers are ranges.
+    The places of a permutation are categories of its items; a table's columns of numbers, and the ingredients of a
+    mixture, are ranges; the items of a subset are booleans. Optuna's own samplers know no sum and no size.
     """
     space = _unwrapped(space)
     if isinstance(space, lamcts.Space):
@@ -34,6 +35,13 @@ def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[
             yield OptunaParameter(_place(name, i), float(value), FloatDistribution(float(low), float(high)))
     elif isinstance(space, lamcts.Permutation):
         yield from (_category(_place(name, i), item, space.items) for i, item in enumerate(point, 1))
+    elif isinstance(space, lamcts.Simplex):
+        for i, key in enumerate(space.names or range(space.dim), 1):
+            label = _joined(name, key) if space.names else _place(name, i)
+            yield OptunaParameter(label, float(point[key]), FloatDistribution(0.0, space.total))
+    elif isinstance(space, lamcts.Subset):
+        chosen = space.encode(point).astype(bool).tolist()
+        yield from (_category(_place(name, i), one, (False, True)) for i, one in enumerate(chosen, 1))
     elif isinstance(space, lamcts.Finite):
         yield from _columns(space, point, name)
     elif (found := _single(space, point, name or "x")) is not None:
@@ -82,7 +90,11 @@ def _members(space: lamcts.Space, point: Point, name: str) -> Iterator[tuple[str
         return
     for own, member in zip(space.names, space.members, strict=True):
         if own in point:
-            yield f"{name}.{own}" if name else str(own), member, point[own]
+            yield _joined(name, own), member, point[own]
+
+
+def _joined(name: str, own: object) -> str:
+    return f"{name}.{own}" if name else str(own)
 
 
 def _place(name: str, i: int) -> str:

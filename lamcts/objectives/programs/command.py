@@ -21,6 +21,8 @@ from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
+from lamcts.spaces.simplex import Simplex
+from lamcts.spaces.subset import Subset
 from lamcts.text import SHOWN
 from lamcts.types import Json
 
@@ -40,14 +42,15 @@ class Command:
     template : str or sequence of str
         The program and its arguments, split into words as by a shell. No shell is started, and each value stays in its
         word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is an integer that differs between
-        trials, and `{{` `}}` are braces. True is written `true`, and the items of a permutation have commas between. A
-        parameter that is inactive at a point is removed with its word and an option before it: `--momentum {momentum}`.
+        trials, and `{{` `}}` are braces. True is written `true`. The items of a permutation or subset, and the amounts
+        of a mixture, have commas between. A parameter that is inactive at a point is removed with its word and an
+        option before it: `--momentum {momentum}`.
         Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may be part of any word. Other texts
         could be commands of a shell: they must be words of their own, `{name}` or `--name={name}`, and arguments of a
         shell, `sh -c 'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`,
         `su -c`, `script -c`, `ssh`, `watch`); other programs that pass words to a shell are not detected.
     space : Space
-        A `Space` with names, of numbers, choices, booleans and permutations.
+        A `Space` with names, of numbers, choices, booleans, permutations, mixtures and subsets.
     timeout_seconds : float or None, default None
         Time after which the program and its child processes are killed; None: never.
     maximize : bool, default False
@@ -164,11 +167,9 @@ def _members(space: object) -> dict[str, SearchSpace]:
         raise ValueError(f"space: expected a Space with names, such as Space({{'lr': Float(0, 1)}}), got {got}")
     members = {str(name): member for name, member in zip(space.names, space.members, strict=True)}
     for name, member in members.items():
-        if not isinstance(member, (Float, Int, Bool, Choice, Permutation)):
-            got = type(member).__name__
-            raise ValueError(
-                f"space: expected {name!r} as a single value (Float, Int, Bool or Choice) or a Permutation, got {got}"
-            )
+        if not isinstance(member, (Float, Int, Bool, Choice, Permutation, Simplex, Subset)):
+            kinds = "a single value (Float, Int, Bool or Choice), a Permutation, a Simplex or a Subset"
+            raise ValueError(f"space: expected {name!r} as {kinds}, got {type(member).__name__}")
     if SEED in members:
         raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
     return members

@@ -16,8 +16,7 @@ from pathlib import PurePath
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.choice import Choice
-from lamcts.spaces.permutation import Permutation
+from lamcts.spaces.serialization import options_of
 from lamcts.text import shortened
 
 SEED = "seed"  # the name of the place for a trial's own number
@@ -144,7 +143,8 @@ def _parts(word: str) -> list[Part]:
 
 
 def _written(value: object) -> object:
-    """Return a value as text: the items of a permutation have commas between."""
+    """Return a value as text: items and amounts have commas between."""
+    value = [*value.values()] if isinstance(value, Mapping) else value
     if isinstance(value, (tuple, list)):
         return ",".join(str(_written(item)) for item in value)
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else value
@@ -158,8 +158,7 @@ def _obeyed(member: SearchSpace, spec: str) -> str | None:
     """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
     if spec.endswith("c"):
         return "any character"
-    values = member.options if isinstance(member, Choice) else member.items if isinstance(member, Permutation) else ()
-    return next((text for text in map(str, map(_written, values)) if not _is_plain(text)), None)
+    return next((text for text in map(str, map(_written, options_of(member))) if not _is_plain(text)), None)
 
 
 def _alone(text: str, parts: Sequence[Part]) -> bool:

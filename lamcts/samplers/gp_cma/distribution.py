@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamcts.spaces.base import SearchSpace, with_sums_kept
 from lamcts.types import Floats
 
 DIAGONAL_ABOVE = 200  # dimensions above which C is diagonal (Ros and Hansen 2008): its axes take 12 ms there
@@ -36,10 +37,12 @@ class Distribution:
         self._decompose()
 
     @classmethod
-    def at(cls, mean: Floats, sigma: float) -> "Distribution":
-        """Return the distribution of a new run: C = I."""
+    def at(cls, mean: Floats, sigma: float, space: SearchSpace | None = None) -> "Distribution":
+        """Return the distribution of a new run: C = I, along the ways that keep the sums of a space."""
         d = len(mean)
         covariance = np.ones(d) if d > DIAGONAL_ABOVE else np.eye(d)
+        if space is not None and d <= DIAGONAL_ABOVE:
+            covariance = with_sums_kept(space, covariance)
         return cls(mean, sigma, covariance, np.zeros(d), np.zeros(d))
 
     @property

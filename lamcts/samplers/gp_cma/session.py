@@ -15,6 +15,7 @@ from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
+from lamcts.spaces.base import sums_of
 from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         run = self.progress.run
         if not run.start.over(len(rows), self.seen.dim, batch) or len(rows) < FEWEST:
             return False
-        run.distribution = Distribution.at(self._anchor(), min(run.start.radius, self.settings.sigma))
+        sigma = min(run.start.radius, self.settings.sigma)
+        run.distribution = Distribution.at(self._anchor(), sigma, self.region.space)
         run.mark = len(self.seen)
         return True
 
@@ -122,6 +124,8 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         for _ in range(int(run.due)):
             x = d.draw(k, rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
+            for part in sums_of(self.region.space):  # rounding would add up
+                d.mean[part] += (1.0 - d.mean[part].sum()) / (part.stop - part.start)
         run.due += GENERATIONS * batch.missing - int(run.due)
         candidates = self._candidates(model)
         batch.take(candidates[self._picks(model, candidates, batch.missing)])
@@ -137,7 +141,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
-        inside = x.clip(0, 1)
+        inside = self.region.space.snap(x) if sums_of(self.region.space) else x.clip(0, 1)
         forecast = model.expect(inside)
         outside = np.square((x - inside) / self._distribution.deviations).sum(1)
         cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside + self._failing(inside)

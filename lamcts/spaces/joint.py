@@ -1,0 +1,35 @@
+"""Parameters whose coordinates change together: an order, a mixture, a subset, a row of a table.
+
+Letters: n rows, d coordinates, m moves.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lamcts.spaces.base import EncodedSpace
+from lamcts.types import Floats, Rows
+
+MOST_NEIGHBOURS = 600  # of a point; of more, a random subset (untuned: the neighbours of an order of 18 items)
+
+
+class JointSpace(EncodedSpace):
+    """Base class of kinds whose coordinates are columns of one parameter: a single move changes several of them."""
+
+    @property
+    def levels(self) -> Sequence[Floats | None]:
+        """Valid values of each coordinate in ascending order; None for all of [0, 1]."""
+        raise NotImplementedError
+
+    def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return the rows [m, d] that are one move from a valid row `x` [d]."""
+        raise NotImplementedError
+
+    def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return a row that is one random move from each valid row of `x` [n, d], [n, d]."""
+        raise NotImplementedError
+
+
+def some_of(count: int, rng: np.random.Generator, most: int = MOST_NEIGHBOURS) -> Rows:
+    """Return the numbers of all moves, or of a random subset of more than `most`, in order."""
+    return np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
