@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from lamcts import __version__
-from lamcts.cli.console import ReaderLeft, complain, in_options, silence
+from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
 from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
@@ -46,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     command: Callable[[argparse.Namespace], int] = import_module(f"lamcts.cli.{args.name}").main
     try:
-        return command(args)
+        with warnings_as_lines(f"lamcts {args.name}"):
+            return command(args)
     except ReaderLeft:
         silence()
         return READER_LEFT

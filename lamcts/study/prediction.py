@@ -17,26 +17,9 @@ class PredictingResult(dict[str, Any]):
     """The part of `Result` that predicts."""
 
     def predict(self, points: Iterable[Point]) -> Prediction:
-        """Return what a model of all evaluations expects at some points.
+        """Return what a model of all evaluations expects at some points, as `Optimizer.predict` does.
 
-        Parameters
-        ----------
-        points : list of points of the space
-            Where to predict.
-
-        Returns
-        -------
-        Prediction
-            Posterior means, standard deviations and probabilities of feasibility, in the user's units and sign.
-
-        Raises
-        ------
-        ValueError
-            For points outside the space, with fewer than 5 values, and if all values are equal.
-
-        Notes
-        -----
-        As `Optimizer.predict`. Re-evaluations (noisy=True) count as well.
+        Re-evaluations (noisy=True) count as well.
 
         Examples
         --------
@@ -50,16 +33,9 @@ class PredictingResult(dict[str, Any]):
 
     @cached_property
     def best_predicted(self) -> BestPredicted:
-        """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
+        """The evaluated feasible point with the best posterior mean, as `Optimizer.best_predicted`.
 
         Under noise it is a better choice than the best single value, which is lucky.
-
-        Raises
-        ------
-        RuntimeError
-            With several objectives.
-        ValueError
-            With fewer than 5 values, and if all values are equal.
         """
         history: History = self["history"]
         refuse_several(history.goals)

@@ -114,7 +114,7 @@ def test_other_spaces_and_goals_are_named(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"got maximize True in .*2\.db and False in .*0\.db"):
         merge([paths[0], paths[2]], into)
     assert not into.exists()
-    with pytest.raises(JournalError, match="expected a new file, got .*1.db, which exists; give another path"):
+    with pytest.raises(JournalError, match=r"expected a new file, got .*1\.db, which exists; give another path"):
         merge(paths[:1], paths[1])
 
 
@@ -122,7 +122,7 @@ def test_functions_of_other_names_are_a_warning(tmp_path: Path) -> None:
     paths = [tmp_path / "a.db", tmp_path / "b.db"]
     for name, path in zip("ab", paths, strict=True):
         lamcts.minimize(lambda x: x[0], [(0, 1)], budget=5, seed=0, journal=path, about={"objective": name})
-    with pytest.warns(RuntimeWarning, match="b.db holds values of 'b', .*a.db those of 'a'"):
+    with pytest.warns(RuntimeWarning, match=r"b\.db holds values of 'b', .*a\.db those of 'a'"):
         merge(paths, tmp_path / "c.db")
 
 
