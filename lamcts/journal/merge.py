@@ -40,9 +40,11 @@ class _Part(NamedTuple):
 
     @property
     def columns(self) -> Columns:
-        kept = Columns(*(column[self.rows] for column in self.record.columns))
-        trial = np.where(kept.trial >= 0, kept.trial + self.first_trial, -1)
-        return kept._replace(trial=trial, source=np.where(kept.source >= 0, kept.source + self.first_search, -1))
+        x, f, seconds, trial, source, g, kind = self.record.columns
+        rows, trial, source = self.rows, trial[self.rows], source[self.rows]
+        trial = np.where(trial >= 0, trial + self.first_trial, -1)
+        source = np.where(source >= 0, source + self.first_search, -1)
+        return Columns(x[rows], f[rows], seconds[rows], trial, source, g[rows], kind[rows])
 
 
 def merge(

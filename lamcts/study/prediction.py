@@ -1,16 +1,25 @@
 """Predictions of a result: `predict` and `best_predicted`, from a model over its history."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
+from lamcts.models.remaining_gain import RemainingGain, remaining_gain
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.study.history import History
 from lamcts.types import Point
+
+
+class Expected(TypedDict, total=False):
+    """What summaries show of the model of a run."""
+
+    best_predicted: BestPredicted
+    remaining_gain: RemainingGain
 
 
 class PredictingResult(dict[str, Any]):
@@ -43,20 +52,32 @@ class PredictingResult(dict[str, Any]):
         return best._replace(point=history.points[best.point])
 
     @cached_property
+    def remaining_gain(self) -> RemainingGain | None:
+        """How much better than the best point the optimum may be, as `Optimizer.remaining_gain`.
+
+        Re-evaluations (noisy=True) count as well.
+        """
+        history: History = self["history"]
+        return remaining_gain(history.points.space, history.goals, _told(history), self.get("seed", 0))
+
+    @cached_property
     def _predictor(self) -> RunModel:
         history: History = self["history"]
         return predictor(history.points.space, history.goals, _told(history))
 
     @property
-    def under_noise(self) -> dict[str, BestPredicted]:
-        """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
+    def expected(self) -> Expected:
+        """`remaining_gain` where there is an estimate, and `best_predicted` where errors or repeats show noise."""
         history: History | None = self.get("history")
-        if history is None or not (history.sems or history.repeats) or len(history.goals.objectives) > 1:
-            return {}
-        try:
-            return {"best_predicted": self.best_predicted}
-        except ValueError:  # too few values, or equal ones
-            return {}
+        found: Expected = {}
+        if history is None or len(history.goals.objectives) > 1:
+            return found
+        with suppress(ValueError):  # too few values, or equal ones
+            if history.sems or history.repeats:
+                found["best_predicted"] = self.best_predicted
+        if (gain := self.remaining_gain) is not None:
+            found["remaining_gain"] = gain
+        return found
 
 
 def _told(history: History) -> Evaluated:
