@@ -5,7 +5,7 @@
     python -m benchmarks.optimizer.stopping --table            the tables of the rows that are there, runs nothing
 
 Problems: six functions of BBOB in 3 and 5 dimensions, whose instance is the seed's, and two tuning problems on the
-diabetes data of scikit-learn: support vector regression (3 parameters) and kernel ridge regression (2). Values are
+diabetes data of scikit-learn (150 rows): support vector regression (3 parameters) and kernel ridge regression (2). Values are
 shares of the spread, the standard deviation at 200 random points; noise has a standard deviation of 0 or 0.1.
 
 Rules: `gain` stops where less than 0.01 may be left to gain, `noise` where less than the noise of an evaluation. The
@@ -37,6 +37,7 @@ COLUMNS = (*KEY, "gap", *STOPS, *(f"{what}_{n}" for n in MARKS for what in ("mea
 METHODS = ("lamcts", "optuna")
 LEAST = 0.01  # `min_gain`, as a share of the spread
 SPREAD_OF = 200  # random points
+ROWS = 150  # of the diabetes data, so that a fit takes some 10 ms
 BBOB = tuple(f"bbob-f{f}-{d}" for f in (1, 6, 8, 10, 15, 21) for d in (3, 5))
 TUNING = ("svr", "ridge")
 
@@ -125,7 +126,7 @@ def _data() -> Any:
     from sklearn.preprocessing import StandardScaler
 
     x, y = load_diabetes(return_X_y=True)
-    return StandardScaler().fit_transform(x), (y - y.mean()) / y.std()
+    return StandardScaler().fit_transform(x)[:ROWS], ((y - y.mean()) / y.std())[:ROWS]
 
 
 def svr(u: Any) -> float:
