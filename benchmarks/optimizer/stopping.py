@@ -4,9 +4,9 @@
     python -m benchmarks.optimizer.stopping --methods optuna --problems bbob-f8-3 svr --seeds 0-4
     python -m benchmarks.optimizer.stopping --table            the tables of the rows that are there, runs nothing
 
-Problems: six functions of BBOB in 3 and 5 dimensions, whose instance is the seed's, and two tuning problems on the
-diabetes data of scikit-learn (150 rows): support vector regression (3 parameters) and kernel ridge regression (2). Values are
-shares of the spread, the standard deviation at 200 random points; noise has a standard deviation of 0 or 0.1.
+Problems: six functions of BBOB in 3 and 5 dimensions, whose instance is the seed's, and two tuning problems on 150 rows
+of the diabetes data of scikit-learn: support vector regression (3 parameters) and kernel ridge regression (2). Values
+are shares of the spread, the standard deviation at 200 random points; noise has a standard deviation of 0 or 0.1.
 
 Rules: `gain` stops where less than 0.01 may be left to gain, `noise` where less than the noise of an evaluation. The
 rules do not change proposals: each run goes on to its budget, and both are read off it. "optuna" is TPE with Optuna's

@@ -5,6 +5,8 @@ left to gain, if it is the objective (Wilson 2024, arXiv 2402.16811; a bound on 
 arXiv 2104.08166). Letters: n rows, m candidates, q numbers, k draws.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -87,35 +89,28 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
     unit *= column.width
     own = column.process
     process = GaussianProcess(own.inputs.numbers, own.y[:, None], Hyper(own.hyper.lengths, own.hyper.noise), own.known)
-    gains = unit * _gains(process, Numbers(space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
+    gains = unit * _gains(process, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
     noise = unit * float(np.sqrt(own.signal * np.mean(own.noise)))
     return RemainingGain(float(gains.mean()), float(np.quantile(gains, QUANTILE)), noise, column.quality[0])
 
 
-class Numbers:
-    """Points by their numbers [m, q], as the model has them; parameters of one value are those of the row `x` [d]."""
-
-    def __init__(self, space: SearchSpace, x: Floats) -> None:
-        self._parameters = Parameters(space)
-        self._columns = Coding(self._parameters).ordered
-        self._codes = self._parameters.codes(x[None])
-
-    def snap(self, numbers: Floats) -> Floats:
-        """Return the numbers of the nearest points of the space: some are integers."""
-        codes = np.repeat(self._codes, len(numbers), axis=0)
-        codes[:, self._columns] = np.clip(numbers, 0.0, 1.0)
-        result: Floats = self._parameters.codes(self._parameters.rows(codes))[:, self._columns]
-        return result
+def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
+    """Return the numbers [m, q] of the nearest points of the space; what has one value there is that of `x` [d]."""
+    parameters = Parameters(space)
+    columns, codes = Coding(parameters).ordered, np.repeat(parameters.codes(x[None]), len(numbers), axis=0)
+    codes[:, columns] = np.clip(numbers, 0.0, 1.0)
+    result: Floats = parameters.codes(parameters.rows(codes))[:, columns]
+    return result
 
 
-def _gains(process: GaussianProcess, numbers: Numbers, rng: np.random.Generator) -> Floats:
+def _gains(process: GaussianProcess, snap: Callable[[Floats], Floats], rng: np.random.Generator) -> Floats:
     """Return by how much the minimum of each draw is below its value at the best row, in the model's units [k]."""
     paths = PosteriorPaths(process, DRAWS, rng)
     best = process.x[np.argmin(process.fitted()[:, 0])]
-    x = numbers.snap(np.vstack([best, process.x, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
+    x = snap(np.vstack([best, process.x, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
     values = paths(x)[:, :, 0]  # [m, k]
     least = values.argmin(0)
-    x = numbers.snap(_descended(paths, x[least], process.hyper.lengths))
+    x = snap(_descended(paths, x[least], process.hyper.lengths))
     found = np.minimum(values.min(0), np.diagonal(paths(x)[:, :, 0]))
     return np.asarray(np.maximum(values[0] - found, 0.0), np.float64)
 

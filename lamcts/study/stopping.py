@@ -3,17 +3,18 @@
 import re
 import time
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
-from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import SearchSpace
 from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation
+
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
 
 FIRST_LOOK, LOOKS = 20, 10  # rows at the first look for what is left to gain, and 1 / growth to the next (untuned)
 INVALID = "invalid point"  # a function that raises it works
@@ -33,25 +34,12 @@ MESSAGES = {
 }
 
 
-class Searched(Protocol):
-    """What the rules read of an `Optimizer`."""
-
-    @property
-    def space(self) -> SearchSpace: ...
-    @property
-    def goals(self) -> Goals: ...
-    @property
-    def seen(self) -> Observations: ...
-    @property
-    def seed(self) -> int: ...
-
-
 class Stopping:
     """The stop rules of a run. All but `seconds` and `give_up`, which are of one call, depend on what was seen alone:
     a resumed run stops where it should.
     """
 
-    def __init__(self, settings: RunSettings, run: Searched) -> None:
+    def __init__(self, settings: RunSettings, run: "Optimizer") -> None:
         self._settings, self._run = settings, run
         self._target = None if settings.target is None else float(run.goals.signs[0]) * settings.target
         self._little: dict[int, bool] = {}  # number of rows -> whether little was left to gain after them
