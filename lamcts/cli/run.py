@@ -117,11 +117,11 @@ def print_best(result: Result, found: Json) -> None:
 
 def _predicted(result: Result) -> list[str]:
     """Return lines on what the model expects: the best evaluation where values are noisy, and what is left to gain."""
-    found, lines = result.expected, []
-    if (best := found.get("best_predicted")) is not None:
+    lines = []
+    if (best := result.under_noise.get("best_predicted")) is not None:
         quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
         lines.append(f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})")
-    if (gain := found.get("remaining_gain")) is not None:
+    if (gain := result.remaining_gain) is not None:
         lines.append(f"left to gain by the model {gain.mean:.2g}, with 90 % at most {gain.upper:.2g}")
     return lines
 

@@ -80,10 +80,8 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
         unit = float(np.ptp(y[better]) / np.ptp(z[better]))  # of z in the better half
     if not 0 < unit < np.inf:
         return None
-    sems = None
-    if told.sems is not None:
-        errors = told.sems[rows, 0]
-        sems = np.where(np.isnan(errors), np.nan, carried(y, z, np.nan_to_num(errors)))[:, None]
+    errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]
+    sems = np.where(np.isnan(errors), np.nan, carried(y, z, np.nan_to_num(errors)))[:, None]
     model = RunModel(space, goals, Evaluated(x, z[:, None], np.empty((len(rows), 0)), sems))
     column = model.objectives[0]
     unit *= column.width

@@ -1,9 +1,8 @@
 """Predictions of a result: `predict` and `best_predicted`, from a model over its history."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +12,6 @@ from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_se
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.study.history import History
 from lamcts.types import Point
-
-
-class Expected(TypedDict, total=False):
-    """What summaries show of the model of a run."""
-
-    best_predicted: BestPredicted
-    remaining_gain: RemainingGain
 
 
 class PredictingResult(dict[str, Any]):
@@ -66,18 +58,21 @@ class PredictingResult(dict[str, Any]):
         return predictor(history.points.space, history.goals, _told(history))
 
     @property
-    def expected(self) -> Expected:
-        """`remaining_gain` where there is an estimate, and `best_predicted` where errors or repeats show noise."""
+    def under_noise(self) -> dict[str, BestPredicted]:
+        """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
         history: History | None = self.get("history")
-        found: Expected = {}
-        if history is None or len(history.goals.objectives) > 1:
-            return found
-        with suppress(ValueError):  # too few values, or equal ones
-            if history.sems or history.repeats:
-                found["best_predicted"] = self.best_predicted
-        if (gain := self.remaining_gain) is not None:
-            found["remaining_gain"] = gain
-        return found
+        if history is None or not (history.sems or history.repeats) or len(history.goals.objectives) > 1:
+            return {}
+        try:
+            return {"best_predicted": self.best_predicted}
+        except ValueError:  # too few values, or equal ones
+            return {}
+
+    @property
+    def modelled(self) -> dict[str, BestPredicted | RemainingGain]:
+        """What summaries show of the model, by name: `under_noise`, and `remaining_gain` where there is an estimate."""
+        gain = self.remaining_gain if "history" in self else None
+        return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
 
 
 def _told(history: History) -> Evaluated:

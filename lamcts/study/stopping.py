@@ -94,10 +94,7 @@ class Stopping:
 
 
 def looks(n: int) -> Iterator[int]:
-    """Yield the numbers of rows up to `n` after which the model is asked what is left to gain.
-
-    A run that resumes later than at such a number looks at the rows that there were, so that it stops as it did.
-    """
+    """Yield the numbers of rows up to `n` after which a run looks at what is left to gain, resumed or not."""
     at = FIRST_LOOK
     while at <= n:
         yield at
