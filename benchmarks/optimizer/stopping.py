@@ -253,10 +253,18 @@ def estimates(rows: list[dict[str, str]]) -> str:
     return markdown((*head, "regret within upper", "later within upper"), lines)
 
 
+def _case(row: dict[str, str]) -> tuple[str, ...]:
+    return row["problem"], row["noise"], row["seed"]
+
+
 def rules(rows: list[dict[str, str]]) -> str:
-    """Return how many runs each rule ends early, the evaluations that it saves, and the value that is lost."""
-    lines = []
-    for names, chosen in groups(rows):
+    """Return how many runs each rule ends early, the evaluations that it saves, and the value that is lost.
+
+    Of several methods, the runs on problems and seeds that all of them have.
+    """
+    cases = [{_case(row) for row in rows if row["method"] == method} for method in {row["method"] for row in rows}]
+    common, lines = set[tuple[str, ...]].intersection(*cases), []
+    for names, chosen in groups([row for row in rows if _case(row) in common]):
         for rule in RULES if names[2] != "0.0" else RULES[:1]:
             saved = np.array([int(row["budget"]) - int(row[f"stop_{rule}"]) for row in chosen])
             lost = np.array([float(row[f"lost_{rule}"]) for row in chosen])

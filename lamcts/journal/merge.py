@@ -115,7 +115,7 @@ def _check_alike(records: Sequence[Recorded]) -> None:
         if found := difference(_shared(other), ours):
             raise JournalError(
                 f"merge: expected runs of one space and the same goals, got {found.name} "
-                f"{shortened(found.theirs)} in {other.path} and {shortened(found.ours)} in {first.path}: merge others"
+                f"{shortened(found.theirs)} in {other.path} and {shortened(found.ours)} in {first.path}: leave one out"
             )
         names = first.about.get("objective"), other.about.get("objective")
         if None not in names and names[0] != names[1]:

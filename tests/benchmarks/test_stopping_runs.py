@@ -1,7 +1,10 @@
 """The script on stopping: rows have the truth next to the estimate, and the tables count both."""
 
+from pathlib import Path
+
 import numpy as np
 
+from benchmarks.harness.sheet import read
 from benchmarks.optimizer import stopping
 from benchmarks.optimizer.stopping import KEY, MARKS, Run, estimates, measured, rules
 
@@ -32,3 +35,10 @@ def test_the_tables_count_bounds_and_losses() -> None:
     rows = [row(0, 0.1, 100), row(1, 0.3, 40)]
     assert estimates(rows).splitlines()[-1].endswith("| 0.2 | 0.2 | 0.2 | 0.2 | 50% | 50% |")
     assert rules(rows).splitlines()[-1] == "| lamcts | tuning | 0.1 | noise | 1 of 2 | 30 | 0.5 | 0.5 |"
+
+
+def test_the_page_has_the_tables_of_the_rows() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for table in stopping.tables(read(root / "benchmarks" / "results" / "stopping.csv")).split("\n\n"):
+        assert table.strip() in page
