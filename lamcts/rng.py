@@ -16,6 +16,7 @@ class Purpose(IntEnum):
     SESSION = 2
     TREE = 3
     EVALUATION = 4
+    GAIN = 5
 
 
 def fresh_seed() -> int:

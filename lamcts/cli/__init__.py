@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from lamcts import __version__
-from lamcts.cli.console import ReaderLeft, complain, in_options, silence
+from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
 from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
 from lamcts.errors import LamctsError
 from lamcts.text import safe_text
@@ -29,7 +29,7 @@ COMMANDS = {
     "film": "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4",
     "report": "write one HTML page about one or several runs",
     "serve": "show the report of a run in a browser while the run goes on",
-    "export": "write a run into a storage of Optuna, which optuna-dashboard shows",
+    "export": "write a run into a storage of Optuna, which optuna-dashboard shows, or several runs into one journal",
 }
 
 
@@ -46,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     command: Callable[[argparse.Namespace], int] = import_module(f"lamcts.cli.{args.name}").main
     try:
-        return command(args)
+        with warnings_as_lines(f"lamcts {args.name}"):
+            return command(args)
     except ReaderLeft:
         silence()
         return READER_LEFT

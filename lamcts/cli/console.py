@@ -4,7 +4,9 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -42,6 +44,24 @@ def say(line: str = "") -> None:
 def complain(who: str, what: str) -> None:
     """Print an error as one line to stderr."""
     sys.stderr.write(visible(f"{who}: {' '.join(what.split())}") + "\n")
+
+
+@contextmanager
+def warnings_as_lines(who: str) -> Iterator[None]:
+    """Print each Python warning once and as one line to stderr, `who: warning: text`, while entered."""
+    usual, printed = warnings.formatwarning, set[str]()
+
+    def line(message: Warning | str, *_: object, **__: object) -> str:
+        text = visible(f"{who}: warning: {' '.join(str(message).split())}") + "\n"
+        new = text not in printed
+        printed.add(text)
+        return text if new else ""
+
+    warnings.formatwarning = line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def silence() -> None:

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lamcts.cli.console import SCREEN, complain
-from lamcts.outcomes.constrained_rank import KINDS
 from lamcts.spaces import Box
 from lamcts.study.export import columns_of, names_of, write_csv
 from lamcts.study.load import result_of, space_of
@@ -16,7 +13,6 @@ if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 RUN = "run"  # the column of the name of a run
-FEASIBLE = "feasible"  # those that succeeded and keep all constraints
 NO_SPACE = "the journal does not say what its points are (a table, or options that are no text and no number): "
 NO_SPACE += "u1, u2, ... are their coordinates in the unit cube; lamcts.load(path, space=...) has the points"
 
@@ -26,7 +22,10 @@ def write_evaluations(records: Sequence["Recorded"], labels: Sequence[str], only
 
     labels: names of the runs, which are the first column of several. only: the kind of evaluations (None: all).
     """
-    runs = [rows_of_kind(record, only) for record in records]
+    runs = []
+    for record in records:
+        found = rows_in(record)
+        runs.append([found[row] for row in record.rows_of_kind(only)])
     rows = [row for run in runs for row in run]
     names = names_of(rows) or ["trial", *records[0].goals.names]
     if len(records) > 1:
@@ -35,15 +34,6 @@ def write_evaluations(records: Sequence["Recorded"], labels: Sequence[str], only
         names = [column, *names]
     write_csv(rows, names, SCREEN)
     return 0
-
-
-def rows_of_kind(record: "Recorded", only: str | None = None) -> list[Json]:
-    """Return the evaluations of one kind, or all, as rows."""
-    rows = rows_in(record)
-    if only is None:
-        return rows
-    kept = record.feasible if only == FEASIBLE else record.columns.kind == KINDS.index(only)
-    return [rows[row] for row in np.flatnonzero(kept)]
 
 
 def rows_in(record: "Recorded") -> list[Json]:

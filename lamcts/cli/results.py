@@ -57,7 +57,7 @@ def write_results(
         found["best"]["metrics"] = metrics
     if "candidates" in result:
         found["candidates"] = json_values(result.candidates)
-    found |= {name: json_values(best._asdict()) for name, best in result.under_noise.items()}
+    found |= {name: json_values(each._asdict()) for name, each in result.modelled.items()}
     found |= _columns(result, found["best"])
     write_json(folder / RESULT, report(result, found))
     written = [RESULT]

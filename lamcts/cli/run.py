@@ -116,11 +116,14 @@ def print_best(result: Result, found: Json) -> None:
 
 
 def _predicted(result: Result) -> list[str]:
-    """Return a line on the evaluation that the model of the run expects to be best; none where values are exact."""
-    if (best := result.under_noise.get("best_predicted")) is None:
-        return []
-    quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
-    return [f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})"]
+    """Return lines on what the model expects: the best evaluation where values are noisy, and what is left to gain."""
+    lines = []
+    if (best := result.under_noise.get("best_predicted")) is not None:
+        quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
+        lines.append(f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})")
+    if (gain := result.remaining_gain) is not None:
+        lines.append(f"left to gain by the model {gain.mean:.2g}, with 90 % at most {gain.upper:.2g}")
+    return lines
 
 
 def _mean(result: Result) -> str:

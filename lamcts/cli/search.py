@@ -19,6 +19,7 @@ from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.load import JOURNAL
+from lamcts.study.options import NOISE
 from lamcts.study.result import Result
 from lamcts.types import Json
 
@@ -48,6 +49,10 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
     stop.add_argument("--seconds", type=float, help="stop after this many seconds")
     stop.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
+    line = (
+        "stop when the model expects less than VALUE to be left to gain; 'noise': less than the noise of an evaluation"
+    )
+    stop.add_argument("--min-gain", type=number_or_noise, metavar="VALUE", help=line)
     line = f"stop when the first N evaluations fail with the same error (default: {GIVE_UP}; 0: never)"
     stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
     out = one.add_argument_group("output")
@@ -170,6 +175,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         target=args.target,
         seconds=args.seconds,
         patience=args.patience,
+        min_gain=args.min_gain,
         known=args.known,
         give_up=args.give_up or None,
         pruner=args.pruner,
@@ -185,6 +191,13 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
 def number_or_list(text: str) -> int | list[str]:
     """Return a number, or the parts of a text between commas: `0,` is the device 0 alone."""
     return int(text) if text.isdecimal() else [part for part in text.split(",") if part.strip()]
+
+
+def number_or_noise(text: str) -> float | str:
+    try:
+        return text if text == NOISE else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number or {NOISE!r}, got {text!r}") from None
 
 
 def number_or_threads(text: str) -> int | str:

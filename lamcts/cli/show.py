@@ -12,12 +12,12 @@ from lamcts import samplers
 from lamcts.cli.compare import labels
 from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
-from lamcts.cli.evaluations import FEASIBLE, write_evaluations
+from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.cli.side_by_side import show_side_by_side
 from lamcts.optimizer.placement import tree_chose, tree_share
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, KINDS, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.goals import VALUE
 from lamcts.study.load import journal_in, sampler_name, with_reference

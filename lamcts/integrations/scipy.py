@@ -6,8 +6,8 @@
 
 `success` is SciPy's: whether the search ended before its evaluations were used up. A used-up `maxfev`, the normal end,
 is success=False with status 1, as in Nelder-Mead and `differential_evolution`; x and fun are the best evaluation.
-Status 0 is the end by `target` or `patience`, or of a finite space; 2 is the end by `seconds`; 3 means that no
-evaluation succeeded; 4 that no evaluation is feasible; 99 is the callback or Ctrl-C.
+Status 0 is the end by `target`, `patience` or `min_gain`, or of a finite space; 2 is the end by `seconds`; 3 means that
+no evaluation succeeded; 4 that no evaluation is feasible; 99 is the callback or Ctrl-C.
 """
 
 import inspect
@@ -34,7 +34,7 @@ BATCH = 10  # points of a vectorized function's call where no `batch` is asked f
 NO_VALUE, INFEASIBLE = 3, 4  # statuses
 # As SciPy has them: 0 a success, 1 evaluations used up (Nelder-Mead), 99 a callback (all methods).
 STATUS = {"target": 0, "patience": 0, "exhausted": 0, "budget": 1, "seconds": 2, "callback": 99, "interrupted": 99}
-STATUS["failing"] = NO_VALUE
+STATUS |= {"failing": NO_VALUE, "min_gain": 0}
 EVALUATIONS = ("maxfev", "maxfun", "maxiter")  # what the options of `scipy.optimize.minimize` call them
 
 Rng = int | np.random.Generator | np.random.RandomState | None

@@ -18,7 +18,7 @@ from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
-from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
+from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Sems
@@ -128,6 +128,15 @@ class Recorded:
     def feasible(self) -> NDArray[np.bool_]:
         """Which rows were evaluated and keep all constraints, [n]."""
         return feasible(self.columns.g, self.columns.kind)
+
+    def rows_of_kind(self, kind: str | None) -> Rows:
+        """Return the rows of one of KINDS or "feasible", or all (None)."""
+        if kind not in (None, *KINDS, FEASIBLE):
+            raise ValueError(f"only: expected {', '.join(KINDS)} or {FEASIBLE}, got {kind!r}")
+        if kind is None:
+            return np.arange(self.n)
+        kept: Rows = np.flatnonzero(self.feasible if kind == FEASIBLE else self.columns.kind == KINDS.index(kind))
+        return kept
 
     @property
     def constraints(self) -> Floats:

@@ -171,8 +171,12 @@ class Column:
         if not parts:
             return np.empty(0), np.empty(0)
         means, variances = zip(*(self.process.moments(inputs) for inputs in parts), strict=True)
-        width = np.ldexp(self.scale.width, self.scale.exponent)
-        return self.scale.up(np.concatenate(means)), width * np.sqrt(np.concatenate(variances))
+        return self.scale.up(np.concatenate(means)), self.width * np.sqrt(np.concatenate(variances))
+
+    @property
+    def width(self) -> float:
+        """A standard unit in the units of the column."""
+        return float(np.ldexp(self.scale.width, self.scale.exponent))
 
     @property
     def quality(self) -> tuple[float, float]:

@@ -14,6 +14,7 @@ Mask = NDArray[np.bool_]
 # kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead
 OK, FAILED, CHECKED, PRUNED = 0, 1, 2, 3
 KINDS = ("ok", "failed", "checked", "pruned")
+FEASIBLE = "feasible"  # what those are called that were evaluated and keep all constraints
 MANY = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200 of 20,000
 
 

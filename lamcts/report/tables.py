@@ -11,7 +11,7 @@ from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
-from lamcts.study.load import sampler_name
+from lamcts.study.load import result_of, sampler_name, space_of
 from lamcts.text import shortened
 from lamcts.types import Json, Rows
 
@@ -71,7 +71,15 @@ def _found(run: LabelledRun) -> Json:
         return {"best": "none yet"}
     _, value, row = run.record.best
     name = "best" if run.shown.feasible[row] else "least infeasible"
-    return {name: number(float(value)), "found at evaluation": row + 1}
+    return {name: number(float(value)), "found at evaluation": row + 1} | _left_to_gain(run)
+
+
+def _left_to_gain(run: LabelledRun) -> Json:
+    try:
+        gain = result_of(run.record, space_of(run.record)).remaining_gain
+    except ValueError:  # the journal does not hold the space
+        return {}
+    return {} if gain is None else {"left to gain": f"{gain.mean:.2g}, with 90 % at most {gain.upper:.2g}"}
 
 
 def found(run: LabelledRun) -> HtmlTable | None:

@@ -11,14 +11,18 @@ import numpy as np
 
 from lamcts import pruners
 from lamcts.argument_hints import hint
+from lamcts.models.remaining_gain import refusal
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import brief
 from lamcts.study import replicates
 from lamcts.study.devices import check_devices
 from lamcts.study.scipy_constraints import Constraints
 from lamcts.study.workers import ALL, check_timeout, check_workers, cores
 from lamcts.types import Json, Point, whole_number
+
+NOISE = "noise"  # a `min_gain`: the noise of one evaluation
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,6 +52,7 @@ class RunOptions(TypedDict, total=False):
     seconds: float | None
     target: float | None
     patience: int | None
+    min_gain: float | str | None
     callback: "Callable[[Result], object] | None"
     progress: bool | TextIO | None
     noisy: bool | float
@@ -95,6 +100,10 @@ class RunSettings:
     patience : int, default None
         Stop after this many evaluations without improvement. Before the first feasible evaluation, a smaller violation
         is an improvement; with several objectives, a new point of the front is.
+    min_gain : float, "noise" or None, default None
+        Stop when the model gives 90 % that less than this is left to gain, in the user's units: `remaining_gain.upper`.
+        "noise" is the noise of one evaluation, as fitted by the model. It is looked at after 20 evaluations and then
+        whenever there are a tenth more. For one objective without constraints, and parameters that are numbers.
     callback : callable, default None
         Called with the `Result` so far after each evaluation. The run stops if it returns True.
     progress : bool, stream or None, default None
@@ -149,6 +158,7 @@ class RunSettings:
     seconds: float | None = None
     target: float | None = None
     patience: int | None = None
+    min_gain: float | str | None = None
     callback: "Callable[[Result], object] | None" = None
     progress: bool | TextIO | None = None
     noisy: bool | float = False
@@ -187,6 +197,9 @@ class RunSettings:
             raise ValueError("pruner: expected none with vectorized=True: its points come to an end together")
         whole_number(self.patience, "patience", optional=True)
         whole_number(self.give_up, "give_up", optional=True)
+        least = self.min_gain
+        if least is not None and least != NOISE and not (_number(least) and 0 < least < np.inf):
+            raise ValueError(f"min_gain: expected a number above 0, {NOISE!r} or None, got {brief(least)}")
         for name in ("seconds", "target"):
             value = getattr(self, name)
             if value is not None and (not _number(value) or np.isnan(value)):
@@ -204,8 +217,10 @@ class RunSettings:
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
 
-    def check_goals(self, goals: Goals) -> None:
-        """Raise ValueError where the options make no sense for what is sought and bounded."""
+    def check_goals(self, goals: Goals, space: SearchSpace) -> None:
+        """Raise ValueError where the options make no sense for what is sought and bounded, and where."""
+        if self.min_gain is not None and (reason := refusal(space, goals)) is not None:
+            raise ValueError(f"min_gain: expected one objective and numbers alone, got {reason}; stop by patience=")
         if len(goals.objectives) > 1 and self.target is not None:
             raise ValueError(
                 f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
+from lamcts.models.remaining_gain import RemainingGain, remaining_gain
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.study.history import History
@@ -17,26 +18,9 @@ class PredictingResult(dict[str, Any]):
     """The part of `Result` that predicts."""
 
     def predict(self, points: Iterable[Point]) -> Prediction:
-        """Return what a model of all evaluations expects at some points.
+        """Return what a model of all evaluations expects at some points, as `Optimizer.predict` does.
 
-        Parameters
-        ----------
-        points : list of points of the space
-            Where to predict.
-
-        Returns
-        -------
-        Prediction
-            Posterior means, standard deviations and probabilities of feasibility, in the user's units and sign.
-
-        Raises
-        ------
-        ValueError
-            For points outside the space, with fewer than 5 values, and if all values are equal.
-
-        Notes
-        -----
-        As `Optimizer.predict`. Re-evaluations (noisy=True) count as well.
+        Re-evaluations (noisy=True) count as well.
 
         Examples
         --------
@@ -50,21 +34,23 @@ class PredictingResult(dict[str, Any]):
 
     @cached_property
     def best_predicted(self) -> BestPredicted:
-        """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
+        """The evaluated feasible point with the best posterior mean, as `Optimizer.best_predicted`.
 
         Under noise it is a better choice than the best single value, which is lucky.
-
-        Raises
-        ------
-        RuntimeError
-            With several objectives.
-        ValueError
-            With fewer than 5 values, and if all values are equal.
         """
         history: History = self["history"]
         refuse_several(history.goals)
         best = best_of(self._predictor, _told(history), history.feasible, history.trial)
         return best._replace(point=history.points[best.point])
+
+    @cached_property
+    def remaining_gain(self) -> RemainingGain | None:
+        """How much better than the best point the optimum may be, as `Optimizer.remaining_gain`.
+
+        Re-evaluations (noisy=True) count as well.
+        """
+        history: History = self["history"]
+        return remaining_gain(history.points.space, history.goals, _told(history), self.get("seed", 0))
 
     @cached_property
     def _predictor(self) -> RunModel:
@@ -81,6 +67,12 @@ class PredictingResult(dict[str, Any]):
             return {"best_predicted": self.best_predicted}
         except ValueError:  # too few values, or equal ones
             return {}
+
+    @property
+    def modelled(self) -> dict[str, BestPredicted | RemainingGain]:
+        """What summaries show of the model, by name: `under_noise`, and `remaining_gain` where there is an estimate."""
+        gain = self.remaining_gain if "history" in self else None
+        return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
 
 
 def _told(history: History) -> Evaluated:

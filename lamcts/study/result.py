@@ -156,7 +156,7 @@ class Result(PredictingResult):
         return dataframe_of(self["history"])
 
     def _repr_html_(self) -> str:
-        return html_of({name: self[name] for name in self._shown} | self.under_noise)
+        return html_of({name: self[name] for name in self._shown} | self.modelled)
 
     @property
     def _shown(self) -> list[str]:
@@ -166,6 +166,6 @@ class Result(PredictingResult):
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        shown = {name: self[name] for name in self._shown} | self.under_noise
+        shown = {name: self[name] for name in self._shown} | self.modelled
         width = max(8, *map(len, shown)) if shown else 8
         return "\n".join(f"{name:>{width}}: {value!r}" for name, value in shown.items())

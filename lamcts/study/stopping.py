@@ -2,15 +2,21 @@
 
 import re
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts.observations import Observations
+from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
-from lamcts.outcomes.goals import Goals
-from lamcts.study.options import RunSettings
+from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation
 
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
+
+FIRST_LOOK, LOOKS = 20, 10  # rows at the first look for what is left to gain, and 1 / growth to the next (untuned)
 INVALID = "invalid point"  # a function that raises it works
 # what may differ between failures that are alike
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")
@@ -18,6 +24,7 @@ MESSAGES = {
     "budget": "the budget of {budget} evaluations is used up",
     "target": "the target {target} is reached",
     "patience": "no improvement in {patience} evaluations",
+    "min_gain": "less is left to gain than min_gain={min_gain}, by the model of the run",
     "seconds": "the {seconds} seconds are over",
     "failing": "the first {give_up} evaluations failed alike: something is wrong with the function, or with the space",
     "callback": "the callback asked to stop",
@@ -32,9 +39,10 @@ class Stopping:
     a resumed run stops where it should.
     """
 
-    def __init__(self, settings: RunSettings, goals: Goals) -> None:
-        self._settings = settings
-        self._target = None if settings.target is None else float(goals.signs[0]) * settings.target
+    def __init__(self, settings: RunSettings, run: "Optimizer") -> None:
+        self._settings, self._run = settings, run
+        self._target = None if settings.target is None else float(run.goals.signs[0]) * settings.target
+        self._little: dict[int, bool] = {}  # number of rows -> whether little was left to gain after them
         self._start = time.monotonic()
         self._alike: set[str] | None = set()  # how evaluations have failed; None once one has not
         self._told = 0
@@ -49,6 +57,8 @@ class Stopping:
             return "target"
         if self._settings.patience is not None and _fruitless(seen) >= self._settings.patience:
             return "patience"
+        if self._settings.min_gain is not None and any(map(self._little_left, looks(len(seen)))):
+            return "min_gain"
         return self.late()
 
     def told(self, evaluation: Evaluation) -> None:
@@ -69,10 +79,26 @@ class Stopping:
         best = seen.best
         return best is not None and bool(seen.feasible[best]) and seen.f[best, 0] <= self._target
 
+    def _little_left(self, n: int) -> bool:
+        """Return whether less than `min_gain` was left to gain after `n` rows."""
+        if n not in self._little:
+            run, least = self._run, self._settings.min_gain
+            gain = gain_left(run.space, run.goals, run.seen, n, run.seed)
+            self._little[n] = gain is not None and gain.upper < (gain.noise if least == NOISE else float(least or 0))
+        return self._little[n]
+
     def late(self) -> str | None:
         """Return "seconds" if the time is over."""
         limit = self._settings.seconds
         return "seconds" if limit is not None and time.monotonic() - self._start >= limit else None
+
+
+def looks(n: int) -> Iterator[int]:
+    """Yield the numbers of rows up to `n` after which a run looks at what is left to gain, resumed or not."""
+    at = FIRST_LOOK
+    while at <= n:
+        yield at
+        at += max(at // LOOKS, 1)
 
 
 def _fruitless(seen: Observations) -> int:

@@ -70,7 +70,7 @@ class Study:
     ) -> None:
         self.settings = RunSettings.of(budget, dict(options))
         self.problem: RunProblem = problem_of(f, space, maximize, self.settings)
-        self.settings.check_goals(self.problem.goals)
+        self.settings.check_goals(self.problem.goals, self.problem.space)
         if self.settings.vectorized and SharedState.of(f) is not None:
             raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
         for name in ("trial", "worker") if self.settings.vectorized else ():
@@ -168,7 +168,7 @@ class Study:
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         if not self._done:
             warn_of_small_budget(settings.budget, self.optimizer)
-        self._stopping = Stopping(settings, self.problem.goals)
+        self._stopping = Stopping(settings, self.optimizer)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, done, several)
@@ -260,8 +260,7 @@ class Study:
     def result(self) -> Result:
         """Return what was found so far."""
         status, settings = self.reason or "running", self.settings
-        words = {"budget": settings.budget, "target": settings.target, "patience": settings.patience}
-        words["give_up"] = settings.give_up
+        words = {name: getattr(settings, name) for name in ("budget", "target", "patience", "give_up", "min_gain")}
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.curves.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now

@@ -65,9 +65,10 @@ class Command:
     x0 : dict or None, default None
         A point to start from.
     objectives, constraints, reference : default None
-        As in `Optimizer`; None: one number. Otherwise the last line of the output is a JSON object with a number for
-        each objective and each constrained quantity that no pattern finds. Null for all objectives means that the
-        point was checked and not run. Other numbers and texts of the object are metrics, but for parameters.
+        As in `Optimizer`; None: one number, and a JSON object is an error. Otherwise the last line of the output, or
+        all of it, is a JSON object with a number for each objective and each constrained quantity that no pattern
+        finds. Null for all objectives means that the point was checked and not run. Other numbers and texts of the
+        object are metrics, but for parameters.
 
     Notes
     -----
@@ -140,15 +141,17 @@ class Command:
         """Return the value in a program's output, or numbers and metrics by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
         with Matcher(limit(self.timeout_seconds)) as matcher:
-            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _is_object(output)):
+            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _has_object(output)):
                 return self._with_metrics(_numbers(output, self.names, patterns, matcher), output)
+            if self.pattern is None:
+                _refuse_object(output)
             return _number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
 
     def _with_metrics(self, numbers: dict[str, float | None], output: str) -> dict[str, Metric]:
         """Return numbers by name, and single values under other names of a JSON object that was printed."""
-        held = _json(_last_line(output))
+        held = _printed_object(output) or {}
         taken = {"", *self.names, *map(str, self.space.names or ())}
-        others = {name: each for name, each in held.items() if name not in taken} if isinstance(held, dict) else {}
+        others = {name: each for name, each in held.items() if name not in taken}
         return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
 
     def fingerprint(self) -> Json:
@@ -237,18 +240,36 @@ def _numbers(
     return {name: found[name] if name in found else None if held[name] is None else float(held[name]) for name in names}
 
 
-def _is_object(output: str) -> bool:
-    """Return whether the last line is a JSON object."""
-    return isinstance(_json(_last_line(output)), dict)
+def _has_object(output: str) -> bool:
+    """Return whether the output is a JSON object, or a line of it is and the last line is no number alone."""
+    if _printed_object(output) is not None:
+        return True
+    lines = (line for line in output.splitlines() if line.startswith("{"))
+    return not NUMBER.fullmatch(_last_line(output).strip()) and any(isinstance(_json(line), dict) for line in lines)
+
+
+def _refuse_object(output: str) -> None:
+    """Raise ValueError for a JSON object where no objective is named: its last number may be any."""
+    if (held := _printed_object(output)) is not None:
+        name = next(iter(held), "loss")[:SHOWN]
+        raise ValueError(
+            f"expected a number, got a JSON object of {', '.join(held)[:SHOWN] or 'nothing'}: name the objective, "
+            f"such as objectives=[{name!r}] (--objective {name}), or give a pattern"
+        )
 
 
 def _object(output: str, names: Sequence[str]) -> Json:
-    """Return the JSON object on the last line, or the one that the whole output is."""
-    for text in (_last_line(output), output):
-        if isinstance(found := _json(text), dict):
-            return found
+    """Return the JSON object that was printed; ValueError where there is none."""
+    if (found := _printed_object(output)) is not None:
+        return found
     example = json.dumps(dict.fromkeys(names, 0.5))
     raise ValueError(f"expected a JSON object such as {example} on the last line, got {output.strip()[-SHOWN:]!r}")
+
+
+def _printed_object(output: str) -> Json | None:
+    """Return the JSON object on the last line, or the one that the whole output is; None if there is none."""
+    found = (_json(text) for text in (_last_line(output), output))
+    return next((each for each in found if isinstance(each, dict)), None)
 
 
 def _json(text: str) -> object:

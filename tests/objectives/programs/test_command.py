@@ -83,6 +83,27 @@ def test_without_a_number_there_is_no_value(output):
         of("echo {lr} {layers}").read(output)
 
 
+PRETTY = '{\n  "loss": 0.3,\n  "epochs": 12\n}\n'
+
+
+@pytest.mark.parametrize("output", ['{"loss": 0.3, "epochs": 12}', PRETTY])
+def test_an_object_without_a_named_objective_is_a_failure(output):
+    cure = r"a JSON object of loss, epochs: name the objective, such as objectives=\['loss'\] \(--objective loss\)"
+    with pytest.raises(ValueError, match=cure):
+        of("echo {lr} {layers}").read(output)
+    assert of("echo {lr} {layers}", objectives=["loss"]).read(output) == {"loss": 0.3, "epochs": 12}
+    with pytest.raises(ValueError, match=r"expected a number for 'mass' in the JSON object that it prints"):
+        of("echo {lr} {layers}", objectives=["mass"]).read(output)
+    assert of("echo {lr} {layers}", pattern='"loss": ([0-9.]+)').read(output) == 0.3
+
+
+def test_a_line_after_the_object_of_a_named_objective_is_not_its_value():
+    named = of("echo {lr} {layers}", objectives=["loss"])
+    with pytest.raises(ValueError, match=r"expected a JSON object such as \{\"loss\": 0.5\} on the last line"):
+        named.read('{"loss": 0.3}\ndone in 5')
+    assert named.read('{"step": 1}\n0.25\n') == named.read("loss 0.25") == 0.25
+
+
 READ = """
 from lamcts.objectives import Command
 from lamcts.spaces import Float, Space

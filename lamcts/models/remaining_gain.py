@@ -1,0 +1,137 @@
+"""What is left to gain: the posterior of the simple regret, from draws of the model of a run.
+
+A draw of the posterior is a function that the objective may be. Its value at the best point less its minimum is what is
+left to gain, if it is the objective (Wilson 2024, arXiv 2402.16811; a bound on the same quantity: Makarova et al. 2022,
+arXiv 2104.08166). Letters: n rows, m candidates, q numbers, k draws.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.hamming import Coding
+from lamcts.models.known_noise import carried
+from lamcts.models.output_transforms import half_rank
+from lamcts.models.posterior_paths import PosteriorPaths
+from lamcts.models.predictor import Evaluated, RunModel
+from lamcts.outcomes.goals import Goals
+from lamcts.rng import Purpose, stream
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.parameters import Parameters
+from lamcts.threads import one_blas_thread
+from lamcts.types import Floats
+
+FEWEST = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
+DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)
+QUANTILE = 0.9  # share of the draws that `upper` bounds (untuned)
+CANDIDATES, NEAREST = 512, 3.0  # of each kind; the nearest are 10^-NEAREST of a length scale from the best (untuned)
+STEPS, FIRST_STEP, LONGER, SHORTER = 30, 0.05, 1.5, 0.4  # of the descents, in length scales (untuned)
+
+
+class RemainingGain(NamedTuple):
+    """How much better than the best point the optimum may be, as the model of a run expects, in the user's units.
+
+    The best point is the evaluated one with the best posterior mean.
+
+    Attributes
+    ----------
+    mean : float
+        Expected difference between the noise-free value of the best point and the optimum, at least 0.
+    upper : float
+        Difference that is not exceeded with probability 0.9.
+    noise : float
+        Standard deviation of the noise of an evaluation that the model finds among the better half.
+    r2 : float
+        Leave-one-out R^2 of the model: where it is low, the estimate deserves little trust.
+    """
+
+    mean: float
+    upper: float
+    noise: float
+    r2: float
+
+
+def refusal(space: SearchSpace, goals: Goals) -> str | None:
+    """Return why there is no estimate for such runs, None where there is."""
+    if not goals.plain:
+        return "several objectives" if len(goals.objectives) > 1 else "constraints"
+    coding = Coding(Parameters(space))
+    return "parameters that are no numbers, or not always active" if coding.categories or not coding.numbers else None
+
+
+@one_blas_thread()
+def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int) -> RemainingGain | None:
+    """Return what is left to gain; None where `refusal` has a reason, with few values, and if many are equal.
+
+    Values above the median count by rank alone: a few bad ones would make one process of all too wide.
+    """
+    if refusal(space, goals) is not None:
+        return None
+    rows = np.flatnonzero(np.isfinite(told.f[:, 0]))
+    x, y = told.x[rows], told.f[rows, 0]
+    if len(rows) < max(FEWEST, Coding(Parameters(space)).numbers + 2):
+        return None
+    z = half_rank(y)
+    better = y <= np.median(y)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        unit = float(np.ptp(y[better]) / np.ptp(z[better]))  # of z in the better half
+    if not 0 < unit < np.inf:
+        return None
+    errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]
+    sems = np.where(np.isnan(errors), np.nan, carried(y, z, np.nan_to_num(errors)))[:, None]
+    model = RunModel(space, goals, Evaluated(x, z[:, None], np.empty((len(rows), 0)), sems))
+    column = model.objectives[0]
+    unit *= column.width
+    own = column.process
+    process = GaussianProcess(own.inputs.numbers, own.y[:, None], Hyper(own.hyper.lengths, own.hyper.noise), own.known)
+    gains = unit * _gains(process, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
+    noise = unit * float(np.sqrt(own.signal * np.mean(own.noise)))
+    return RemainingGain(float(gains.mean()), float(np.quantile(gains, QUANTILE)), noise, column.quality[0])
+
+
+def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
+    """Return the numbers [m, q] of the nearest points of the space; what has one value there is that of `x` [d]."""
+    parameters = Parameters(space)
+    columns, codes = Coding(parameters).ordered, np.repeat(parameters.codes(x[None]), len(numbers), axis=0)
+    codes[:, columns] = np.clip(numbers, 0.0, 1.0)
+    result: Floats = parameters.codes(parameters.rows(codes))[:, columns]
+    return result
+
+
+def _gains(process: GaussianProcess, snap: Callable[[Floats], Floats], rng: np.random.Generator) -> Floats:
+    """Return by how much the minimum of each draw is below its value at the best row, in the model's units [k]."""
+    paths = PosteriorPaths(process, DRAWS, rng)
+    best = process.x[np.argmin(process.fitted()[:, 0])]
+    x = snap(np.vstack([best, process.x, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
+    values = paths(x)[:, :, 0]  # [m, k]
+    least = values.argmin(0)
+    x = snap(_descended(paths, x[least], process.hyper.lengths))
+    found = np.minimum(values.min(0), np.diagonal(paths(x)[:, :, 0]))
+    return np.asarray(np.maximum(values[0] - found, 0.0), np.float64)
+
+
+def _candidates(best: Floats, lengths: Floats, rng: np.random.Generator) -> Floats:
+    """Return points of the whole cube, and points at all distances from the best one, [m, q]."""
+    anywhere = rng.random((CANDIDATES, len(best)))
+    distance = 10.0 ** rng.uniform(-NEAREST, 0.0, (CANDIDATES, 1)) * np.minimum(lengths, 1.0)
+    return np.vstack([anywhere, best + distance * rng.standard_normal((CANDIDATES, len(best)))])
+
+
+def _descended(paths: PosteriorPaths, x: Floats, lengths: Floats) -> Floats:
+    """Return the end of a descent of each draw from a row of `x` [k, q], by steps along the slope in length scales."""
+    lengths = np.minimum(lengths, 1.0)
+    step = np.full((len(x), 1), FIRST_STEP)
+    values, slopes = (part[:, 0] for part in paths.slopes(x))  # [k], [k, q]
+    for _ in range(STEPS):
+        way = -slopes * lengths
+        size = np.sqrt(np.square(way).sum(1, keepdims=True))
+        new = np.clip(x + step * lengths * way / np.maximum(size, np.finfo(np.float32).tiny), 0.0, 1.0)
+        there, bend = (part[:, 0] for part in paths.slopes(new))
+        lower = there < values
+        x, values = np.where(lower[:, None], new, x), np.where(lower, there, values)
+        slopes = np.where(lower[:, None], bend, slopes)
+        step *= np.where(lower, LONGER, SHORTER)[:, None]
+    return x
