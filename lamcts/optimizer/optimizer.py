@@ -38,16 +38,15 @@ class Optimizer(Persistent, Predicting):
     maximize : bool, default False
         Whether higher values are better.
     sampler : str or Sampler, default "auto"
-        The search within the region that the tree selects. "auto" depends on the space, see `samplers.default`.
-        The paper uses TuRBO-1.
+        Search within regions. "auto" depends on the space, see `samplers.default`; the paper uses TuRBO-1.
     tree : LatentTree or "auto" or None, default "auto"
         How the space is split; None uses no tree. With the default for reals the tree is a map only.
     seed : int or None, default None
         Determines every random draw. None draws a fresh seed, kept in `self.seed`.
     n_init : int or None, default None
-        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, from 10 to
-        100, where d counts parameters. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most
-        20; and d + 1 under constraints. The paper uses 30.
+        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d for d parameters as in
+        TuRBO, from 10 to 100. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most 20; and d + 1
+        under constraints. The paper uses 30.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
@@ -60,6 +59,8 @@ class Optimizer(Persistent, Predicting):
         Texts such as "stress <= 250" or "gap == 0 +- 1e-3", or the number of quantities that must be at most 0.
     reference : list or dict of numbers, default None
         The point from which hypervolumes are measured, a number for each objective. No search uses it.
+    related : list of lists of (point, value), default None
+        Evaluations of related tasks, such as other data sets: a list for each, see `lamcts.related`.
 
     Notes
     -----
@@ -91,6 +92,7 @@ class Optimizer(Persistent, Predicting):
         objectives: Any = None,
         constraints: Any = None,
         reference: Any = None,
+        related: Any = None,
         **unknown: Any,
     ) -> None:
         arguments.refuse_in_order(in_order)
@@ -103,14 +105,15 @@ class Optimizer(Persistent, Predicting):
         self.tree = arguments.checked_tree(tree, self.sampler)
         codes, points = encoded(self.space, x0)
         first = bool(self.sampler.starts_at_centre)
-        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
+        self.related = arguments.related_tasks(related, self.space, self.goals)
+        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points, self.related)
         self._begin()
 
     def _begin(self) -> None:
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
-        self.failures: dict[int, str] = {}  # row -> what went wrong
-        self.metrics = {}  # row -> what was told next to its value, by name
+        self.seen.related = self.related
+        self.failures, self.metrics = {}, {}  # row -> what went wrong; what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None

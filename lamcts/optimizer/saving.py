@@ -20,6 +20,7 @@ from lamcts.observations import Columns
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
+from lamcts.related import RelatedTasks
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_json, to_json
@@ -67,14 +68,16 @@ def arguments_of(settings: Json, given: Json) -> Json:
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
     goals: Json = settings.get("goals", {})
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
+    related = RelatedTasks.from_json(settings.get("related", ()))
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | {"related": related}
 
 
-def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:
+def design_of(settings: Json, space: SearchSpace, centred: bool, related: RelatedTasks) -> Design:
     """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
     kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
     codes = [np.array(x, float) for x in x0]
-    return Design(space, kind, n, codes, settings["seed"], centred=centred, points=settings["points"])
+    more: Json = {"points": settings["points"], "related": related}
+    return Design(space, kind, n, codes, settings["seed"], centred=centred, **more)
 
 
 # The file ------------------------------------------------------------------------------------------------------------
