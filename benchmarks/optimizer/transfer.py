@@ -7,9 +7,10 @@ A pair is a source and a target. The default search evaluates 50 points of the s
 the related results of a run of 50 evaluations on the target. Pairs of a family share the kind of data; others do not;
 the losses of an opposite source are negated, so that its best points are the worst of the target.
 
-Arms: `none` of the source's results, `design` (good points of the source are evaluated early), `mean` (the source's
-forecasts are the prior mean), and `both`, which is `related=True`. Tables by data set: NAS-Bench-201 and
-NAS-Bench-Graph from LAMCTS_DATA, models of scikit-learn from results/transfer_tables.npz (`transfer_tables.py`).
+Arms: `none` of the source's results; `point`: the best point of the source is evaluated once the source ranks well;
+`mean`: the source's forecasts are the prior mean while it ranks well; `both`, which is `related=True`. Tables by data
+set: NAS-Bench-201 and NAS-Bench-Graph from LAMCTS_DATA, models of scikit-learn from results/transfer_tables.npz
+(`transfer_tables.py`).
 """
 
 import os
@@ -25,10 +26,12 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS
 from benchmarks.tables.markdown import markdown
+from lamcts.optimizer.warm_start import WarmStart
+from lamcts.related import NO_TASKS
 
 KEY = ("kind", "source", "target", "sampler", "arm", "seed", "budget")
 COLUMNS = (*KEY, "improvements")
-ARMS = ("none", "design", "mean", "both")
+ARMS = ("none", "point", "mean", "both")
 PAIRS = {
     "family": [
         ("nasbench201 cifar10", "nasbench201 cifar100"),
@@ -99,7 +102,7 @@ def main() -> None:
 
 def options() -> ArgumentParser:
     given = script.parser(__doc__, "transfer.csv", "one tiny run of each")
-    script.many(given, "0-9")
+    script.many(given, "100-109")
     given.add_argument("--budget", type=int, default=50)
     given.add_argument("--sampler", default="auto")
     given.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
@@ -192,16 +195,15 @@ def known(source: str, sampler: str, opposite: bool, seed: int, budget: int) -> 
 
 
 def losses(run: Run) -> list[float]:
-    """Return the losses of a run in order. `design` and `mean` leave out one of the two uses of related results."""
+    """Return the losses of a run in order. `point` and `mean` leave out one of the two uses of related results."""
     space, loss = task(run.target)
     related = [known(run.source, run.sampler, run.kind == "opposite", run.seed, run.budget)]
-    alone = lamcts.Optimizer(space, sampler=run.sampler, seed=run.seed)
-    opt = lamcts.Optimizer(space, sampler=run.sampler, seed=run.seed, related=related)
-    if run.arm in ("none", "design"):
-        opt.seen.related = alone.related
-    if run.arm in ("none", "mean"):
-        opt.design = alone.design
+    opt = lamcts.Optimizer(space, sampler=run.sampler, seed=run.seed, related=None if run.arm == "none" else related)
     opt.design.limit(max(1, run.budget // 4))  # as `minimize` does
+    if run.arm == "point":
+        opt.seen.related = NO_TASKS
+    if run.arm == "mean":
+        opt._warm = WarmStart(NO_TASKS, space)
     found = []
     for _ in range(run.budget):
         (trial,) = opt.ask()

@@ -2,8 +2,9 @@
 
     python -m benchmarks.optimizer.transfer_tables [--out FILE]
 
-The tables behind `benchmarks.optimizer.transfer`. A support vector machine: the error of three folds, by cost and width.
-Gradient boosting: the log loss of two folds, by learning rate, depth, share of the rows, and number of trees. `digits-a`
+The tables behind `benchmarks.optimizer.transfer`. A support vector machine: the error of three folds, by cost and
+width.
+Gradient boosting: the log loss of two folds, by learning rate, depth, share of rows and number of trees. `digits-a`
 and `digits-b` are halves of the digits (boosting tells odd from even ones), and `cancer-a` and `cancer-b` those of the
 breast cancer data.
 """

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.hamming import Coding, HammingHyper, HammingPosterior, Inputs
+from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.output_transforms import half_rank, rank_correlation
 from lamcts.related import RelatedTask, RelatedTasks
@@ -50,22 +50,27 @@ class RelatedModels:
 
         A task weighs as the square of its rank correlation. The slope of `z` over the sum is at most 1.
         """
-        forecasts = np.array([process.expect(inputs) for process in self._processes])  # [t, n]
-        skills = np.array([rank_correlation(own, z) for own in forecasts])
-        weights = np.where(skills > CHANCE / np.sqrt(max(len(z) - 1, 1)), np.square(skills), 0.0)
-        if not weights.any():
-            return None
-        weights /= weights.sum()
-        sums = weights @ forecasts
-        away = sums - sums.mean()
-        slope = min(float(away @ z) / float(away @ away), 1.0)
+        weights = np.square(self.skills(inputs, z))
         used = np.flatnonzero(weights)
-        return PriorMean([self._processes[i] for i in used], slope * weights[used]) if slope > 0 else None
+        if not len(used):
+            return None
+        weights = weights[used] / weights[used].sum()
+        processes = [self._processes[i] for i in used]
+        sums = PriorMean(processes, weights)(inputs)
+        away = sums - sums.mean()
+        size = float(away @ away)
+        slope = min(float(away @ z) / size, 1.0) if size > 0 else 0.0
+        return PriorMean(processes, slope * weights) if slope > 0 else None
+
+    def skills(self, inputs: Inputs, z: Floats) -> Floats:
+        """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
+        found = np.array([rank_correlation(process.expect(inputs), z) for process in self._processes])
+        return np.where(found > CHANCE / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
 
 
 def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: HammingPrior) -> HammingPosterior:
     order = np.argsort(task.y, kind="stable")
     rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_ROWS)).astype(int))]
     inputs, z = coding(parameters.codes(task.x[rows])), half_rank(task.y[rows])
-    hyper: HammingHyper = hyper_of(fit(inputs, z, coding.owner, prior, None, ITERATIONS), coding.categories)
+    hyper = hyper_of(fit(inputs, z, coding.owner, prior, None, ITERATIONS), coding.categories)
     return HammingPosterior(inputs, z, hyper, coding.owner)

@@ -9,7 +9,6 @@ from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
-from lamcts.related import NO_TASKS, RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.parameters import Parameters
@@ -56,7 +55,6 @@ class Design:
     points: the given points in the user's units, of which `exact` keeps those that decoding would round.
     centred: whether the sampler starts at the centre: for one objective without constraints it is first then, unless
         points are given.
-    related: tasks whose good points follow those.
     """
 
     def __init__(
@@ -69,7 +67,6 @@ class Design:
         goals: Goals | None = None,
         centred: bool = False,
         points: Sequence[Point] = (),
-        related: RelatedTasks = NO_TASKS,
     ) -> None:
         self.exact = {  # code -> point
             x.tobytes(): point
@@ -79,10 +76,8 @@ class Design:
         self.centred = centred and (goals is None or goals.plain)
         if not isinstance(kind, str) or kind not in DRAWS:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
-        self.related = related.first_points()
         if n is None:
             n = max(default_size(space, goals, self.centred), len(given))
-            n += len(self.related) if self.centred else 0  # elsewhere they replace points that fill the space
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -92,7 +87,7 @@ class Design:
         if self._rows is None:
             rng = stream(self._seed, Purpose.DESIGN)
             dim = self._space.dim
-            first = np.array([*(self.given or self._centre()), *self.related]).reshape(-1, dim)[: self.n]
+            first = np.array(self.given or self._centre()).reshape(-1, dim)
             n = self.n - len(first)
             filled = self._space.spread(self._drawn(n, rng)) if n else np.empty((0, dim))
             self._rows = np.vstack([first, filled])

@@ -14,6 +14,7 @@ from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.trials import Told, Trials
+from lamcts.optimizer.warm_start import WarmStart
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
@@ -102,17 +103,16 @@ class Optimizer(Persistent, Predicting):
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
-        self.tree = arguments.checked_tree(tree, self.sampler)
+        self.tree, first = arguments.checked_tree(tree, self.sampler), bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
-        first = bool(self.sampler.starts_at_centre)
         self.related = arguments.related_tasks(related, self.space, self.goals)
-        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points, self.related)
+        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 
     def _begin(self) -> None:
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
-        self.seen.related = self.related
+        self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
         self.failures, self.metrics = {}, {}  # row -> what went wrong; what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
@@ -145,7 +145,7 @@ class Optimizer(Persistent, Predicting):
         n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
-                (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
+                (x, notes), search = self._given_points(n - len(trials)) or self._search(n - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
                 if not trials:
                     raise
@@ -288,11 +288,10 @@ class Optimizer(Persistent, Predicting):
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
-    def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
-        """Return at most `n` unevaluated points of the initial design; None where it is used up."""
-        if self._designed >= self.design.n:
-            return None
+    def _given_points(self, n: int) -> tuple[Proposal, int] | None:
+        """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""
         x, self._designed = self.design.fresh(self.seen, self._designed, n)
+        x = x if len(x) else self._warm.fresh(self.seen, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 
     def _leftovers(self, n: int) -> tuple[Proposal, int]:

@@ -158,7 +158,7 @@ class Persistent:
         arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
         settings, state = saving.read(path)
         opt = cls(**saving.arguments_of(settings, parts))
-        opt.design = saving.design_of(settings, opt.space, opt.design.centred, opt.related)
+        opt.design = saving.design_of(settings, opt.space, opt.design.centred)
         opt._begin()
         opt.load_state_dict(state)
         return opt

@@ -72,12 +72,11 @@ def arguments_of(settings: Json, given: Json) -> Json:
     return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | {"related": related}
 
 
-def design_of(settings: Json, space: SearchSpace, centred: bool, related: RelatedTasks) -> Design:
+def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:
     """Return the initial design, its x0 code by code: decoded and encoded again it might lose a last bit."""
     kind, n, x0 = (settings["design"][name] for name in ("kind", "n_init", "x0"))
     codes = [np.array(x, float) for x in x0]
-    more: Json = {"points": settings["points"], "related": related}
-    return Design(space, kind, n, codes, settings["seed"], centred=centred, **more)
+    return Design(space, kind, n, codes, settings["seed"], centred=centred, points=settings["points"])
 
 
 # The file ------------------------------------------------------------------------------------------------------------

@@ -112,12 +112,12 @@ class RunSettings:
         `valid(point)` is False for points that must not be proposed. They cost no evaluation.
     check_first : bool, default False
         Call constraints that are functions first, and the function only where they are satisfied.
-    known : list of (point, value), path of a CSV file or journal, Result, DataFrame, Optuna study, or None, default None
-        Prior observations, or a list of several sources, see `lamcts.study.prior_sources`. They do not count towards
-        the budget.
+    known : list of (point, value), path, Result, DataFrame, Optuna study or None, default None
+        Prior observations, or a list of several sources, see `lamcts.study.prior_sources`. A path is that of a CSV file
+        or of a journal. They do not count towards the budget.
     related : bool, default False
         Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
-        Their values are none of this task. Good points of theirs are evaluated early. For one objective without
+        Their values are none of this task. The best point of each is evaluated early. For one objective without
         constraints, `MixedGp` takes their forecasts as its prior mean while they rank the evaluations of this task
         better than chance (Feurer et al. 2018).
     fix : dict, default None

@@ -3,8 +3,8 @@
     minimize(f, space, budget=50, known=[study, "trials.csv", "run.db"])
 
 Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `params_NAME`, `value` or `values_NAME`, and
-`state`. Pruned, running and waiting trials are left out, and failed trials that lack parameters. Other failed trials are
-failed evaluations.
+`state`. Pruned, running and waiting trials are left out, and so are failed trials that lack parameters. Other failed
+trials are failed evaluations.
 """
 
 import json

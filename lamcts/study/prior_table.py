@@ -62,10 +62,9 @@ def rows_of_file(path: "str | os.PathLike[str]") -> list[TableRow]:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        cure = f"of a journal pass lamcts.load({str(path)!r}), or write it with `lamcts show {path} --csv`"
-        raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8: {error}; {cure}") from None
+        raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8, or a journal: {error}") from None
     except IsADirectoryError:
-        raise ValueError(f"known: expected a CSV file, got the folder {path}: `lamcts show {path} --csv`") from None
+        raise ValueError(f"known: expected a CSV file or a journal, got the folder {path}, which has none") from None
     reader = csv.reader(StringIO(text, newline=""), delimiter=_separator(text))
     try:
         return list(_rows(reader, str(path)))
