@@ -25,13 +25,11 @@ import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS
-from benchmarks.tables.markdown import markdown
+from benchmarks.tables.transfer import ARMS, KEY, tables
 from lamcts.optimizer.warm_start import WarmStart
 from lamcts.related import NO_TASKS
 
-KEY = ("kind", "source", "target", "sampler", "arm", "seed", "budget")
 COLUMNS = (*KEY, "improvements")
-ARMS = ("none", "point", "mean", "both")
 PAIRS = {
     "family": [
         ("nasbench201 cifar10", "nasbench201 cifar100"),
@@ -217,73 +215,6 @@ def improvements(found: list[float]) -> str:
     best = np.minimum.accumulate(found)
     first = [i for i in range(len(best)) if i == 0 or best[i] < best[i - 1]]
     return " ".join(f"{i + 1}:{best[i]:.8g}" for i in first)
-
-
-# Tables ---------------------------------------------------------------------------------------------------------------
-
-
-def tables(rows: list[dict[str, str]]) -> str:
-    """Return for each arm the pairs with medians, and the one-sided p of being better and of being worse."""
-    from scipy.stats import wilcoxon
-
-    parts = []
-    for arm in ARMS[1:]:
-        lines = []
-        for kind in dict.fromkeys(tuple(row[name] for name in KEY[:4]) for row in rows):
-            curves = {
-                one: {
-                    row["seed"]: _curve(row) for row in rows if (*(row[n] for n in KEY[:4]), row["arm"]) == (*kind, one)
-                }
-                for one in ("none", arm)
-            }
-            seeds = sorted({*curves["none"]} & {*curves[arm]})
-            if not seeds:
-                continue
-            without, given = ([curves[one][seed] for seed in seeds] for one in ("none", arm))
-            goal = [curve[-1] for curve in without]
-            first = [[_reached(c, g) for c, g in zip(each, goal, strict=True)] for each in (without, given)]
-            ends = np.array([[curve[-1] for curve in each] for each in (given, without)])
-            lines.append(
-                (
-                    kind[0],
-                    f"{kind[1]} -> {kind[2]}",
-                    *(f"{np.median(each):g}" for each in first),
-                    _p(wilcoxon, np.subtract(*first[::-1]), "less"),
-                    *(f"{np.median(each):.5g}" for each in ends[::-1]),
-                    _p(wilcoxon, ends[0] - ends[1], "less"),
-                    _p(wilcoxon, ends[0] - ends[1], "greater"),
-                )
-            )
-        names = (
-            "kind",
-            "pair",
-            "evaluations without",
-            "with",
-            "p fewer",
-            "loss without",
-            "with",
-            "p lower",
-            "p higher",
-        )
-        parts += [f"{arm}:\n", markdown(names, lines)]
-    return "\n".join(parts)
-
-
-def _curve(row: dict[str, str]) -> Any:
-    curve = np.empty(int(row["budget"]))
-    for part in row["improvements"].split():
-        i, _, value = part.partition(":")
-        curve[int(i) - 1 :] = float(value)
-    return curve
-
-
-def _reached(curve: Any, goal: float) -> int:
-    """Return the number of the first evaluation as good as the goal; one more than there are where none is."""
-    return int(np.argmax(curve <= goal)) + 1 if (curve <= goal).any() else len(curve) + 1
-
-
-def _p(wilcoxon: Any, gaps: Any, side: str) -> str:
-    return f"{float(wilcoxon(gaps, alternative=side).pvalue):.2g}" if np.any(gaps) else "1"
 
 
 if __name__ == "__main__":
