@@ -30,7 +30,8 @@ class PriorMean(NamedTuple):
 
     def __call__(self, inputs: Inputs) -> Floats:
         """Return the forecasts at some rows, [m]."""
-        return self.weights @ np.array([process.expect(inputs) for process in self.processes])
+        result: Floats = self.weights @ np.array([process.expect(inputs) for process in self.processes])
+        return result
 
     def slopes(self, inputs: Inputs) -> Floats:
         """Return the slopes of the forecasts along the numbers, [m, q]."""

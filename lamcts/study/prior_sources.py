@@ -8,6 +8,7 @@ trials are failed evaluations.
 """
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -99,8 +100,8 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
 def _rows_of_trial(trial: OptunaTrial, goals: Goals) -> Iterator[TableRow]:
     """Yield the row of a trial that was evaluated."""
     if trial.state.name in (COMPLETE, FAILED):
-        values = dict(zip(goals.names, trial.values or [None] * len(goals.names), strict=True))
-        cells = {**trial.user_attrs, **trial.params, **values}
+        values = trial.values or [math.nan] * len(goals.names)
+        cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
         yield TableRow(f"trial {trial.number}", cells, text=False, optional=trial.state.name == FAILED)
 
 
