@@ -210,7 +210,7 @@ class RunSettings:
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
         if self.related and self.known is None:
-            raise ValueError("related: expected the results of related tasks as known=, got none; leave it out")
+            raise ValueError("related: expected known results, got none; pass known=RESULTS of related tasks")
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
 

@@ -143,7 +143,7 @@ def test_related_results_are_none_of_this_task_and_a_resumed_run_ends_alike(tmp_
     assert part.history.x.tobytes() == whole.history.x.tobytes()
     with pytest.raises(lamcts.JournalError, match="related"):
         lamcts.minimize(f, SPACE, budget=18, journal=tmp_path / "run.db", **given | {"known": [source, source]})
-    with pytest.raises(ValueError, match="related: expected the results of related tasks as known=, got none"):
+    with pytest.raises(ValueError, match="related: expected known results, got none; pass known=RESULTS"):
         lamcts.minimize(f, SPACE, budget=18, related=True)
     with pytest.raises(ValueError, match="known: number 0: parameter 'lr': expected a number"):
         lamcts.minimize(f, SPACE, budget=18, known=[({"lr": 7}, 1.0)], related=True)
