@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
 from lamcts.outcomes.measured import StandardErrors
+from lamcts.related import NO_TASKS, RelatedTasks
 from lamcts.remaining import Remaining
 from lamcts.types import Floats, Point, Rows
 
@@ -55,17 +56,15 @@ class Observations:
         self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
         self._identity = identity
         self._identities: dict[bytes, Hashable | None] = {}  # by point: what it takes may cost more than to look it up
-        self._n = 0
+        self._n, self._n_good = 0, 0
         self._x = np.empty((CAPACITY, dim))
         self._f = np.empty((CAPACITY, losses))
         self._g = np.empty((CAPACITY, constraints))
         self._kind = np.empty(CAPACITY, np.int64)
         self._seconds = np.empty(CAPACITY)
         self._trial, self._source = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
-        self._good = np.empty(CAPACITY, np.int64)
-        self._feasible = np.empty(CAPACITY, bool)
+        self._good, self._feasible = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, bool)
         self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
-        self._n_good = 0
         self._best: int | None = None
         self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
@@ -73,6 +72,7 @@ class Observations:
         self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
         self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told
         self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
+        self.related: RelatedTasks = NO_TASKS  # evaluations of other tasks
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
 
     def __len__(self) -> int:

@@ -28,6 +28,7 @@ LAYERS: list[list[str]] = [
         "threads",
         "types",
         "argument_hints",
+        "related",
         "remaining",
         "outcomes",
         "trial",

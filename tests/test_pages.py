@@ -15,6 +15,7 @@ WHOLE = (
     "choosing",
     "coming-from-",
     "constraints",
+    "known-results",
     "write-a-sampler",
 )  # pages of whole programs; others show pieces
 FENCED = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

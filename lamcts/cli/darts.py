@@ -29,6 +29,7 @@ OF_SEARCHES = (  # options of searches that evaluate networks one by one
     ("search", "auto"),
     ("batch", 1),
     ("noisy", False),
+    ("related", False),
     *((name, None) for name in ("budget", "first", "known", "fix", "target", "seconds", "patience", "min_gain")),
     *((name, None) for name in ("journal", "against", "workers", "devices")),
 )

@@ -35,8 +35,10 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     """Add the options of every search, and return the group of output options."""
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     how.add_argument("--batch", type=int, default=1, help="points proposed at a time (default: 1)")
-    line = "known evaluations to start from: a CSV file in the form that `lamcts show --csv` prints"
-    how.add_argument("--known", metavar="FILE", help=line)
+    line = "known evaluations to start from: a journal, or a CSV file as of `lamcts show --csv` or Optuna; repeatable"
+    how.add_argument("--known", action="append", metavar="FILE", help=line)
+    line = "the known evaluations are of related tasks, such as other data sets, a file for each"
+    how.add_argument("--related", action="store_true", help=line)
     line = "fix a parameter: lr=0.1, or x2=0 for a coordinate of an array; repeatable"
     how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
     line = "the values are noisy: re-evaluate the best points on a tenth of the budget and choose by the mean"
@@ -104,8 +106,10 @@ def _announce(
     say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
     if not goals.plain:
         say(_goals_text(goals))
-    if study.known:
-        say(f"{counted(len(study.known), 'known evaluation')} from {args.known}")
+    if args.known:
+        count = len(study.known) + sum(map(len, study.related))
+        what = "related evaluation" if args.related else "known evaluation"
+        say(f"{counted(count, what)} from {', '.join(args.known)}")
     if journal is None:
         say(f"no journal: {args.sampler} cannot be resumed")
 
@@ -177,6 +181,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         patience=args.patience,
         min_gain=args.min_gain,
         known=args.known,
+        related=args.related,
         give_up=args.give_up or None,
         pruner=args.pruner,
         timeout=None if hasattr(objective, "timeout_seconds") else args.timeout,  # a program has its own

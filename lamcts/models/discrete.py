@@ -12,6 +12,7 @@ from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
+from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.success import failed_rows
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK, PRUNED
@@ -58,6 +59,8 @@ class DiscreteModel:
         if parameters.permutations:
             self._of_losses = self._of_losses.of_orders()
         self.coding = Coding(parameters)
+        related = seen.related if seen.plain else ()
+        self._related = RelatedModels(related, parameters, self.coding, self._of_losses) if related else None
 
     def update(self, centre: int) -> DiscreteSurrogate:
         """Return the processes up to date with `seen`; `centre` is the row near which they must be right."""
@@ -98,7 +101,7 @@ class DiscreteModel:
         least = np.concatenate([[-np.inf], losses.y[order]])[place]
         y = np.concatenate([losses.y, np.maximum(losses.moments(inputs)[0], least)])
         known = None if losses.known is None else losses.known.grown(len(inputs))
-        return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner, known)
+        return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner, known, losses.prior)
 
     def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
@@ -124,7 +127,8 @@ class DiscreteModel:
         f = self._seen.f[rows]
         sems = self._seen.sems.of(rows, f.shape[1])
         known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
-        return self._process(slot, rows, z, due, shared, known)
+        prior = None if self._related is None else self._related.mean(self._inputs(rows), z)
+        return self._process(slot, rows, z, due, shared, known, prior)
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
         """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""
@@ -137,13 +141,21 @@ class DiscreteModel:
         return self._process(column, rows, bent / (spread if spread > FLAT else 1.0), due)
 
     def _process(
-        self, column: int, rows: Rows, y: Floats, due: bool, shared: float = 0.0, known: KnownNoise | None = None
+        self,
+        column: int,
+        rows: Rows,
+        y: Floats,
+        due: bool,
+        shared: float = 0.0,
+        known: KnownNoise | None = None,
+        prior: PriorMean | None = None,
     ) -> HammingPosterior:
         inputs = self._inputs(rows)
         if due or not self.state.columns[column]:
-            self.state.columns[column] = self._fit(inputs, y, self.state.columns[column], shared=shared, known=known)
+            rest = y if prior is None else y - prior(inputs)
+            self.state.columns[column] = self._fit(inputs, rest, self.state.columns[column], shared=shared, known=known)
         theta = np.array(self.state.columns[column])
-        return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner, known)
+        return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner, known, prior)
 
     def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:
         """Return the process of 1 for what succeeded and 0 for what failed."""

@@ -9,7 +9,7 @@ columns of orders, q numbers.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -136,16 +136,33 @@ class Overlap:
         return np.asarray(np.bincount(owner[used], shared, categories), np.float64)
 
 
+class MeanFunction(Protocol):
+    """A prior mean of a process."""
+
+    def __call__(self, inputs: Inputs) -> Floats:
+        """Return the mean at some rows, [m]."""
+
+    def slopes(self, inputs: Inputs) -> Floats:
+        """Return the slopes of the mean along the numbers, [m, q]."""
+
+
 class HammingPosterior:
     """The process given inputs and losses `y` [n] in standard units; mean and signal are the most likely ones.
 
     known: the known noise of the rows. `noise` is what each row has, known and fitted, [n], or what all have.
+    prior: the mean that the process has besides its own constant; None: none.
     """
 
     def __init__(
-        self, inputs: Inputs, y: Floats, hyper: HammingHyper, owner: Rows, known: KnownNoise | None = None
+        self,
+        inputs: Inputs,
+        y: Floats,
+        hyper: HammingHyper,
+        owner: Rows,
+        known: KnownNoise | None = None,
+        prior: MeanFunction | None = None,
     ) -> None:
-        self.inputs, self.y, self.hyper, self.known, self._owner = inputs, y, hyper, known, owner
+        self.inputs, self.y, self.hyper, self.known, self._owner, self.prior = inputs, y, hyper, known, owner, prior
         self._columns = hyper.weights[owner] if len(owner) else np.empty(0)
         if known is None:
             self._condition(hyper.noise)
@@ -154,14 +171,15 @@ class HammingPosterior:
 
     def _condition(self, noise: float | Floats) -> float:
         """Take a noise as a share of the signal's variance, and return that variance, the most likely one."""
-        self.noise, inputs, y = noise, self.inputs, self.y
+        self.noise, inputs = noise, self.inputs
+        y = self.y if self.prior is None else self.y - self.prior(inputs)
         self.root = factor(self._correlate(inputs), noise)  # [n, n], lower
         ones = self.whiten(np.ones((len(y), 1)))[:, 0]
         white = self.whiten(y[:, None])[:, 0]
         self.mean = float(ones @ white / (ones @ ones))
         white = white - self.mean * ones
         self.signal = profiled_signal(float(white @ white), len(y))
-        self.white = white  # [n], L^-1 (y - mean)
+        self.white = white  # [n], L^-1 (y - mean), less the prior mean
         return self.signal
 
     @cached_property
@@ -183,10 +201,19 @@ class HammingPosterior:
         result: Floats = dtrsm(1.0, self.root, b, lower=1)
         return result
 
+    def expect(self, inputs: Inputs) -> Floats:
+        """Return the posterior mean at some rows, [m]."""
+        return self._expect(inputs, self._correlate(inputs))
+
+    def _expect(self, inputs: Inputs, cross: Floats) -> Floats:
+        """Return the posterior mean at some rows, whose kernel with the model's own is `cross` [n, m]."""
+        mean = self.mean + self.weights @ cross
+        return mean if self.prior is None else mean + self.prior(inputs)
+
     def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior mean and variance of the noise-free loss at some rows, both [m]."""
         cross = self._correlate(inputs)  # [n, m]
-        mean = self.mean + self.weights @ cross
+        mean = self._expect(inputs, cross)
         white = self.whiten(np.asfortranarray(cross))
         variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
         return mean, np.maximum(variance, 0.0)
@@ -212,9 +239,10 @@ class HammingPosterior:
             return part
 
         variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
-        mean = self.mean + self.weights @ cross
-        slope = 2.0 * self.signal * along(solved * bend)
-        return mean, np.maximum(variance, 0.0), -along(self.weights[:, None] * bend), slope
+        mean, slope = self._expect(inputs, cross), 2.0 * self.signal * along(solved * bend)
+        by_mean = -along(self.weights[:, None] * bend)
+        by_mean = by_mean if self.prior is None else by_mean + self.prior.slopes(inputs)
+        return mean, np.maximum(variance, 0.0), by_mean, slope
 
     def likeness(self, inputs: Inputs) -> Floats:
         """Return the correlation of some rows with that of the model's own rows that is most like each, [m]."""
@@ -242,9 +270,9 @@ class HammingPosterior:
         new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns
         new.noise = grown_noise(self.noise, len(inputs), self.hyper.noise)
         new.known = None if self.known is None else self.known.grown(len(inputs))
-        new.mean, new.signal = self.mean, self.signal
+        new.mean, new.signal, new.prior = self.mean, self.signal, self.prior
         cross = self._correlate(inputs)  # [n, k]
-        expected = self.mean + self.weights @ cross
+        expected = self._expect(inputs, cross)
         white = self.whiten(np.asfortranarray(cross))
         corner = factor(self._correlate(inputs, inputs) - white.T @ white, self.hyper.noise)  # [k, k]
         n, k = len(self.inputs), len(inputs)

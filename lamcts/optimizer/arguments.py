@@ -9,8 +9,11 @@ import numpy as np
 
 from lamcts import samplers
 from lamcts.argument_hints import hint_stepwise
+from lamcts.observations import Observations
+from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
+from lamcts.related import RelatedTask, RelatedTasks
 from lamcts.rng import fresh_seed
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace, when_of
@@ -127,6 +130,29 @@ def checked_tree(tree: LatentTree | str | None, sampler: Sampler) -> LatentTree 
         made: LatentTree | None = with_plain_numbers(tree)
         return made
     raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")
+
+
+def related_tasks(given: Any, space: SearchSpace, goals: Goals) -> RelatedTasks:
+    """Return the evaluations of related tasks, lists of a point, its value and at most its constraints."""
+    if isinstance(given, RelatedTasks):
+        return given
+    try:
+        tasks = [[(*one, None)[:3] for one in task] for task in given or ()]
+        return RelatedTasks(_task(task, space, goals) for task in tasks)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"related: expected lists of pairs of a point and its value, a list for each task: {error}"
+        ) from None
+
+
+def _task(rows: Sequence[Any], space: SearchSpace, goals: Goals) -> RelatedTask:
+    """Return the evaluations of a task that can be ranked."""
+    points, values, constraints = zip(*rows, strict=True) if rows else ((), (), ())
+    seen = Observations(space.dim, True, None, len(goals.objectives), goals.columns)
+    found, none = taken(values, constraints, goals), np.full(len(rows), -1)
+    x = np.array([space.encode(point) for point in points]).reshape(-1, space.dim)
+    seen.append(x, found.f, np.full(len(rows), np.nan), none, none, found.g, found.kind)
+    return RelatedTask(seen.x[seen.good], np.array(seen.y[seen.good]))
 
 
 def check_fingerprint(theirs: Json, ours: Json) -> None:

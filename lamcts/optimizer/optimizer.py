@@ -14,6 +14,7 @@ from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.trials import Told, Trials
+from lamcts.optimizer.warm_start import WarmStart
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
@@ -38,16 +39,15 @@ class Optimizer(Persistent, Predicting):
     maximize : bool, default False
         Whether higher values are better.
     sampler : str or Sampler, default "auto"
-        The search within the region that the tree selects. "auto" depends on the space, see `samplers.default`.
-        The paper uses TuRBO-1.
+        Search within regions. "auto" depends on the space, see `samplers.default`; the paper uses TuRBO-1.
     tree : LatentTree or "auto" or None, default "auto"
         How the space is split; None uses no tree. With the default for reals the tree is a map only.
     seed : int or None, default None
         Determines every random draw. None draws a fresh seed, kept in `self.seed`.
     n_init : int or None, default None
-        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, from 10 to
-        100, where d counts parameters. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most
-        20; and d + 1 under constraints. The paper uses 30.
+        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d for d parameters as in
+        TuRBO, from 10 to 100. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most 20; and d + 1
+        under constraints. The paper uses 30.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
@@ -60,6 +60,8 @@ class Optimizer(Persistent, Predicting):
         Texts such as "stress <= 250" or "gap == 0 +- 1e-3", or the number of quantities that must be at most 0.
     reference : list or dict of numbers, default None
         The point from which hypervolumes are measured, a number for each objective. No search uses it.
+    related : list of lists of (point, value), default None
+        Evaluations of related tasks, such as other data sets: a list for each, see `lamcts.related`.
 
     Notes
     -----
@@ -91,6 +93,7 @@ class Optimizer(Persistent, Predicting):
         objectives: Any = None,
         constraints: Any = None,
         reference: Any = None,
+        related: Any = None,
         **unknown: Any,
     ) -> None:
         arguments.refuse_in_order(in_order)
@@ -100,17 +103,17 @@ class Optimizer(Persistent, Predicting):
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
-        self.tree = arguments.checked_tree(tree, self.sampler)
+        self.tree, first = arguments.checked_tree(tree, self.sampler), bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
-        first = bool(self.sampler.starts_at_centre)
+        self.related = arguments.related_tasks(related, self.space, self.goals)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 
     def _begin(self) -> None:
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
-        self.failures: dict[int, str] = {}  # row -> what went wrong
-        self.metrics = {}  # row -> what was told next to its value, by name
+        self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
+        self.failures, self.metrics = {}, {}  # row -> what went wrong; what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
@@ -142,7 +145,7 @@ class Optimizer(Persistent, Predicting):
         n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
-                (x, notes), search = self._designed_points(n - len(trials)) or self._search(n - len(trials))
+                (x, notes), search = self._given_points(n - len(trials)) or self._search(n - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
                 if not trials:
                     raise
@@ -285,11 +288,10 @@ class Optimizer(Persistent, Predicting):
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
-    def _designed_points(self, n: int) -> tuple[Proposal, int] | None:
-        """Return at most `n` unevaluated points of the initial design; None where it is used up."""
-        if self._designed >= self.design.n:
-            return None
+    def _given_points(self, n: int) -> tuple[Proposal, int] | None:
+        """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""
         x, self._designed = self.design.fresh(self.seen, self._designed, n)
+        x = x if len(x) else self._warm.fresh(self.seen, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 
     def _leftovers(self, n: int) -> tuple[Proposal, int]:

@@ -17,6 +17,7 @@ from lamcts.optimizer.trials import Trials
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.regions.region import Region
+from lamcts.related import RelatedTasks
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
@@ -35,6 +36,7 @@ class Persistent:
     sampler: Sampler
     tree: LatentTree | None
     design: Design
+    related: RelatedTasks
     seen: Observations
     failures: dict[int, str]
     metrics: dict[int, Metrics]
@@ -65,6 +67,7 @@ class Persistent:
             "seed": self.seed,
             "design": self.design.signature(),
             "repeat": self.repeat,
+            **({"related": self.related.digest()} if self.related else {}),
         } | self.goals.signature()
 
     def state_dict(self) -> Json:
@@ -133,6 +136,7 @@ class Persistent:
         True
         """
         rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
+        rest |= {"related": self.related.to_json()} if self.related else {}
         saving.write(path, saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest), self._state())
 
     @classmethod

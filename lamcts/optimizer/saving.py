@@ -20,6 +20,7 @@ from lamcts.observations import Columns
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
+from lamcts.related import RelatedTasks
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_json, to_json
@@ -67,7 +68,8 @@ def arguments_of(settings: Json, given: Json) -> Json:
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
     goals: Json = settings.get("goals", {})
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals
+    related = RelatedTasks.from_json(settings.get("related", ()))
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | {"related": related}
 
 
 def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:

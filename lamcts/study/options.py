@@ -62,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     valid: Callable[[Point], object] | None
     check_first: bool
     known: "PriorResults"
+    related: bool
     fix: Mapping[Any, Point] | None
     vectorized: bool
     give_up: int | None
@@ -120,8 +121,14 @@ class RunSettings:
         `valid(point)` is False for points that must not be proposed. They cost no evaluation.
     check_first : bool, default False
         Call constraints that are functions first, and the function only where they are satisfied.
-    known : list of (point, value), path of a CSV file, Result or None, default None
-        Prior observations, see `lamcts.study.prior_observations`. They do not count towards the budget.
+    known : list of (point, value), path, Result, DataFrame, Optuna study or None, default None
+        Prior observations, or a list of several sources, see `lamcts.study.prior_sources`. A path is that of a CSV file
+        or of a journal. They do not count towards the budget.
+    related : bool, default False
+        Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
+        Their values are none of this task. The best point of each is evaluated early. For one objective without
+        constraints, `MixedGp` takes their forecasts as its prior mean while they rank the evaluations of this task
+        better than chance (Feurer et al. 2018).
     fix : dict, default None
         Parameters that keep one value, by name, or by number from 0 for arrays. Points still include them.
     vectorized : bool, default False
@@ -168,6 +175,7 @@ class RunSettings:
     valid: Callable[[Point], object] | None = None
     check_first: bool = False
     known: "PriorResults" = None
+    related: bool = False
     fix: Mapping[Any, Point] | None = None
     vectorized: bool = False
     give_up: int | None = None
@@ -214,6 +222,8 @@ class RunSettings:
             raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
+        if self.related and self.known is None:
+            raise ValueError("related: expected known results, got none; pass known=RESULTS of related tasks")
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
 

@@ -3,15 +3,15 @@
     minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), ({"lr": 0.01}, 0.25)])
 
 They are pairs of a point and what the function returns there (None or nan: it failed), or triples with the quantities
-that constraints bound; the path of a CSV file (prior_table.py); or a `Result`, but for what was pruned. A run that goes
-on from its journal tells those not in it yet: the same call again tells none twice, and with more of them the run goes
-on with all; what a journal has stays there. PriorObservation results take the place of points of the initial design.
+that constraints bound; the path of a CSV file (prior_table.py) or of a journal; a `Result`, a DataFrame or a study of
+Optuna (prior_sources.py), but for what was pruned; or a list of these. A run that goes on from its journal tells those
+not in it yet: the same call again tells none twice, and with more of them the run goes on with all; what a journal has
+stays there. PriorObservation results take the place of points of the initial design.
 
 With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point comes back as
 it was told, to the last bit.
 """
 
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ from lamcts.optimizer.losses import taken
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
-from lamcts.study.prior_table import TableRow, parsed, rows_of_file
+from lamcts.study.prior_sources import rows_of_source, sources_of
+from lamcts.study.prior_table import parsed
 from lamcts.study.problem import RunProblem
-from lamcts.study.result import Result
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
 from lamcts.types import Floats, Point
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 PRUNED = re.compile(r"pruned( at step \d+)?")  # what a row of a table says of it
-PriorResults = str | os.PathLike[str] | Result | Iterable[Sequence[Any]] | None  # a table, a run, or pairs
+PriorResults = Any  # str | path | Result | DataFrame | study of Optuna | pairs, or a list of these; None
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
@@ -47,11 +47,13 @@ class PriorObservation(NamedTuple):
     where: str
 
 
-def prior_observations(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
-    """Return the known results, checked; ValueError says which of them does not fit, and why."""
-    if given is None:
-        return []
-    found = [_measured(one, problem) for one in _left_free(_read(given, problem), problem)]
+def prior_observations(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
+    """Return the known results of each source, checked; ValueError says which of them does not fit, and why."""
+    return [] if given is None else [_of_source(source, problem) for source in sources_of(given)]
+
+
+def _of_source(source: Any, problem: RunProblem) -> list[PriorObservation]:
+    found = [_measured(one, problem) for one in _left_free(_read(source, problem), problem)]
     for one in found:
         _checked(one, lambda one: problem.space.encode(one.point))
         _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
@@ -72,18 +74,14 @@ def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[Prior
         kept.append(one)
     if said:
         text = f"known: {len(known) - len(kept)} of {len(known)} results have other values than fix= and are left out"
-        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=6)
+        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=8)
     return kept
 
 
 def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
-    if isinstance(given, (str, os.PathLike)):
-        rows = rows_of_file(given)
-    elif isinstance(given, Result):
-        rows = [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(given.rows())]
-    else:
-        return _pairs(given, problem)
+    if (rows := rows_of_source(given, problem.goals)) is None:
+        return _pairs(given)
     rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
     found = parsed(rows, problem.space, problem.goals, names)
     return [
@@ -96,8 +94,8 @@ def _value(values: Mapping[str, object] | None, goals: Goals) -> object:
     return values[goals.names[0]] if values is not None and goals.plain else values
 
 
-def _pairs(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
-    expected = "known: expected pairs of a point and its value, a CSV file or a Result"
+def _pairs(given: PriorResults) -> list[PriorObservation]:
+    expected = "known: expected pairs of a point and its value, a CSV file, a journal, a Result, a DataFrame or a study"
     if not isinstance(given, Iterable) or isinstance(given, (Mapping, bytes)):
         raise ValueError(f"{expected}, got {brief(given)}")
     found = []

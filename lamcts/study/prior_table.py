@@ -38,11 +38,15 @@ WORDS = {"true": True, "false": False}
 
 
 class TableRow(NamedTuple):
-    """A row of a table: where it stands, its cells by column, and whether they are text that has to be read."""
+    """A row of a table: where it stands, its cells by column, and whether they are text that has to be read.
+
+    optional: whether it is left out where its point is incomplete.
+    """
 
     where: str
     cells: Mapping[str, Any]
     text: bool = True
+    optional: bool = False
 
 
 class Parsed(NamedTuple):
@@ -59,10 +63,9 @@ def rows_of_file(path: "str | os.PathLike[str]") -> list[TableRow]:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        cure = f"of a journal pass lamcts.load({str(path)!r}), or write it with `lamcts show {path} --csv`"
-        raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8: {error}; {cure}") from None
+        raise ValueError(f"known: expected {path} to be a CSV file, text in UTF-8, or a journal: {error}") from None
     except IsADirectoryError:
-        raise ValueError(f"known: expected a CSV file, got the folder {path}: `lamcts show {path} --csv`") from None
+        raise ValueError(f"known: expected a CSV file or a journal, got the folder {path}, which has none") from None
     reader = csv.reader(StringIO(text, newline=""), delimiter=_separator(text))
     try:
         return list(_rows(reader, str(path)))
@@ -110,7 +113,17 @@ def parsed(rows: Sequence[TableRow], space: SearchSpace, goals: Goals, measured:
     members = {name: (columns[name], member) for name, member in inside.items()}
     _check_columns(rows[0], members, goals, measured)
     named = isinstance(_sample(space), Mapping)
+    rows = [row for row in rows if not row.optional or _is_whole(row, members, named, space)]
     return [Parsed(row.where, _point(row, members, named), *_values(row, goals)) for row in rows]
+
+
+def _is_whole(row: TableRow, members: Members, named: bool, space: SearchSpace) -> bool:
+    """Return whether the point of a row is one of the space."""
+    try:
+        space.encode(_point(row, members, named))
+    except ValueError:
+        return False
+    return True
 
 
 def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
@@ -190,8 +203,8 @@ def _read(row: TableRow, own: str, member: SearchSpace | None) -> Point:
             return value
         except ValueError as error:
             refused = refused or error
-    if not cell.strip():
-        return MISSING
+    if not cell.strip():  # other programs have no text for None
+        return None if not getattr(member, "when", None) and value_of("null", member) is None else MISSING
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
 
 

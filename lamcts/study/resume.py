@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
+from lamcts.study.prior_observations import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
 from lamcts.types import Json
@@ -41,8 +42,16 @@ class Beginning:
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
 
 
-def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
-    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
+def begin(
+    problem: RunProblem,
+    settings: RunSettings,
+    stack: ExitStack,
+    related: Sequence[Sequence[PriorObservation]] = (),
+) -> Beginning:
+    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal.
+
+    related: evaluations of related tasks.
+    """
     from lamcts.optimizer.optimizer import Optimizer
 
     seed, n_init = settings.seed, settings.n_init
@@ -61,6 +70,7 @@ def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Begin
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
+        related=[[one[:3] for one in task] for task in related],
         **_words(problem.goals),
     )
     if n_init is None:

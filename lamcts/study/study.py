@@ -77,7 +77,9 @@ class Study:
             if required(f, name):
                 raise ValueError(f"vectorized: expected a function without a parameter {name}, got {self.problem.name}")
         self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
-        self.known = prior_observations(self.settings.known, self.problem)
+        known = prior_observations(self.settings.known, self.problem)
+        self.known = [] if self.settings.related else [one for source in known for one in source]
+        self.related = known if self.settings.related else []
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.checks: list[Check] = []  # re-evaluations
         self.memory: SharedState | None = None  # what evaluations have learned, where the objective is a learner
@@ -156,7 +158,7 @@ class Study:
     def _begin(self, stack: ExitStack) -> Workers:
         """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
         settings = self.settings
-        start = begin(self.problem, settings, stack)
+        start = begin(self.problem, settings, stack, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.reports, self.optimizer.seen)

@@ -52,3 +52,17 @@ def test_a_file_that_does_not_fit_is_one_line_and_starts_nothing(capsys, text, m
     code, _, err = said(capsys, *RUN, "--known", "old.csv", "--out", "r")
     assert code == 2 and message in err and err.count("\n") == 1 and not Path("r").exists()
     assert said(capsys, *RUN, "--known", "none.csv", "--out", "r")[0] == 2
+
+
+def test_files_of_related_tasks_guide_the_run_and_are_none_of_its_evaluations(capsys):
+    assert said(capsys, *RUN, "--budget", "12", "--out", "first")[0] == 0
+    Path("old.csv").write_text("number,value,params_a,params_b,state\n0,3,0.5,1,COMPLETE\n1,,0.1,2,PRUNED\n")
+    known = ("--known", "first", "--known", "old.csv", "--budget", "8")
+    code, out, _ = said(capsys, *RUN, *known, "--out", "r")
+    assert code == 0 and "13 known evaluations from first, old.csv" in out
+    code, out, _ = said(capsys, *RUN, *known, "--related", "--out", "s")
+    assert code == 0 and "13 related evaluations from first, old.csv" in out
+    code, out, _ = said(capsys, "show", "s/journal.db")
+    assert code == 0 and "8 finished" in out and "known" not in out
+    code, _, err = said(capsys, *RUN, "--related", "--out", "t")
+    assert code == 2 and "--related: expected known results, got none; pass --known RESULTS of related tasks" in err

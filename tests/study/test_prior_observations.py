@@ -122,9 +122,9 @@ def test_constraints_that_are_functions_are_asked_where_nobody_told_them() -> No
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        (5, "known: expected pairs of a point and its value, a CSV file or a Result, got 5"),
+        (5, "known: expected pairs of a point and its value, a CSV file, a journal, a Result, .*, got 5"),
         ({"a": 1}, "known: expected pairs"),
-        ([3], "a Result; number 0 is 3"),
+        ([3], "a study; number 0 is 3"),
         ([([0.1, 0.2], 1.0), ([0.1], 1.0)], r"known: number 1: expected an array of shape \(2,\)"),
         ([([0.1, 5], 1.0)], r"known: number 0: coordinate 1: expected a number in \[-1.0, 1.0\], got 5.0"),
         ([([0.1, 0.2], "bad")], "known: number 0: value: expected one number, None or an exception, got str"),

@@ -107,7 +107,7 @@ def check(drawn: tuple[int, int, bytes, bool], folder: Path) -> bool:
     file.write_bytes(data)
     problem = problem_of(lambda point: 0.0, SPACES[which], None, RunSettings(budget=1, **GOALS[goals]))
     try:
-        found = prior_observations(file, problem)
+        (found,) = prior_observations(file, problem)
     except Exception as error:
         check_own(error, "a file of known results", (ValueError,))
         expect(not sane, f"a well-formed file read: {data!r:.300}", error)

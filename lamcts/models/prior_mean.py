@@ -1,0 +1,77 @@
+"""The prior mean of a process: the forecasts of Gaussian processes fitted to related tasks.
+
+As in RGPE (Feurer et al. 2018), a task counts by how well its forecasts rank the evaluations of this task, and not at
+all where chance ranks as well.
+
+Letters: n rows, m points, t tasks, q numbers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.hamming import Coding, HammingPosterior, Inputs
+from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.output_transforms import half_rank, rank_correlation
+from lamcts.related import RelatedTask, RelatedTasks
+from lamcts.spaces.parameters import Parameters
+from lamcts.types import Floats
+
+MOST_ROWS = 250  # of a task in its process, evenly spread over the ranks
+ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
+CHANCE = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
+
+
+class PriorMean(NamedTuple):
+    """A weighted sum of the forecasts of related tasks."""
+
+    processes: list[HammingPosterior]
+    weights: Floats  # [t]
+
+    def __call__(self, inputs: Inputs) -> Floats:
+        """Return the forecasts at some rows, [m]."""
+        result: Floats = self.weights @ np.array([process.expect(inputs) for process in self.processes])
+        return result
+
+    def slopes(self, inputs: Inputs) -> Floats:
+        """Return the slopes of the forecasts along the numbers, [m, q]."""
+        slopes = np.array([process.slopes(inputs)[2] for process in self.processes])
+        result: Floats = np.tensordot(self.weights, slopes, 1)
+        return result
+
+
+class RelatedModels:
+    """The processes of related tasks, made once: they depend on nothing that happens in a run."""
+
+    def __init__(self, tasks: RelatedTasks, parameters: Parameters, coding: Coding, prior: HammingPrior) -> None:
+        self._processes = [_process(task, parameters, coding, prior) for task in tasks if len(task.y) > 1]
+
+    def mean(self, inputs: Inputs, z: Floats) -> PriorMean | None:
+        """Return the prior mean of losses `z` [n] in standard units; None where no task ranks them better than chance.
+
+        A task weighs as the square of its rank correlation. The slope of `z` over the sum is at most 1.
+        """
+        weights = np.square(self.skills(inputs, z))
+        used = np.flatnonzero(weights)
+        if not len(used):
+            return None
+        weights = weights[used] / weights[used].sum()
+        processes = [self._processes[i] for i in used]
+        sums = PriorMean(processes, weights)(inputs)
+        away = sums - sums.mean()
+        size = float(away @ away)
+        slope = min(float(away @ z) / size, 1.0) if size > 0 else 0.0
+        return PriorMean(processes, slope * weights) if slope > 0 else None
+
+    def skills(self, inputs: Inputs, z: Floats) -> Floats:
+        """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
+        found = np.array([rank_correlation(process.expect(inputs), z) for process in self._processes])
+        return np.where(found > CHANCE / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
+
+
+def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: HammingPrior) -> HammingPosterior:
+    order = np.argsort(task.y, kind="stable")
+    rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_ROWS)).astype(int))]
+    inputs, z = coding(parameters.codes(task.x[rows])), half_rank(task.y[rows])
+    hyper = hyper_of(fit(inputs, z, coding.owner, prior, None, ITERATIONS), coding.categories)
+    return HammingPosterior(inputs, z, hyper, coding.owner)

@@ -1,0 +1,157 @@
+"""Known results from studies of Optuna, DataFrames, journals, and several sources at once."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stroll import Stroll
+
+import lamcts
+from lamcts.study import Study
+
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+SPACE = lamcts.Space(
+    {
+        "lr": lamcts.Float(1e-5, 1, log=True),
+        "kind": lamcts.Choice(["a", "b", None]),
+        "n": lamcts.Int(1, 9),
+        "flag": lamcts.Bool(),
+        "m": lamcts.Int(1, 4, when={"kind": "a"}),
+    }
+)
+
+
+def optuna_study(n: int = 14, direction: str = "minimize") -> Any:
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    def f(trial: Any) -> float:
+        lr = trial.suggest_float("lr", 1e-5, 1, log=True)
+        kind = trial.suggest_categorical("kind", ["a", "b", None])
+        if trial.number == 3:
+            raise RuntimeError("before it has all parameters")
+        n = trial.suggest_int("n", 1, 9)
+        trial.suggest_categorical("flag", [True, False])
+        if kind == "a":
+            trial.suggest_int("m", 1, 4)
+        if trial.number == 2:
+            raise optuna.TrialPruned
+        return math.nan if trial.number == 4 else float(lr + n)
+
+    study = optuna.create_study(direction=direction, sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(f, n, catch=(RuntimeError,))
+    study.ask()  # one that runs
+    return study
+
+
+def known(source: Any, space: Any = SPACE, maximize: bool = False, **more: Any) -> list[Any]:
+    return Study(lambda point: 0.0, space, maximize, 3, known=source, **more, **OPTIONS).known
+
+
+def pairs(source: Any) -> list[Any]:
+    return [(one.point, one.value) for one in known(source)]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::optuna._experimental.ExperimentalWarning")
+def test_a_study_its_table_and_its_csv_file_say_the_same(tmp_path: Path) -> None:
+    study = optuna_study()
+    trials = [
+        trial for trial in study.trials if trial.number not in (2, 3, 14)
+    ]  # not the pruned, short and running one
+    expected = [(trial.params, None if trial.number == 4 else trial.value) for trial in trials]
+    assert pairs(study) == expected and {point["kind"] for point, _ in expected} == {"a", "b", None}
+    table = study.trials_dataframe()
+    assert pairs(table) == pairs(study.trials_dataframe(multi_index=True)) == expected
+    table.to_csv(tmp_path / "trials.csv")
+    assert pairs(tmp_path / "trials.csv") == pairs(str(tmp_path / "trials.csv")) == expected
+
+
+def test_a_study_of_several_objectives_brings_its_values_in_order(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    study = optuna.create_study(directions=["minimize", "maximize"])
+    study.optimize(lambda trial: (trial.suggest_float("x1", 0, 1), 2.0), 3)
+    goals = {"objectives": {"cost": "min", "range": "max"}}
+    space = lamcts.Box(0, 1, dim=1)
+    found = [one.value for one in known(study, space, **goals)]
+    assert found == [{"cost": trial.values[0], "range": 2.0} for trial in study.trials]
+    assert [one.value for one in known(study.trials_dataframe(), space, **goals)] == found
+    with pytest.raises(
+        ValueError, match="directions of this run, minimize, got an Optuna study with minimize, maximize"
+    ):
+        known(study, space)
+
+
+def test_another_direction_and_a_value_outside_the_space_are_refused() -> None:
+    study = optuna_study(5)
+    with pytest.raises(ValueError, match="directions of this run, maximize, got an Optuna study with minimize; pass"):
+        known(study, maximize=True)
+    with pytest.raises(ValueError, match="directions of this run, maximize, got a run with minimize"):
+        known(lamcts.minimize(lambda point: 0.0, SPACE, budget=2, **OPTIONS), maximize=True)
+    small = lamcts.Space({"lr": lamcts.Float(1e-9, 1e-8), "n": lamcts.Int(1, 9)})
+    with pytest.raises(ValueError, match=r"known: trial 0: parameter 'lr': expected a number in \[1e-09, 1e-08\], got"):
+        known(study, small)
+    with pytest.raises(ValueError, match="known: row 0, column 'lr': expected a number in"):
+        known(study.trials_dataframe(), small)
+    with pytest.raises(ValueError, match="known: row 0: expected a column 'rate', got"):
+        known(study.trials_dataframe(), {"rate": lamcts.Float(0, 1)})
+
+
+def test_a_table_of_a_user_has_columns_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(
+        {"x1": [1, 2], "x2": [0.5, 1.5], "value": [3.0, None], "note": [[1], {}]}, index=["p", "q"]
+    )
+    found = known(table, [(0, 2)] * 2)
+    assert [one.point for one in found] == [[1, 0.5], [2, 1.5]] and [one.value for one in found] == [3.0, None]
+    assert [one.where for one in found] == ["row p", "row q"]
+
+
+def test_the_table_of_a_run_comes_back() -> None:
+    pytest.importorskip("pandas")
+    ran = lamcts.minimize(lambda point: point["lr"] + point["n"], SPACE, budget=12, **OPTIONS)
+    for one, point, value in zip(known(ran.to_dataframe()), ran.history.points, ran.history.values, strict=True):
+        assert one.value == value and (SPACE.encode(one.point) == SPACE.encode(point)).all()
+
+
+def test_a_journal_and_its_folder_are_sources_and_several_sources_make_one_list(tmp_path: Path) -> None:
+    ran = lamcts.minimize(lambda point: point["lr"], SPACE, budget=5, journal=tmp_path / "journal.db", **OPTIONS)
+    (tmp_path / "old.csv").write_text("lr,kind,n,flag,m,value\n0.1,b,3,true,,7\n")
+    pair = ({"lr": 0.2, "kind": None, "n": 2, "flag": False}, 1.0)
+    values = [*ran.history.values.tolist()]
+    assert [one.value for one in known(tmp_path / "journal.db")] == values == [one.value for one in known(tmp_path)]
+    several = known([pair, tmp_path / "old.csv", ran, pair, str(tmp_path)])
+    assert [one.value for one in several] == [7.0, *values, *values, 1.0, 1.0]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"expected a CSV file or a journal, got the folder .*empty, which has none"):
+        known(tmp_path / "empty")
+
+
+def test_related_results_are_none_of_this_task_and_a_resumed_run_ends_alike(tmp_path: Path) -> None:
+    def f(point: Any) -> float:
+        return float((point["lr"] - 0.3) ** 2 + point["n"])
+
+    source = lamcts.minimize(f, SPACE, budget=20, **OPTIONS)
+    given: dict[str, Any] = {"known": source, "related": True, "seed": 1, "n_init": 6, "progress": False}
+    whole = lamcts.minimize(f, SPACE, budget=16, **given)
+    assert (whole.history.trial >= 0).all() and len(whole.history) == 16
+    best = [i for i, point in enumerate(whole.history.points) if (SPACE.encode(point) == SPACE.encode(source.x)).all()]
+    assert len(best) == 1 and best[0] >= 6
+    for budget in (5, 11, 16):
+        part = lamcts.minimize(f, SPACE, budget=budget, journal=tmp_path / "run.db", **given)
+    assert part.history.x.tobytes() == whole.history.x.tobytes()
+    with pytest.raises(lamcts.JournalError, match="related"):
+        lamcts.minimize(f, SPACE, budget=18, journal=tmp_path / "run.db", **given | {"known": [source, source]})
+    with pytest.raises(ValueError, match="related: expected known results, got none; pass known=RESULTS"):
+        lamcts.minimize(f, SPACE, budget=18, related=True)
+    with pytest.raises(ValueError, match="known: number 0: parameter 'lr': expected a number"):
+        lamcts.minimize(f, SPACE, budget=18, known=[({"lr": 7}, 1.0)], related=True)
+
+
+def test_results_of_failures_alone_change_nothing() -> None:
+    options: dict[str, Any] = {"budget": 12, "seed": 0, "progress": False}
+    space = lamcts.Box(0, 1, dim=2)
+    without = lamcts.minimize(lambda x: x[0], space, **options)
+    given = lamcts.minimize(lambda x: x[0], space, known=[([0.1, 0.2], None)], related=True, **options)
+    assert np.array_equal(without.history.x, given.history.x)
