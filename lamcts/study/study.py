@@ -118,7 +118,7 @@ class Study:
         self.reason = self._stopping.reason(seen, self._done)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial.id)))
+                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial)))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
