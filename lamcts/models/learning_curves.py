@@ -24,6 +24,7 @@ Curve = Mapping[int, float]  # losses by step
 MOST_TRIALS = 200  # in the model: the better half of them and the latest of the others (untuned)
 MOST_REPORTS = 400  # in the model: a factor of 400 takes some 3 ms (untuned)
 MOST_STEPS = 8  # of a curve in the model, in geometric order (untuned)
+EXACT = 2.0  # predictions of the right deviation that the inflation begins with (untuned)
 LARGEST = 1e3  # of a loss in units of the spread: all that is farther is the same (untuned)
 
 
@@ -65,6 +66,8 @@ class CurveModel:
         Logarithms of the length scales, of the six variances, and of the decay.
     last : int
         The largest step in the model.
+    inflation : float
+        Factor of all standard deviations, at least 1, by which predictions of the whole curves in the model are right.
 
     References
     ----------
@@ -90,6 +93,7 @@ class CurveModel:
         white = self._whiten(np.column_stack([z, np.ones(len(z))]))
         self._mean = float(white[:, 1] @ white[:, 0] / (white[:, 1] @ white[:, 1]))
         self._white: Floats = white[:, 0] - self._mean * white[:, 1]
+        self.inflation = self._inflation()
 
     @classmethod
     def fit(cls, x: Floats, curves: Sequence[Curve], theta: Floats | None = None) -> "CurveModel":
@@ -118,7 +122,8 @@ class CurveModel:
             raise ValueError("curves: expected at least one finite loss, got none; report losses first")
         worst = max(finite)
         tame = [{t: loss if math.isfinite(loss) else worst for t, loss in curve.items()} for curve in curves]
-        units = Units.of(np.array([curve[max(curve)] for curve in tame if curve]))
+        last = max(max(curve) for curve in tame if curve)
+        units = Units.of(np.array([curve[last] for curve in tame if last in curve]))
         chosen = _chosen(tame)
         steps = [thinned(tame[i], MOST_REPORTS // len(chosen)) for i in chosen]
         trial = np.repeat(np.arange(len(chosen)), [len(own) for own in steps])
@@ -169,12 +174,34 @@ class CurveModel:
         mean = self._mean + cross.T @ self._white
         if not own:
             variance = self._own_variance(step) - np.einsum("nm,nm->m", cross, cross)
-            return mean, np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
+            return mean, self.inflation * np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
         covariance = self._covariance(asked, asked) - cross.T @ cross
         covariance.flat[:: len(at) + 1] += self._variances[-1]
         finite = [math.isfinite(own[t]) for t in steps]
         losses = np.array([own[t] for t, here in zip(steps, finite, strict=True) if here])
-        return _conditioned(mean, covariance, self.units.down(losses), np.flatnonzero(finite))
+        end, sd = _conditioned(mean, covariance, self.units.down(losses), np.flatnonzero(finite))
+        return end, self.inflation * sd
+
+    def _inflation(self) -> float:
+        """Return the root mean square error of whole curves' ends in deviations, each predicted by the other trials.
+
+        With `Q = K^-1`, the rows of a trial have the covariance `Q_own^-1` given the other trials, and the errors
+        `Q_own^-1 (Q (z - mean))_own`. Each end is predicted from 1, 2, ... reports.
+        """
+        inverse = self._whiten(np.eye(len(self._white)))  # [N, N], L^-1
+        pull, squares = inverse.T @ self._white, []
+        for trial in np.unique(self._reports.trial[self._reports.step == self.last]):
+            own = np.flatnonzero(self._reports.trial == trial)
+            covariance = np.linalg.inv(inverse[:, own].T @ inverse[:, own])
+            root = np.linalg.cholesky(covariance)
+            error = covariance @ pull[own]
+            white = np.linalg.solve(root, error)
+            left = error[-1] - np.cumsum(root[-1] * white)[:-1]  # given 1, 2, ... reports
+            variance = covariance[-1, -1] - np.cumsum(root[-1] ** 2)[:-1]
+            squares.append(
+                float(np.mean(left**2 / np.maximum(variance, np.finfo(float).tiny))) if len(own) > 1 else 1.0
+            )
+        return max(1.0, math.sqrt((sum(squares) + EXACT) / (len(squares) + EXACT)))
 
     @property
     def _variances(self) -> Floats:
