@@ -3,7 +3,7 @@
     python -m benchmarks.neural.learning_curves [--problems mlp convnet] [--configurations 200]
 
 `mlp`: scikit-learn's network on 1,000 of its digits, 81 epochs, tested on the other 797. `convnet`: a small
-convolutional network on 1,500 images of MNIST (mnist_10k.npz in the folder LAMCTS_DATA), 27 epochs, tested on 1,000.
+convolutional network on 1,000 images of MNIST (mnist_10k.npz in the folder LAMCTS_DATA), 27 epochs, tested on 1,000 others.
 The loss is the mean log loss of the test images after each epoch, at most `WORST`. Configurations are scrambled Sobol
 points. Curves go to results/curves-NAME.npz; a recording that was stopped goes on where it was.
 
@@ -28,7 +28,7 @@ from lamcts.types import Floats
 
 WORST = 3.0  # the loss of whatever is worse; guessing is 2.3
 NEAREST = 3  # configurations that a curve is interpolated from
-TRAINED, TESTED = 1500, 1000  # images of MNIST
+TRAINED, TESTED = 1000, 1000  # images of MNIST
 Point = dict[str, Any]
 CONVNET_SPACE = lamcts.Space(
     {
@@ -86,7 +86,8 @@ class Recorded:
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
         with np.load(folder / f"curves-{name}.npz") as held:
-            self.x, self.losses = held["x"].astype(float), held["losses"].astype(float)
+            whole = np.isfinite(held["losses"]).all(1)
+            self.x, self.losses = held["x"][whole].astype(float), held["losses"][whole].astype(float)
         self.space, self.epochs = PROBLEMS[name].space, self.losses.shape[1]
 
     def __call__(self, point: Point) -> Floats:

@@ -66,6 +66,8 @@ class CurveModel:
         Logarithms of the length scales, of the six variances, and of the decay.
     last : int
         The largest step in the model.
+    trials : list of int
+        Which of the given curves are in the model, as places.
     inflation : float
         Factor of all standard deviations, at least 1, by which predictions of the whole curves in the model are right.
 
@@ -85,8 +87,8 @@ class CurveModel:
     True
     """
 
-    def __init__(self, reports: Reports, z: Floats, units: Units, theta: Floats) -> None:
-        self.theta, self.units, self._reports = theta, units, reports
+    def __init__(self, reports: Reports, z: Floats, units: Units, theta: Floats, trials: list[int]) -> None:
+        self.theta, self.units, self.trials, self._reports = theta, units, trials, reports
         self.last = int(reports.step.max())
         self._decay = math.exp(theta[-1]) * max(self.last, 1)
         self._root = factor(self._covariance(reports, reports), self._variances[-1])
@@ -131,7 +133,7 @@ class CurveModel:
         z = units.down(np.array([tame[i][t] for i, own in zip(chosen, steps, strict=True) for t in own]))
         if theta is None:
             theta = most_likely(reports, z)
-        return cls(reports, z, units, theta)
+        return cls(reports, z, units, theta, chosen)
 
     def predict(self, x: Floats, step: int, curve: Curve | None = None) -> tuple[Floats, Floats]:
         """Return the expected losses at a step, and their standard deviations.
@@ -150,9 +152,23 @@ class CurveModel:
         tuple of two arrays of shape (m,)
             Means and standard deviations in the units of the losses. The deviation is that of one observed loss.
         """
-        mean, sd = self.moments(x, step, curve)
-        units = self.units
-        return units.up(mean), np.maximum((units.up(mean + sd) - units.up(mean - sd)) / 2, 0.0)
+        return self._losses(*self.moments(x, step, curve))
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the expected losses of `trials` at the last step, and their standard deviations, [n] each."""
+        n = len(self.trials)
+        asked = Reports(self._reports.x, np.arange(n), np.full(n, float(self.last)))
+        return self._losses(*self._alone(self._whiten(self._covariance(self._reports, asked)), self.last))
+
+    def _losses(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
+        up = self.units.up
+        return up(mean), np.maximum((up(mean + sd) - up(mean - sd)) / 2, 0.0)
+
+    def _alone(self, cross: Floats, step: int) -> tuple[Floats, Floats]:
+        """Return the moments [m] of losses at a step, each by itself, given their whitened covariances [N, m]."""
+        variance = self._own_variance(step) - np.einsum("nm,nm->m", cross, cross)
+        sd = np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
+        return self._mean + cross.T @ self._white, self.inflation * sd
 
     def chance(self, x: Floats, step: int, below: float, curve: Curve | None = None) -> Floats:
         """Return the probabilities [m] that losses at a step are below a loss; arguments as of `predict`."""
@@ -171,10 +187,9 @@ class CurveModel:
         trial = np.zeros(len(at), np.int64) if own else np.arange(len(x))
         asked = Reports(x, trial, at if own else np.full(len(x), float(step)))
         cross = self._whiten(self._covariance(self._reports, asked, new))  # [N, m]
-        mean = self._mean + cross.T @ self._white
         if not own:
-            variance = self._own_variance(step) - np.einsum("nm,nm->m", cross, cross)
-            return mean, self.inflation * np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
+            return self._alone(cross, step)
+        mean = self._mean + cross.T @ self._white
         covariance = self._covariance(asked, asked) - cross.T @ cross
         covariance.flat[:: len(at) + 1] += self._variances[-1]
         finite = [math.isfinite(own[t]) for t in steps]

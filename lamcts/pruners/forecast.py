@@ -37,6 +37,12 @@ class Forecast(NamedTuple):
         result: Floats = mean + sd * normal
         return result
 
+    def ends(self, curves: "Curves") -> dict[int, tuple[float, float]]:
+        """Return the expected final losses of pruned trials by number, and their standard deviations."""
+        places, (mean, sd) = self.model.trials, self.model.ends()
+        found = zip((curves.ended[place] for place in places), mean.tolist(), sd.tolist(), strict=True)
+        return {number: (loss, spread) for number, loss, spread in found if number not in curves.ends}
+
     def _asked(self, number: int, curves: "Curves") -> tuple[Floats, int, Curve]:
         curve = curves.losses.get(number, {})
         return _points(curves, [number]), max(self.last, *curve, 0), curve

@@ -106,6 +106,15 @@ class Pruning:
                 self.curves.x[number] = x
                 self._end(number, kind, loss)
 
+    def refresh(self, seen: Observations) -> None:
+        """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
+        found = self.curves.forecast()
+        if found is None:
+            return
+        row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
+        for number, end in found.ends(self.curves).items():
+            seen.predicted[row_of[number]] = (end,)
+
     def _end(self, number: int, kind: int, loss: float) -> None:
         """Record how a trial has ended."""
         if kind == OK:

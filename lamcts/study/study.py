@@ -160,6 +160,7 @@ class Study:
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.reports, self.optimizer.seen)
+        self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         told = tell(self.known, self.optimizer)
         if told:
@@ -211,6 +212,7 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
+        self.pruning.refresh(self.optimizer.seen)
         evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
         self._stopping.told(evaluation)
         self.pruning.check()  # another trial may take hours
