@@ -3,9 +3,9 @@
     python -m benchmarks.neural.learning_curves [--problems mlp convnet] [--configurations 200]
 
 `mlp`: scikit-learn's network on 1,000 of its digits, 81 epochs, tested on the other 797. `convnet`: a small
-convolutional network on 1,000 images of MNIST (mnist_10k.npz in the folder LAMCTS_DATA), 27 epochs, tested on 1,000 others.
-The loss is the mean log loss of the test images after each epoch, at most `WORST`. Configurations are scrambled Sobol
-points. Curves go to results/curves-NAME.npz; a recording that was stopped goes on where it was.
+convolutional network on 1,000 images of MNIST (mnist_10k.npz in the folder LAMCTS_DATA), 27 epochs, tested on
+1,000 others. The loss is the mean log loss of the test images after each epoch, at most `WORST`. Configurations are
+scrambled Sobol points. Curves go to results/curves-NAME.npz; a recording that was stopped goes on where it was.
 
 `Recorded` interpolates between configurations, so that a search may propose any point of the space.
 """

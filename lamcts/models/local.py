@@ -123,7 +123,7 @@ class LocalModel:
             state.chunks.append(new.tolist())
             if self._model is not None:
                 self._model = None if self._known(self.rows) else self._grown(self._model, len(state.chunks) - 1)
-        if self._model is None:
+        if self._model is None or self._seen.predicted:  # predictions change as trials end
             self._model = self._rebuilt()
         return self._model
 

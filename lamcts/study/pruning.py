@@ -113,7 +113,8 @@ class Pruning:
             return
         row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
         for number, end in found.ends(self.curves).items():
-            seen.predicted[row_of[number]] = (end,)
+            if row_of[number] in seen.predicted:  # else it ended before all others: models do not have its row
+                seen.predicted[row_of[number]] = (end,)
 
     def _end(self, number: int, kind: int, loss: float) -> None:
         """Record how a trial has ended."""
