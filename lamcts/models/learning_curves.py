@@ -18,11 +18,12 @@ import numpy as np
 from lamcts.models.gp import factor
 from lamcts.models.kernel import matern
 from lamcts.models.learning_curves_fit import Reports, most_likely
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats
 
 Curve = Mapping[int, float]  # losses by step
 MOST_TRIALS = 200  # in the model: the better half of them and the latest of the others (untuned)
 MOST_REPORTS = 400  # in the model: a factor of 400 takes some 3 ms (untuned)
+ROUNDING = 1e-9  # of a variance: what is left of it at least
 MOST_STEPS = 8  # of a curve in the model, in geometric order (untuned)
 EXACT = 2.0  # predictions of the right deviation that the inflation begins with (untuned)
 LARGEST = 1e3  # of a loss in units of the spread: all that is farther is the same (untuned)
@@ -87,6 +88,8 @@ class CurveModel:
     True
     """
 
+    worst: float  # finite loss, as which others count
+
     def __init__(self, reports: Reports, z: Floats, units: Units, theta: Floats, trials: list[int]) -> None:
         self.theta, self.units, self.trials, self._reports = theta, units, trials, reports
         self.last = int(reports.step.max())
@@ -133,7 +136,9 @@ class CurveModel:
         z = units.down(np.array([tame[i][t] for i, own in zip(chosen, steps, strict=True) for t in own]))
         if theta is None:
             theta = most_likely(reports, z)
-        return cls(reports, z, units, theta, chosen)
+        model = cls(reports, z, units, theta, chosen)
+        model.worst = worst
+        return model
 
     def predict(self, x: Floats, step: int, curve: Curve | None = None) -> tuple[Floats, Floats]:
         """Return the expected losses at a step, and their standard deviations.
@@ -192,9 +197,8 @@ class CurveModel:
         mean = self._mean + cross.T @ self._white
         covariance = self._covariance(asked, asked) - cross.T @ cross
         covariance.flat[:: len(at) + 1] += self._variances[-1]
-        finite = [math.isfinite(own[t]) for t in steps]
-        losses = np.array([own[t] for t, here in zip(steps, finite, strict=True) if here])
-        end, sd = _conditioned(mean, covariance, self.units.down(losses), np.flatnonzero(finite))
+        losses = np.array([own[t] if math.isfinite(own[t]) else self.worst for t in steps])
+        end, sd = _conditioned(mean, covariance, self.units.down(losses))
         return end, self.inflation * sd
 
     def _inflation(self) -> float:
@@ -266,9 +270,8 @@ def _chosen(curves: Sequence[Curve]) -> list[int]:
     return sorted([*order, *others[-(MOST_TRIALS - len(order)) :]])
 
 
-def _conditioned(mean: Floats, covariance: Floats, z: Floats, known: Rows) -> tuple[Floats, Floats]:
-    """Return mean and deviation of the last entry, [1] each, given entries `known` at `z`."""
-    gain = np.linalg.solve(covariance[np.ix_(known, known)], covariance[known, -1])
-    variance = covariance[-1, -1] - gain @ covariance[known, -1]
-    floor = 1e-9 * covariance[-1, -1]
-    return np.array([mean[-1] + gain @ (z - mean[known])]), np.sqrt(np.array([max(variance, floor)]))
+def _conditioned(mean: Floats, covariance: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Return mean and deviation of the last entry, [1] each, given the entries before it, `z`."""
+    gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
+    variance = covariance[-1, -1] - gain @ covariance[:-1, -1]
+    return mean[-1:] + gain @ (z - mean[:-1]), np.sqrt(np.maximum(variance, ROUNDING * covariance[-1:, -1]))
