@@ -32,8 +32,9 @@ PLAIN, TPE = "lamcts", "Optuna TPE"  # without pruning
 ARMS: dict[str, Any] = {
     PLAIN: None,
     "lamcts model": "model",
-    "lamcts model, chance 0.05": lamcts.pruners.Model(chance=0.05),
+    "lamcts model, chance 0.01": lamcts.pruners.Model(chance=0.01),
     "lamcts model, chance 0.2": lamcts.pruners.Model(chance=0.2),
+    "lamcts model, warmup 0": lamcts.pruners.Model(warmup=0),
     "lamcts model, blind": "model",
     "lamcts median": "median",
     "lamcts median, blind": "median",
@@ -85,7 +86,9 @@ def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
     objective = Objective(case.problem)
-    blind = patch.object(Pruning, "_predicted", lambda own, number: None) if "blind" in case.arm else nullcontext()
+    blind: Any = nullcontext()
+    if "blind" in case.arm:
+        blind = patch.object(Pruning, "_predicted", lambda own, number: None)
     with blind:
         pruned = (_optuna if case.arm.startswith(TPE) else _lamcts)(objective, case)
     row = case._asdict() | {"best": digits(objective.best), "epochs": objective.epochs, "pruned": pruned}
@@ -137,7 +140,7 @@ def _optuna(objective: Objective, case: Case) -> int:
     return [trial.state for trial in study.trials].count(optuna.trial.TrialState.PRUNED)
 
 
-def _suggested(trial: Any, space: lamcts.Space) -> dict[str, Any]:
+def _suggested(trial: Any, space: Any) -> dict[str, Any]:
     """Return a point of a space in Optuna's words."""
     point: dict[str, Any] = {}
     for name, own in zip(space.names, space.members, strict=True):

@@ -23,8 +23,6 @@ class Curves:
         The numbers of the finished and the pruned trials, in the order in which they ended.
     x : dict of int to array of shape (d,)
         The points of trials in the unit cube, where they are known.
-    objectives : list of Curves
-        The curves of each objective; these are the first.
 
     Examples
     --------
@@ -40,7 +38,6 @@ class Curves:
         self.ends: dict[int, float] = {}
         self.ended: list[int] = []
         self.x: dict[int, Floats] = {}
-        self.objectives: list[Curves] = [self]
         self._forecast: Forecast | None = None
         self._at: dict[int, list[tuple[float, float]]] = {}  # by step: what finished trials had there, and their ends
         self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it

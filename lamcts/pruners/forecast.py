@@ -31,11 +31,10 @@ class Forecast(NamedTuple):
         mean, sd = self.model.predict(*self._asked(number, curves))
         return float(mean[0]), float(sd[0])
 
-    def draws(self, number: int, curves: "Curves", normal: Floats) -> Floats:
-        """Return draws of the final loss of a trial that has not ended, from standard normal draws [k], [k]."""
-        mean, sd = self.model.moments(*self._asked(number, curves))
-        result: Floats = mean + sd * normal
-        return result
+    def chance(self, number: int, curves: "Curves", below: float) -> float:
+        """Return the probability that the final loss of a trial that has not ended is below a loss."""
+        x, step, curve = self._asked(number, curves)
+        return float(self.model.chance(x, step, below, curve)[0])
 
     def ends(self, curves: "Curves") -> dict[int, tuple[float, float]]:
         """Return the expected final losses of pruned trials by number, and their standard deviations."""

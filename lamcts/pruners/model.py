@@ -2,14 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from lamcts.outcomes.dominance import non_dominated
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
-from lamcts.types import Floats, Mask, whole_number
-
-DRAWS = 1000  # of the final losses of a trial: the standard error of a chance of 0.1 is 0.01
+from lamcts.types import whole_number
 
 
 @register("model", "a Gaussian process over points and steps predicts that the trial will hardly be the best")
@@ -17,16 +12,15 @@ DRAWS = 1000  # of the final losses of a trial: the standard error of a chance o
 class Model:
     """Stop a trial that a model of all learning curves gives little chance to end best.
 
-    The model is a Gaussian process over points and steps. It learns from finished and pruned trials. With several
-    objectives the chance is that no finished trial dominates the final losses, which are predicted independently.
+    The model is a Gaussian process over points and steps. It learns from finished and pruned trials.
 
     Parameters
     ----------
     startup : int, default 5
         Number of trials that finish before any trial is stopped; as in `Median`.
-    warmup : int, default 0
-        No trial is stopped before this step; as in `Median`.
-    chance : float, default 0.1
+    warmup : float, default 1/9
+        Share of the final step before which no trial is stopped; two rungs of Hyperband before the last.
+    chance : float, default 0.05
         Least chance of a better final loss than that of every finished trial, at which a trial continues.
 
     References
@@ -48,38 +42,20 @@ class Model:
     """
 
     startup: int = 5
-    warmup: int = 0
-    chance: float = 0.1
+    warmup: float = 1 / 9
+    chance: float = 0.05
 
     def __post_init__(self) -> None:
         whole_number(self.startup, "startup", least=1)
-        whole_number(self.warmup, "warmup", least=0)
-        if not 0 <= self.chance <= 1:
-            raise ValueError(f"chance: expected a number from 0 to 1, got {self.chance!r}")
+        for name, value in (("warmup", self.warmup), ("chance", self.chance)):
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name}: expected a number from 0 to 1, got {value!r}")
 
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether the trial should stop now, after its last report."""
         last = curves.last(number)
-        if last is None or last[0] < self.warmup or len(curves.ends) < self.startup:
+        if last is None or len(curves.ends) < self.startup or (found := curves.forecast()) is None:
             return False
-        return chance_of(number, curves) < self.chance
-
-
-def chance_of(number: int, curves: Curves) -> float:
-    """Return the chance that no finished trial will be as good as this one in all objectives."""
-    normal = np.random.default_rng(0).standard_normal((len(curves.objectives), DRAWS))
-    draws, ends = [], []
-    for own, each in zip(curves.objectives, normal, strict=True):
-        forecast = own.forecast()
-        if forecast is None:
-            return 1.0
-        draws.append(forecast.draws(number, own, each))
-        ends.append(forecast.model.units.down(np.array(list(own.ends.values()))))
-    front = np.column_stack(ends)
-    return float(np.mean(~_dominated(np.column_stack(draws), front[non_dominated(front)])))
-
-
-def _dominated(f: Floats, front: Floats) -> Mask:
-    """Return which rows of f [k, m] are no better than some row of a front [p, m] in any objective, [k]."""
-    no_better: Mask = np.all(front[None] <= f[:, None], axis=2)
-    return np.asarray(no_better.any(1))
+        if last[0] < self.warmup * found.last:
+            return False
+        return found.chance(number, curves, min(curves.ends.values())) < self.chance

@@ -8,7 +8,6 @@ import pytest
 from lamcts import pruners
 from lamcts.pruners import Curves, Model
 from lamcts.pruners.forecast import forecast
-from lamcts.pruners.model import chance_of
 
 LAST = 9
 
@@ -29,14 +28,14 @@ def filled(limits, ended=None, last=LAST, points=True):
 @pytest.mark.parametrize("points", [True, False], ids=["points", "curves alone"])
 def test_a_hopeless_trial_is_stopped_and_one_that_leads_goes_on(points):
     curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.05], ended=5, points=points)
-    assert chance_of(6, curves) > 0.3 and not Model().prune(6, curves)
-    assert chance_of(5, curves) < 0.05 and Model().prune(5, curves)
+    assert not Model(chance=0.3).prune(6, curves)
+    assert Model().prune(5, curves)
 
 
 def test_nothing_is_stopped_before_the_startup_trials_have_finished_nor_before_the_warmup():
     curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95], ended=5)
-    assert not Model(startup=6).prune(5, curves) and not Model(warmup=4).prune(5, curves)
-    assert Model(warmup=3).prune(5, curves) and not Model().prune(99, curves)
+    assert not Model(startup=6).prune(5, curves) and not Model(warmup=0.4).prune(5, curves)
+    assert Model(warmup=0.3).prune(5, curves) and not Model().prune(99, curves)
     assert not Model(startup=1).prune(0, filled([0.5], ended=0))
 
 
