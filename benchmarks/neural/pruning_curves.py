@@ -118,7 +118,7 @@ def _lamcts(objective: Objective, case: Case) -> int:
     def loss(point: dict[str, Any], trial: Any) -> float:
         return objective(point, trial.report)
 
-    options = {"budget": case.trials, "seed": case.seed, "progress": False}
+    options: Any = {"budget": case.trials, "seed": case.seed, "progress": False}
     return int(lamcts.minimize(loss, objective.recorded.space, pruner=ARMS[case.arm], **options).pruned)
 
 

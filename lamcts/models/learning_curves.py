@@ -31,7 +31,10 @@ LARGEST = 1e3  # of a loss in units of the spread: all that is farther is the sa
 
 @dataclass(frozen=True)
 class Units:
-    """A rising map of losses to units of the spread: linear below the median of ends, logarithmic above it."""
+    """A rising map of losses to units of the spread: linear below the median of ends, logarithmic above it.
+
+    The ends are the last losses of all trials, stopped ones included: those that finish are alike late in a run.
+    """
 
     middle: float
     spread: float
@@ -127,8 +130,7 @@ class CurveModel:
             raise ValueError("curves: expected at least one finite loss, got none; report losses first")
         worst = max(finite)
         tame = [{t: loss if math.isfinite(loss) else worst for t, loss in curve.items()} for curve in curves]
-        last = max(max(curve) for curve in tame if curve)
-        units = Units.of(np.array([curve[last] for curve in tame if last in curve]))
+        units = Units.of(np.array([curve[max(curve)] for curve in tame if curve]))
         chosen = _chosen(tame)
         steps = [thinned(tame[i], MOST_REPORTS // len(chosen)) for i in chosen]
         trial = np.repeat(np.arange(len(chosen)), [len(own) for own in steps])
