@@ -120,7 +120,7 @@ class Study:
         self.reason = self._stopping.reason(seen, self._done)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial.id)))
+                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial)))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
@@ -162,6 +162,7 @@ class Study:
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.reports, self.optimizer.seen)
+        self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         told = tell(self.known, self.optimizer)
         if told:
@@ -213,6 +214,7 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
+        self.pruning.refresh(self.optimizer.seen)
         evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
         self._stopping.told(evaluation)
         self.pruning.check()  # another trial may take hours
