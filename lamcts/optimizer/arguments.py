@@ -100,7 +100,7 @@ def checked_sampler(sampler: object, space: SearchSpace, goals: Goals) -> Sample
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
     made: Sampler = with_plain_numbers(sampler)
-    return made
+    return samplers.with_fidelity(made, space)
 
 
 def with_plain_numbers(settings: Any) -> Any:

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lamcts.samplers.registry import AUTO, find, names
+from lamcts.spaces.fidelity import FidelityAxis
 
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
@@ -43,6 +44,9 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     >>> lamcts.samplers.make("uniform", lamcts.Box(0, 1, dim=2))
     Uniform()
     """
+    if (axis := FidelityAxis.of(space)) is not None:
+        _refuse_columns(goals)
+        return default(space, goals) if name == AUTO else with_fidelity(make(name, axis.rest), space)
     if name == AUTO:
         return default(space, goals)
     if name == PORTFOLIO:
@@ -71,7 +75,7 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     -------
     Sampler
         `GpCma` for real parameters and one objective without constraints. `MixedGp` where at least half of the
-        parameters are discrete. The `Portfolio` otherwise.
+        parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise.
 
     Examples
     --------
@@ -83,10 +87,49 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.spaces.parameters import Parameters
 
+    if FidelityAxis.of(space) is not None:
+        return with_fidelity(MixedGp(), space)
     if Parameters(space).mostly_discrete:
         return MixedGp()
     plain = goals is None or goals.plain
     return GpCma() if plain and space.continuous.all() else portfolio(space)
+
+
+def with_fidelity(sampler: "Sampler", space: "SearchSpace") -> "Sampler":
+    """Return a sampler that chooses fidelities too, `MultiFidelity(sampler)`, in a space with a `Fidelity`.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Any sampler.
+    space : search space
+        The parameters.
+
+    Returns
+    -------
+    Sampler
+        The sampler itself in a space without a fidelity.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = lamcts.Space({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)})
+    >>> lamcts.samplers.with_fidelity(lamcts.samplers.Uniform(), space)
+    MultiFidelity(inner=Uniform())
+    """
+    from lamcts.samplers.fidelities import MultiFidelity
+
+    if FidelityAxis.of(space) is None or isinstance(sampler, MultiFidelity):
+        return sampler
+    return MultiFidelity(sampler)
+
+
+def _refuse_columns(goals: "Goals | None") -> None:
+    """Raise ValueError for several objectives, or constraints, of a space with a fidelity."""
+    if goals is not None and not goals.plain:
+        raise ValueError(
+            "Fidelity: expected one objective and no constraint, got several quantities; fix the fidelity (fix=)"
+        )
 
 
 def portfolio(space: "SearchSpace") -> "Portfolio":

@@ -9,6 +9,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Bool, Choice
 from lamcts.spaces.finite import Finite
+from lamcts.spaces.fidelity import Fidelity
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
@@ -21,6 +22,7 @@ KINDS: dict[str, Callable[..., SearchSpace]] = {
     "box": Box,
     "float": Float,
     "int": Int,
+    "fidelity": Fidelity,
     "bool": Bool,
     "choice": Choice,
     "permutation": Permutation,
@@ -42,7 +44,7 @@ def to_json(space: SearchSpace) -> Json | None:
     values = space.options if isinstance(space, Choice) else space.items if isinstance(space, Permutation) else ()
     if not all(map(_comes_back, values)):
         return None
-    return space.signature() if kind in (Box, Float, Int, Bool, Choice, Permutation) else None
+    return space.signature() if kind in KINDS.values() else None
 
 
 def from_json(description: Json) -> SearchSpace:

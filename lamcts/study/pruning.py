@@ -2,6 +2,7 @@
 
 import math
 import threading
+from pathlib import Path
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report
@@ -40,13 +41,13 @@ class Pruning:
         if self._judge is not None:
             self._judge.end()
 
-    def reporter(self, number: int) -> Reporter | None:
+    def reporter(self, number: int, folder: Path) -> Reporter | None:
         """Return what the evaluation of a trial gets, None where the function does not ask for it."""
-        return Reporter(number, self._judge, self._refuse) if self._wanted else None
+        return Reporter(number, self._judge, self._refuse, folder) if self._wanted else None
 
-    def aside(self) -> Reporter | None:
+    def aside(self, folder: Path) -> Reporter | None:
         """Return the same for an evaluation that is no trial, and is not compared."""
-        return Reporter(-1, None, self._refuse) if self._wanted else None
+        return Reporter(-1, None, self._refuse, folder) if self._wanted else None
 
     def judge(self, number: int, step: int, value: float, first: bool) -> bool:
         """Take a report, and return whether the trial should stop."""

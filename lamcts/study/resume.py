@@ -20,6 +20,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
+from lamcts.study.spending import evaluations_of
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Begin
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(settings.budget * BLIND)))
+        optimizer.design.limit(max(1, int(evaluations_of(problem.space, settings) * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)
@@ -101,6 +102,8 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
         about["source"] = code
     if problem.goals.plain and problem.goals.names != (VALUE,):
         about["objectives"] = list(problem.goals.names)  # the fingerprint has the names of several only
+    if settings.budget_unit is not None:
+        about["budget_unit"] = settings.budget_unit
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
