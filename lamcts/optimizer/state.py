@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Columns
-from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED, WITH_LOSSES
 from lamcts.outcomes.measured import Sems, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.values import brief, plain
@@ -200,7 +200,7 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows = [*state.failures, *core.converged, *state.floors, *state.points, *state.metrics, *state.sems]
-    pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, (OK, PARTIAL))
+    pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, WITH_LOSSES)
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),

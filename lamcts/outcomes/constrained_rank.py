@@ -1,7 +1,8 @@
 """The constrained rank of rows: the order by which the tree, samplers and `best` compare evaluations.
 
 First the feasible rows, by how many others dominate them; then the infeasible ones, by the sum of the ranks of their
-violations; failed, pruned and partial rows have no rank. With one objective and no constraint it is the order of the losses.
+violations; failed, pruned and partial rows have no rank. With one objective and no constraint it is the order of the
+losses.
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ Mask = NDArray[np.bool_]
 # kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead;
 # evaluated below full fidelity
 OK, FAILED, CHECKED, PRUNED, PARTIAL = 0, 1, 2, 3, 4
+WITH_LOSSES = (OK, PARTIAL)
 KINDS = ("ok", "failed", "checked", "pruned", "partial")
 MANY = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200 of 20,000
 

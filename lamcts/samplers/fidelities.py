@@ -5,6 +5,7 @@ and the evaluation is proposed that lowers the least prediction most per cost, a
 a sampler that sees predictions with their standard deviations as known noise. Letters: c configurations, d coordinates.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -24,6 +25,7 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Mask, Note, Rows
 
+EQUAL = 3  # configurations with equal values at several fidelities, before a warning
 FEWEST = 4  # values before a model is fitted (untuned)
 MOST_LOOKED = 60  # configurations of the lowest predictions whose next evaluations are looked at (untuned)
 
@@ -94,7 +96,7 @@ class Configurations:
 class FidelitySession(LocalSession[MultiFidelity, Progress]):
     def __init__(self, settings: MultiFidelity, region: Region, seen: Observations, progress: Progress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.axis = axis_of(region.space)
+        self.axis, self._warned = axis_of(region.space), False
 
     @property
     def scope(self) -> Scope:
@@ -109,7 +111,23 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return Proposal(taken, [None] * len(taken))
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
-        pass
+        if not self._warned and self._ignored():
+            self._warned = True
+            text = (
+                f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL} configurations had equal values at"
+            )
+            warnings.warn(
+                f"{text} several fidelities; use it in the objective, or leave it out", UserWarning, stacklevel=2
+            )
+
+    def _ignored(self) -> bool:
+        """Return whether all configurations with several values have equal ones, and some do."""
+        rows = np.flatnonzero(np.isfinite(self.seen.f[:, 0]))
+        _, owner, count = np.unique(
+            self.axis.without(self.seen.x[rows]), axis=0, return_inverse=True, return_counts=True
+        )
+        pairs = {*zip(owner.ravel().tolist(), self.seen.f[rows, 0].tolist(), strict=True)}
+        return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL
 
     def _next(self, model: FidelityModel | None, taken: Floats) -> Floats | None:
         """Return the row [d] to evaluate next; None if no configuration is left. taken: rows of the same batch."""

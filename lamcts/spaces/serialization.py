@@ -8,8 +8,8 @@ import numpy as np
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Bool, Choice
-from lamcts.spaces.finite import Finite
 from lamcts.spaces.fidelity import Fidelity
+from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int

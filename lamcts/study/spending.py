@@ -46,8 +46,9 @@ class Spending:
     def words(self) -> str:
         """The budget in words."""
         axis, budget = self.costs.axis, self.budget // self._scale
-        unit = "evaluations" if axis is None else "full evaluations" if self._scale > 1 else axis.name
-        return f"{budget} {unit}"
+        if axis is not None and self._scale == 1:
+            return f"{budget} {axis.name}"
+        return f"{budget} {'' if axis is None else 'full '}evaluation{'s' * (budget != 1)}"
 
     @property
     def spent(self) -> float | None:

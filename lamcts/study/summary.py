@@ -16,8 +16,8 @@ from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
-from lamcts.study.history import History, Points
 from lamcts.study.costs import full_evaluations
+from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.types import Json, Point
 
