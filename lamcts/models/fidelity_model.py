@@ -9,13 +9,14 @@ import numpy as np
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
-from lamcts.models.output_transforms import half_rank
+from lamcts.models.output_transforms import plain
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
 MOST_ROWS, ITERATIONS = 300, 15  # in the process, the latest; and steps of L-BFGS in a fit (untuned)
 PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # that of `predictor.py`
+NEAR = 0.1  # of the median gap to the best loss: what is nearer to the best differs little (untuned)
 RIDGE = 1e-3  # keeps offsets of fidelities that no configuration connects at 0 (untuned)
 
 
@@ -25,11 +26,26 @@ class FidelityModel:
     def __init__(self, parameters: Parameters, axis: FidelityAxis, x: Floats, y: Floats) -> None:
         x, y = x[-MOST_ROWS:], y[-MOST_ROWS:]
         self._parameters, self._axis, self._coding = parameters, axis, Coding(parameters)
-        z = half_rank(y)
+        gap = y - y.min()
+        z = np.log(gap + NEAR * np.median(gap))
+        self._best, self._near, self._mean, self._sd = y.min(), NEAR * np.median(gap), z.mean(), z.std()
+        z = (z - z.mean()) / z.std()
+        c = _course(axis.without(x), axis.of_rows(x), z)
+        self._levels, first = np.unique(axis.of_rows(x), return_index=True)
+        self._offsets = c[first]
         z = z - _course(axis.without(x), axis.of_rows(x), z)
         inputs, owner = self._inputs(x), self._coding.owner
         theta = fit(inputs, z, owner, PRIOR, None, ITERATIONS)
+        self._z = z
         self._process = HammingPosterior(inputs, z, hyper_of(theta, self._coding.categories), owner)
+
+    def alone(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        gap = np.maximum(y - self._best, 0.0)
+        z = np.array((np.log(gap + self._near) - self._mean) / self._sd)
+        z = z - np.interp(self._axis.of_rows(x), self._levels, self._offsets)
+        p = self._process
+        rho = np.diagonal(p._correlate(self._full(self._axis.without(x)), self._inputs(x)))
+        return p.mean + rho * (z - p.mean), np.sqrt(p.signal * (1 - rho**2))
 
     def full(self, configurations: Floats) -> tuple[Floats, Floats]:
         """Return means and standard deviations of the full values of configurations [m, d - 1], both [m]."""

@@ -86,12 +86,6 @@ class Configurations:
         self.open: Mask = (self.reached > 0) & (self.reached < axis.fidelity.high) & ~self.failed & ~self.out
         self.full: Mask = self.reached >= axis.fidelity.high
 
-    def steps(self, chosen: Rows) -> tuple[Rows, Rows]:
-        """Return each pair of one of the `chosen` configurations and a higher level, as two columns."""
-        pairs = [(i, level) for i in chosen for level in self.axis.fidelity.levels if level > self.reached[i]]
-        found = np.array(pairs, np.int64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
-
 
 class FidelitySession(LocalSession[MultiFidelity, Progress]):
     def __init__(self, settings: MultiFidelity, region: Region, seen: Observations, progress: Progress) -> None:
@@ -136,23 +130,27 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return self._chosen(known, model, new)
 
     def _chosen(self, known: Configurations, model: FidelityModel | None, new: Floats | None) -> Floats | None:
-        """Return a new configuration or a known one at a higher fidelity, whichever gains most per cost."""
+        """Return a new configuration or a known one at a higher fidelity, whichever gains most per cost.
+
+        Where trainings go on, the next level comes first on the way to the fidelity that gains most.
+        """
         if model is None or not known.open.any():
             return new if new is not None or not known.open.any() else self._best_open(known)
         valued = np.flatnonzero(known.reached > 0)
         mean, _ = model.full(known.x[valued])
-        places, fidelities = known.steps(valued[np.argsort(mean, kind="stable")[:MOST_LOOKED]][:])
-        usable = known.open[places]
-        places, fidelities = places[usable], fidelities[usable]
-        x = self.axis.at(known.x[places], fidelities)
-        cost = fidelities - (known.reached[places] if self.axis.fidelity.resumes else 0)
-        leaders = np.argsort(mean, kind="stable")[:2]
-        least = np.full(len(x), mean[leaders[0]])
-        least[places == valued[leaders[0]]] = mean[leaders[-1]] if len(mean) > 1 else np.inf
+        order = valued[np.argsort(mean, kind="stable")]
+        looked = order[known.open[order]][:MOST_LOOKED]
+        x, reached = known.x[looked], known.reached[looked]
         if new is not None:
-            x, cost = np.vstack([x, new]), np.append(cost, self.axis.fidelity.low)
-            least = np.append(least, mean[leaders[0]])
-        chosen: Floats = x[int(np.argmax(model.gains(x, least) / cost))]
+            x, reached = np.vstack([x, self.axis.without(new[None])]), np.append(reached, 0)
+        places, fidelities = steps(self.axis.fidelity.levels, reached)
+        least = np.full(len(x), mean.min())
+        least[: len(looked)][looked == order[0]] = np.partition(mean, 1)[1] if len(mean) > 1 else np.inf
+        resumes = self.axis.fidelity.resumes
+        gains = model.gains(self.axis.at(x[places], fidelities), least[places])
+        best = int(np.argmax(gains / (fidelities - resumes * reached[places])))
+        level = fidelities[places == places[best]][0] if resumes else fidelities[best]
+        chosen: Floats = self.axis.at(x[places[[best]]], int(level))[0]
         return chosen
 
     def _best_open(self, known: Configurations) -> Floats:
@@ -169,6 +167,12 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         except Exhausted:
             return None
         return self.axis.at(found, self.axis.fidelity.low)[0] if len(found) else None
+
+
+def steps(levels: tuple[int, ...], reached: Rows) -> tuple[Rows, Rows]:
+    """Return each pair of a configuration's number and a level above what it has `reached` [c], as two columns."""
+    found = np.array([(i, level) for i, own in enumerate(reached) for level in levels if level > own], np.int64)
+    return found[:, 0], found[:, 1]
 
 
 def axis_of(space: SearchSpace) -> FidelityAxis:
@@ -192,7 +196,7 @@ def predicted_observations(known: Configurations, model: FidelityModel | None, i
     seen = Observations(known.x.shape[1], identity=identity)  # type: ignore[arg-type]
     value, valued = known.value.copy(), np.flatnonzero(known.reached > 0)
     if model is not None and len(valued):
-        value[valued], sd = model.full(known.x[valued])
+        value[valued], sd = model.alone(known.axis.at(known.x[valued], known.reached[valued]), known.value[valued])
         partial = ~known.full[valued]
     n = len(known.x)
     there = np.flatnonzero((known.reached > 0) | known.failed)
