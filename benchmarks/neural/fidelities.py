@@ -138,7 +138,7 @@ class HalvingSession(FidelitySession):
             ready = [i for i in order if known.open[i] and known.reached[i] == level]
             if ready:
                 return self.axis.at(known.x[ready[:1]], higher)[0]
-        return new
+        return None if new is None else self.axis.at(new, levels[0])[0]
 
     def _values(self, known: Configurations, here: Any, level: int) -> Any:
         """Return the losses of configurations at a level that they have reached."""

@@ -2,7 +2,7 @@
 
 from lamcts.observations import Observations
 from lamcts.optimizer.trials import Trials
-from lamcts.samplers.fidelities import Configurations, best_unfinished, model_of
+from lamcts.samplers.fidelities import Configurations, model_of
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.threads import one_blas_thread
@@ -40,6 +40,5 @@ class Confirming:
         if axis is None:
             return None
         known = Configurations(axis, self.seen, self.seen.pending_x())
-        if not known.open.any():
-            return None
-        return self._trials.issue(best_unfinished(known, model_of(self.space, axis, self.seen)), -1, None)
+        row = known.best_open(model_of(self.space, axis, self.seen))
+        return None if row is None else self._trials.issue(row, -1, None)

@@ -46,7 +46,7 @@ def constrained_rank(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Floats:
     f [n, m], g [n, c], kind [n].
     """
     if f.shape[1] == 1 and not g.shape[1]:
-        return np.array(f[:, 0])
+        return np.where(kind == PARTIAL, np.nan, f[:, 0])
     good, here = feasible(g, kind), rankable(g, kind)
     broken = here & ~good
     level = f[good, 0] if f.shape[1] == 1 else dominance_numbers(f[good])
