@@ -3,11 +3,11 @@
 from typing import Any
 
 from lamcts.samplers.base import Proposal, Sampler, Session
-from lamcts.samplers.default import default, make, with_fidelity
+from lamcts.samplers.default import default, make
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import AUTO, classes, names, register
 
-__all__ = ["AUTO", "classes", "default", "make", "names", "register", "with_fidelity"]
+__all__ = ["AUTO", "classes", "default", "make", "names", "register"]
 __all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session"]  # to write one with
 
 

@@ -44,11 +44,10 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     >>> lamcts.samplers.make("uniform", lamcts.Box(0, 1, dim=2))
     Uniform()
     """
-    if (axis := FidelityAxis.of(space)) is not None:
-        _refuse_columns(goals)
-        return default(space, goals) if name == AUTO else with_fidelity(make(name, axis.rest), space)
     if name == AUTO:
         return default(space, goals)
+    if (axis := FidelityAxis.of(space)) is not None:
+        return with_fidelity(make(name, axis.rest), space, goals)
     if name == PORTFOLIO:
         return portfolio(space)
     kind, _, detail = name.partition(":")
@@ -88,48 +87,22 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     from lamcts.spaces.parameters import Parameters
 
     if FidelityAxis.of(space) is not None:
-        return with_fidelity(MixedGp(), space)
+        return with_fidelity(MixedGp(), space, goals)
     if Parameters(space).mostly_discrete:
         return MixedGp()
     plain = goals is None or goals.plain
     return GpCma() if plain and space.continuous.all() else portfolio(space)
 
 
-def with_fidelity(sampler: "Sampler", space: "SearchSpace") -> "Sampler":
-    """Return a sampler that chooses fidelities too, `MultiFidelity(sampler)`, in a space with a `Fidelity`.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Any sampler.
-    space : search space
-        The parameters.
-
-    Returns
-    -------
-    Sampler
-        The sampler itself in a space without a fidelity.
-
-    Examples
-    --------
-    >>> import lamcts
-    >>> space = lamcts.Space({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)})
-    >>> lamcts.samplers.with_fidelity(lamcts.samplers.Uniform(), space)
-    MultiFidelity(inner=Uniform())
-    """
+def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+    """Return a sampler that also chooses fidelities; the sampler itself in a space without a `Fidelity`."""
     from lamcts.samplers.fidelities import MultiFidelity
 
     if FidelityAxis.of(space) is None or isinstance(sampler, MultiFidelity):
         return sampler
-    return MultiFidelity(sampler)
-
-
-def _refuse_columns(goals: "Goals | None") -> None:
-    """Raise ValueError for several objectives, or constraints, of a space with a fidelity."""
     if goals is not None and not goals.plain:
-        raise ValueError(
-            "Fidelity: expected one objective and no constraint, got several quantities; fix the fidelity (fix=)"
-        )
+        raise ValueError("Fidelity: expected one objective and no constraint, got several quantities; fix it (fix=)")
+    return MultiFidelity(sampler)
 
 
 def portfolio(space: "SearchSpace") -> "Portfolio":

@@ -125,6 +125,11 @@ class FidelityAxis(NamedTuple):
         return np.asarray(x[:, self.column] < 1.0)
 
 
+def configuration(axis: FidelityAxis | None, x: Floats) -> bytes:
+    """Return what rows x [d] of one configuration share: all coordinates but the fidelity."""
+    return ((x if axis is None else axis.without(x[None])) + 0.0).tobytes()
+
+
 def at_least_fidelity(space: SearchSpace, x: Floats) -> Floats:
     """Return rows `x` [n, d] at the least fidelity of a space; `x` itself if it has none."""
     axis = FidelityAxis.of(space)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from lamcts.observations import Observations
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.fidelity import FidelityAxis
+from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.trial import Trial
-from lamcts.types import Floats
 
 SUFFIX = ".folders"  # after the name of the journal
 
@@ -32,11 +31,11 @@ class TrialFolders:
         """Take the trials of an earlier session, told and pending."""
         told = [(number, x) for number, x in zip(seen.trial.tolist(), seen.x, strict=True) if number >= 0]
         for number, x in sorted([*told, *seen.pending.items()], key=lambda pair: pair[0]):
-            self._first.setdefault(self._key(x), number)
+            self._first.setdefault(configuration(self._axis, x), number)
 
     def of(self, trial: Trial) -> Path:
         """Return the folder of a trial's configuration; it need not exist yet."""
-        return self.root / str(self._first.setdefault(self._key(trial.x), trial.id))
+        return self.root / str(self._first.setdefault(configuration(self._axis, trial.x), trial.id))
 
     def again(self, row: int, repeat: int) -> Path:
         """Return the folder of a re-evaluation, which is no continuation."""
@@ -45,7 +44,3 @@ class TrialFolders:
     def close(self) -> None:
         if self._temporary:
             shutil.rmtree(self.root, ignore_errors=True)
-
-    def _key(self, x: Floats) -> bytes:
-        x = x + 0.0
-        return x.tobytes() if self._axis is None else self._axis.without(x[None]).tobytes()

@@ -20,7 +20,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
-from lamcts.study.spending import evaluations_of
+from lamcts.study.spending import Spending
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def begin(problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Begin
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(evaluations_of(problem.space, settings) * BLIND)))
+        optimizer.design.limit(max(1, int(Spending(problem.space, settings).evaluations * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)

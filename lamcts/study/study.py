@@ -25,7 +25,7 @@ from lamcts.study.reporting import Reporter
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
-from lamcts.study.spending import Spending, evaluations_of
+from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of
@@ -179,7 +179,7 @@ class Study:
         self.spending.load(self.optimizer.seen)
         self.folders.load(self.optimizer.seen)
         if not self._done:
-            warn_of_small_budget(evaluations_of(self.problem.space, settings), self.optimizer)
+            warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.problem.goals)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)

@@ -16,7 +16,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
-from lamcts.study.costs import full_evaluations
+from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.types import Json, Point
@@ -72,8 +72,8 @@ def summarise(
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
     result.update(found)
-    if (cost := full_evaluations(opt.space, seen)) is not None:
-        result["cost"] = cost
+    if (costs := Costs(opt.space)).axis is not None:
+        result["cost"] = costs.total(seen) / costs.full
     if again := candidates(opt, checks):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result

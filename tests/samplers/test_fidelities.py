@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.samplers import with_fidelity
+from lamcts.samplers.default import with_fidelity
 from lamcts.samplers.fidelities import MultiFidelity
 
 SPACE = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 27)}

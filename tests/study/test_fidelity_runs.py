@@ -33,7 +33,7 @@ def epochs_of(result):
 
 def test_the_budget_is_the_cost_of_full_evaluations():
     result = lamcts.minimize(loss, SPACE, budget=5, seed=0)
-    assert sum(epochs_of(result)) == result.cost * 27 <= 5 * 27
+    assert sum(epochs_of(result)) == round(result.cost * 27) <= 5 * 27
     assert result.nfev > 5 and result.status == "budget" and "5 full evaluations" in result.message
 
 
@@ -51,9 +51,9 @@ def test_the_best_is_always_a_full_evaluation(budget):
 
 
 def test_a_budget_without_room_for_two_full_evaluations_is_refused():
-    with pytest.raises(ValueError, match="at least two full evaluations, 2, got 1"):
+    with pytest.raises(ValueError, match="two full evaluations, 2, or more, got 1"):
         lamcts.minimize(loss, SPACE, budget=1, seed=0)
-    with pytest.raises(ValueError, match="at least two full evaluations, 54, got 53"):
+    with pytest.raises(ValueError, match="two full evaluations, 54, or more, got 53"):
         lamcts.minimize(loss, SPACE, budget=53, budget_unit="epochs", seed=0)
 
 

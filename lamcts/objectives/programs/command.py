@@ -41,8 +41,8 @@ class Command:
     template : str or sequence of str
         The program and its arguments, split into words as by a shell. No shell is started, and each value stays in its
         word. Every parameter needs its `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an
-        integer that differs between trials, `{folder}` the point's folder for checkpoints (`trial.folder`). True
-        is written `true`, and the items of a permutation have commas between. A parameter that is inactive at a point is
+        integer that differs between trials, `{folder}` the point's folder for checkpoints (`trial.folder`). True is
+        written `true`, and the items of a permutation have commas between. A parameter that is inactive at a point is
         removed with its word and an option before it: `--momentum {momentum}`.
         Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may be part of any word. Other texts
         could be commands of a shell: they must be words of their own, `{name}` or `--name={name}`, and arguments of a
