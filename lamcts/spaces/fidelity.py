@@ -13,7 +13,7 @@ from lamcts.spaces.base import EncodedSpace, SearchSpace, unwrapped, when_of
 from lamcts.spaces.fixed import fixed, keys_of
 from lamcts.spaces.integer import Int
 from lamcts.spaces.product import Space
-from lamcts.spaces.values import flag
+from lamcts.spaces.values import flag, whole
 from lamcts.types import Floats, Json, Mask, Rows
 
 FACTOR = 3  # between two levels that a run proposes (that of Hyperband, untuned)
@@ -53,10 +53,10 @@ class Fidelity(Int):
     resumes: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not 1 <= whole(self.low, "low") < whole(self.high, "high"):
+            raise ValueError(f"Fidelity: expected 1 <= low < high, got low={self.low}, high={self.high}; swap or raise")
         super().__post_init__()
         object.__setattr__(self, "resumes", flag(self.resumes, "resumes"))
-        if not 1 <= self.low < self.high:
-            raise ValueError(f"Fidelity: expected 1 <= low < high, got low={self.low}, high={self.high}; swap or raise")
         if self.when:
             raise ValueError(
                 "Fidelity: expected no condition, got `when`; leave it out: every evaluation has a fidelity"

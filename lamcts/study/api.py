@@ -73,7 +73,7 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     **options
         seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds, target,
         patience, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known, fix,
-        vectorized, give_up, pruner, timeout, devices: see `lamcts.study.options.RunSettings`.
+        vectorized, give_up, pruner, timeout, devices, budget_unit: see `lamcts.study.options.RunSettings`.
 
     Returns
     -------
