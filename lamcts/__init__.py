@@ -15,7 +15,21 @@ from lamcts import pruners, samplers
 from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
 from lamcts.optimizer import Best, Optimizer
 from lamcts.outcomes.measured import Measured
-from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset, Valid
+from lamcts.spaces import (
+    Bool,
+    Box,
+    Canonical,
+    Choice,
+    Fidelity,
+    Finite,
+    Float,
+    Int,
+    Permutation,
+    Simplex,
+    Space,
+    Subset,
+    Valid,
+)
 from lamcts.study import load, maximize, minimize, run
 from lamcts.tree import LatentTree
 from lamcts.trial import Trial
@@ -29,6 +43,7 @@ __all__ = [
     "Canonical",
     "Choice",
     "Exhausted",
+    "Fidelity",
     "Finite",
     "Float",
     "Int",

@@ -4,6 +4,7 @@
     drop=0:0.5:step=0.1   0, 0.1, 0.2 and so on
     layers=1:8:int     a whole number, both ends included; `:int:log` too
     act=relu,gelu      one of these; numbers if all of them are, else texts
+    epochs=1:81:fidelity   how much of an evaluation is done, chosen by the run; `:resumes` where trainings go on
     size=32,64,128:ordered   one of these, which are steps from first to last
     flag=bool          true or false
     tour=12:permutation   the numbers 0 to 11 in any order; or a,b,c:permutation
@@ -23,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lamcts.spaces import Bool, Box, Choice, Float, Int, Permutation, Simplex, Space, Subset
+from lamcts.spaces import Bool, Box, Choice, Fidelity, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
@@ -89,8 +90,10 @@ def member_of(written: object) -> SearchSpace:
     high, *kinds = rest
     if len(kinds) == 1 and kinds[0].startswith("step="):
         return Float(_bound(low), _bound(high), step=_bound(kinds[0].removeprefix("step=")))
+    if kinds[:1] == ["fidelity"] and kinds[1:] in ([], ["resumes"]):
+        return Fidelity(_bound(low), _bound(high), resumes=len(kinds) > 1)
     if not set(kinds) <= {"int", "log"} or len(set(kinds)) < len(kinds):
-        raise ValueError(f"expected 'log' or 'int' after LOW:HIGH, got {':'.join(kinds)!r}")
+        raise ValueError(f"expected 'log', 'int' or 'fidelity' after LOW:HIGH, got {':'.join(kinds)!r}")
     kind = Int if "int" in kinds else Float
     return kind(_bound(low), _bound(high), log="log" in kinds)
 

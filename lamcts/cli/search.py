@@ -34,6 +34,8 @@ Report = Callable[[argparse.Namespace, Any, Result, Json], Json]  # options, obj
 def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
     """Add the options of every search, and return the group of output options."""
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    line = "the fidelity whose units --budget counts, such as epochs (default: full evaluations)"
+    how.add_argument("--budget-unit", metavar="NAME", help=line)
     how.add_argument("--batch", type=int, default=1, help="points proposed at a time (default: 1)")
     line = "known evaluations to start from: a journal, or a CSV file as of `lamcts show --csv` or Optuna; repeatable"
     how.add_argument("--known", action="append", metavar="FILE", help=line)
@@ -102,7 +104,7 @@ def _announce(
     """Print what is searched, how long, and where the results go."""
     goals = study.problem.goals
     parameters = counted(len(Parameters(target.objective.space).levels), "parameter")
-    budget = counted(study.settings.budget, "evaluation") + (f", {done} of them done" if done else "")
+    budget = study.spending.words + (f", {done} of them done" if done else "")
     say(f"{target.name}: {parameters}, {budget}, seed {args.seed}, output in {folder}{os.sep}")
     if not goals.plain:
         say(_goals_text(goals))
@@ -174,6 +176,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         seed=args.seed,
         **how,
         batch=args.batch,
+        budget_unit=args.budget_unit,
         workers=args.workers,
         devices=args.devices,
         target=args.target,

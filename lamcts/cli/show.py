@@ -17,7 +17,7 @@ from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.cli.side_by_side import show_side_by_side
 from lamcts.optimizer.placement import tree_chose, tree_share
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PARTIAL, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.goals import VALUE
 from lamcts.study.load import journal_in, sampler_name, with_reference
@@ -120,6 +120,8 @@ def _counts(record: "Recorded") -> str:
     kept = "" if record.goals.plain else f"{int(record.feasible.sum())} feasible, "
     unrun = f", {checked} checked and not run" if checked else ""
     unrun += f", {pruned} pruned" if pruned else ""
+    partial = int(np.count_nonzero(record.columns.kind == PARTIAL))
+    unrun += f", {partial} below full fidelity" if partial else ""
     done = int(np.count_nonzero(record.trial >= 0))
     known = f"{record.n - done} known, " if done < record.n else ""
     counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"

@@ -20,7 +20,7 @@ MOST_ERRORS = 3  # calls in a row that fail before the tracker is left alone: ea
 class TrackedTrial:
     """One finished evaluation as trackers show it.
 
-    number: of the trial. count: of the evaluation, from 1. state: "complete", "failed", "pruned" or "checked".
+    number: of the trial. count: of the evaluation, from 1. state: "complete", "failed", "pruned", "checked", "partial".
     numbers: objectives, excesses of constraints and metrics by name, without nan. notes: metrics that are texts. best:
     the best feasible value so far, or None.
     """
@@ -110,7 +110,7 @@ class Tracker:
         """Yield the evaluations that were not read yet; each counts as read once the next is asked for."""
         if self._rows == len(history):
             return
-        masks = {"failed": history.failed, "pruned": history.pruned, "checked": history.checked}
+        masks = {name: getattr(history, name) for name in ("failed", "pruned", "checked", "partial")}
         best = None if len(history.goals.objectives) > 1 else history.best
         for row in range(self._rows, len(history)):
             if history.trial[row] >= 0:  # else it is a known result

@@ -179,7 +179,7 @@ def _delta(parts: Sequence[_Part]) -> Delta:
         core=core,
         leaders=leaders,
         proposers=_joined(parts, lambda record: record.proposers),
-        floors=_joined(parts, lambda record: record.floors),
+        predicted=_joined(parts, lambda record: record.predicted),
         points=_joined(parts, lambda record: record.exact),
         metrics=_joined(parts, lambda record: record.metrics),
         sems=_joined(parts, lambda record: record.sems),

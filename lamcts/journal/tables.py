@@ -26,7 +26,7 @@ from lamcts.journal.table import (
 )
 from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
-from lamcts.outcomes.constrained_rank import KINDS, OK
+from lamcts.outcomes.constrained_rank import KINDS, WITH_LOSSES
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, JsonValue
@@ -111,7 +111,7 @@ def _columns(path: str, rows: list[Row], losses: int, constraints: int) -> Colum
     trial, source = (integers(path, name, [row[i] for row in rows]) for i, name in ((1, "trial"), (2, "source")))
     f = numbers[:, :losses]
     kind = np.array([KINDS.index(row[3]) for row in rows], np.int64)
-    if (np.isfinite(f).all(1) != (kind == OK)).any():
+    if (np.isfinite(f).all(1) != np.isin(kind, WITH_LOSSES)).any():
         raise damaged(path, "rows: expected finite losses of those that succeeded, and of no others")
     return Columns(numbers[:, at + 1 :], f, numbers[:, at], trial, source, numbers[:, losses:at], kind)
 

@@ -16,6 +16,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.related import RelatedTask, RelatedTasks
 from lamcts.rng import fresh_seed
 from lamcts.samplers.base import Sampler
+from lamcts.samplers.default import with_fidelity
 from lamcts.spaces.base import SearchSpace, when_of
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
@@ -103,7 +104,7 @@ def checked_sampler(sampler: object, space: SearchSpace, goals: Goals) -> Sample
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
         raise ValueError(f"sampler: expected a name such as 'turbo' or a Sampler such as Turbo(), got {what}")
     made: Sampler = with_plain_numbers(sampler)
-    return made
+    return with_fidelity(made, space, goals)
 
 
 def with_plain_numbers(settings: Any) -> Any:

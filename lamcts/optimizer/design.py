@@ -11,6 +11,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
+from lamcts.spaces.fidelity import at_least_fidelity
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, Point, whole_number
@@ -89,7 +90,9 @@ class Design:
             dim = self._space.dim
             first = np.array(self.given or self._centre()).reshape(-1, dim)
             n = self.n - len(first)
-            filled = self._space.spread(self._drawn(n, rng)) if n else np.empty((0, dim))
+            filled = (
+                at_least_fidelity(self._space, self._space.spread(self._drawn(n, rng))) if n else np.empty((0, dim))
+            )
             self._rows = np.vstack([first, filled])
         return self._rows[start:stop]
 

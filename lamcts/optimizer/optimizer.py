@@ -8,6 +8,7 @@ from lamcts.errors import Exhausted
 from lamcts.observations import Observations
 from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, encoded
+from lamcts.optimizer.full_fidelity import Confirming
 from lamcts.optimizer.persistence import Persistent
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.prediction import Predicting
@@ -29,7 +30,7 @@ from lamcts.trial import Trial
 from lamcts.types import Point, whole_number
 
 
-class Optimizer(Persistent, Predicting):
+class Optimizer(Persistent, Predicting, Confirming):
     """Minimise or maximise a black-box function by ask and tell.
 
     Parameters

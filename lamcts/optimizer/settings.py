@@ -22,6 +22,7 @@ from lamcts.types import Json, JsonValue
 # Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
 # above this part, which imports them only where a file has them.
 MODULES = {
+    "MultiFidelity": "lamcts.samplers.fidelities",
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.observations import Columns
-from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PRUNED
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED, WITH_LOSSES
 from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.values import brief, plain
@@ -139,11 +139,11 @@ class State:
 def _arrays(columns: Columns) -> Json:
     """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
 
-    With one loss, `kind` is kept only if a row was pruned.
+    With one loss, `kind` is kept only if a row was pruned, or is below full fidelity.
     """
     arrays = {name: np.array(column) for name, column in columns._asdict().items()}
     if columns.f.shape[1] == 1 and not columns.g.shape[1]:
-        pruned = ("kind",) if (columns.kind == PRUNED).any() else ()
+        pruned = ("kind",) if np.isin(columns.kind, (PARTIAL, PRUNED)).any() else ()
         return {name: arrays[name] for name in ("x", "seconds", "trial", "source", *pruned)} | {
             "y": np.array(columns.y)
         }
@@ -200,14 +200,14 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows = [*state.failures, *core.converged, *state.predicted, *state.points, *state.metrics, *state.sems]
-    pruned = columns.kind == PRUNED
+    pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, WITH_LOSSES)
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
         "kinds of rows that are known": bool(np.isin(columns.kind, range(len(KINDS))).all()),
-        "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == (columns.kind == OK)).all()),
+        "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == evaluated).all()),
         "predictions of pruned rows": all(pruned[[row for row in state.predicted if 0 <= row < n]]),
-        "standard errors of rows that succeeded": all(columns.kind[[r for r in state.sems if 0 <= r < n]] == OK),
+        "standard errors of rows that succeeded": all(evaluated[[row for row in state.sems if 0 <= row < n]]),
         f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
         "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},

@@ -12,17 +12,18 @@ from lamcts.optimizer.exact import exact, is_same
 from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
 from lamcts.optimizer.state import Waiting
-from lamcts.outcomes.constrained_rank import CHECKED, OK, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, OK, PARTIAL, PRUNED
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics, check_names, metrics_of
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace, unwrapped
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.trial import Trial
 from lamcts.types import Floats, Note, Point, Rows
 
 NO_POINTS: Mapping[bytes, Point] = MappingProxyType({})
-FINAL = (OK, PRUNED)  # a trial that is of these kinds is told nothing more
+FINAL = (OK, PRUNED, PARTIAL)  # a trial that is of these kinds is told nothing more
 
 
 class Told(NamedTuple):
@@ -60,7 +61,7 @@ class Trials:
         self, space: SearchSpace, seen: Observations, seed: int, goals: Goals, points: Mapping[bytes, Point] = NO_POINTS
     ) -> None:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
-        self._points = points
+        self._points, self._fidelity = points, FidelityAxis.of(space)
         self.pending: dict[int, Trial] = {}
         self.late: dict[int, Trial] = {}  # told as failed, or checked: a late worker may still bring a value
         self.issued = 0
@@ -108,7 +109,14 @@ class Trials:
         noted = self._told_of(metrics, n, "metrics", single)
         found = self._metrics(outcome, [trial.point for trial in own], noted)
         points = [self._exact(trial.x) for trial in own]
-        return Told([*own], self._matrix([trial.x for trial in own]), outcome, times, points, found)
+        x = self._matrix([trial.x for trial in own])
+        return Told([*own], x, self._by_fidelity(outcome, x), times, points, found)
+
+    def _by_fidelity(self, outcome: Taken, x: Floats) -> Taken:
+        """Mark the values of rows [k, d] below full fidelity: they are not compared with others."""
+        if self._fidelity is not None:
+            outcome.kind[(outcome.kind == OK) & self._fidelity.partial(x)] = PARTIAL
+        return outcome
 
     def _metrics(self, outcome: Taken, points: Sequence[Point], noted: Sequence[object]) -> list[Metrics]:
         """Return the metrics [k] that were told apart or in values, which win; ValueError for a name or a value."""
@@ -152,10 +160,10 @@ class Trials:
             pending.setdefault(self._code(trial).tobytes(), []).append(trial)
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
-        x = [code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)]
+        x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
         found = self._metrics(outcome, points, [None] * n)
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
-        return Told(trials, self._matrix(x), outcome, np.full(len(x), np.nan), exact_points, found)
+        return Told(trials, x, self._by_fidelity(outcome, x), np.full(len(x), np.nan), exact_points, found)
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""

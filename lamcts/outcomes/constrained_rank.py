@@ -1,7 +1,8 @@
 """The constrained rank of rows: the order by which the tree, samplers and `best` compare evaluations.
 
 First the feasible rows, by how many others dominate them; then the infeasible ones, by the sum of the ranks of their
-violations; failed and pruned rows have no rank. With one objective and no constraint it is the order of the losses.
+violations; failed, pruned and partial rows have no rank. With one objective and no constraint it is the order of the
+losses.
 """
 
 import numpy as np
@@ -11,9 +12,11 @@ from lamcts.outcomes.dominance import DominanceNumbers, dominance_numbers
 from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
-# kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead
-OK, FAILED, CHECKED, PRUNED = 0, 1, 2, 3
-KINDS = ("ok", "failed", "checked", "pruned")
+# kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead;
+# evaluated below full fidelity
+OK, FAILED, CHECKED, PRUNED, PARTIAL = 0, 1, 2, 3, 4
+WITH_LOSSES = (OK, PARTIAL)
+KINDS = ("ok", "failed", "checked", "pruned", "partial")
 FEASIBLE = "feasible"  # what those are called that were evaluated and keep all constraints
 MANY = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200 of 20,000
 
@@ -44,7 +47,7 @@ def constrained_rank(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Floats:
     f [n, m], g [n, c], kind [n].
     """
     if f.shape[1] == 1 and not g.shape[1]:
-        return np.array(f[:, 0])
+        return np.where(kind == PARTIAL, np.nan, f[:, 0])
     good, here = feasible(g, kind), rankable(g, kind)
     broken = here & ~good
     level = f[good, 0] if f.shape[1] == 1 else dominance_numbers(f[good])

@@ -250,7 +250,8 @@ def _each(axes: "Axes", run: Evaluations, scale: int, lost: str | None) -> None:
     canvas.scattered(axes, run.numbers * scale, run.column, len(run), label="each evaluation")
     gone = np.isnan(run.column)
     if gone.any():
-        name = lost or ("failed or infeasible" if run.goals.constraints else "failed")
+        partial = "failed or below full fidelity" if (gone & run.known).any() else "failed"
+        name = lost or ("failed or infeasible" if run.goals.constraints else partial)
         marks: canvas.Look = {"marker": "|", "color": canvas.COLOURS[1], "linestyle": "none", "clip_on": False}
         x = (run.numbers * scale)[gone]
         axes.plot(x, np.zeros(len(x)), transform=axes.get_xaxis_transform(), label=name, **marks)

@@ -59,7 +59,8 @@ def _alone(run: LabelledRun) -> list[Json]:
         traces.append(dots(kept + 1, values[kept], name, marker))
     broken, lost = _some(shown.known & ~shown.feasible), _some(~shown.known)
     if len(broken):
-        traces.append(dots(broken + 1, values[broken], "infeasible", HOLLOW))
+        name = "infeasible" if shown.goals.constraints else "below full fidelity"
+        traces.append(dots(broken + 1, values[broken], name, HOLLOW))
     if len(lost):
         marker = {"size": 9, "symbol": "line-ns-open", "color": PALETTE[1]}
         trace = dots(lost + 1, np.full(len(lost), 0.02), "failed, no value", marker)

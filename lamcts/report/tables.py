@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PARTIAL, PRUNED
 from lamcts.outcomes.failures import by_kind
 from lamcts.plot.grown_tree import tree_used
 from lamcts.report.html import HtmlTable, number
@@ -48,6 +48,8 @@ def _overview(run: LabelledRun) -> Json:
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):
         said["pruned"] = pruned
+    if partial := int(np.count_nonzero(kind == PARTIAL)):
+        said["below full fidelity"] = partial
     if not goals.plain:
         said["only constraints checked"] = int(np.count_nonzero(kind == CHECKED))
         said["feasible"] = int(run.shown.feasible.sum())

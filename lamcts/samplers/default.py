@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lamcts.samplers.registry import AUTO, find, names
+from lamcts.spaces.fidelity import FidelityAxis
 
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
@@ -45,6 +46,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     """
     if name == AUTO:
         return default(space, goals)
+    if (axis := FidelityAxis.of(space)) is not None:
+        return with_fidelity(make(name, axis.rest), space, goals)
     if name == PORTFOLIO:
         return portfolio(space)
     kind, _, detail = name.partition(":")
@@ -71,7 +74,7 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     -------
     Sampler
         `GpCma` for real parameters and one objective without constraints. `MixedGp` where at least half of the
-        parameters are discrete. The `Portfolio` otherwise.
+        parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise.
 
     Examples
     --------
@@ -83,10 +86,23 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.spaces.parameters import Parameters
 
+    if FidelityAxis.of(space) is not None:
+        return with_fidelity(MixedGp(), space, goals)
     if Parameters(space).mostly_discrete:
         return MixedGp()
     plain = goals is None or goals.plain
     return GpCma() if plain and space.continuous.all() else portfolio(space)
+
+
+def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+    """Return a sampler that also chooses fidelities; the sampler itself in a space without a `Fidelity`."""
+    from lamcts.samplers.fidelities import MultiFidelity
+
+    if FidelityAxis.of(space) is None or isinstance(sampler, MultiFidelity):
+        return sampler
+    if goals is not None and not goals.plain:
+        raise ValueError("Fidelity: expected one objective and no constraint, got several quantities; fix it (fix=)")
+    return MultiFidelity(sampler)
 
 
 def portfolio(space: "SearchSpace") -> "Portfolio":

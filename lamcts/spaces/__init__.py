@@ -4,6 +4,7 @@ from lamcts.spaces.base import SearchSpace, distance
 from lamcts.spaces.box import Box
 from lamcts.spaces.canonical import Canonical
 from lamcts.spaces.choice import Bool, Choice
+from lamcts.spaces.fidelity import Fidelity
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
@@ -19,6 +20,7 @@ __all__ = [
     "Box",
     "Canonical",
     "Choice",
+    "Fidelity",
     "Finite",
     "Float",
     "Int",

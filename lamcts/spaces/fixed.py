@@ -87,7 +87,9 @@ def fixed(space: SearchSpace, values: Mapping[Key, object]) -> SpaceAdapter:
 
     ValueError if its parameters have neither names nor numbers.
     """
-    if not isinstance(space, SpaceAdapter) or isinstance(space, Fixed):
+    if isinstance(space, Fixed):
+        return Fixed(space.whole, {**space.values, **values})
+    if not isinstance(space, SpaceAdapter):
         return Fixed(space, values)
     made = copy(space)
     made.inner = fixed(space.inner, values)

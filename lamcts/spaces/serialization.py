@@ -8,6 +8,7 @@ import numpy as np
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Bool, Choice
+from lamcts.spaces.fidelity import Fidelity
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
@@ -23,6 +24,7 @@ KINDS: dict[str, Callable[..., SearchSpace]] = {
     "box": Box,
     "float": Float,
     "int": Int,
+    "fidelity": Fidelity,
     "bool": Bool,
     "choice": Choice,
     "permutation": Permutation,

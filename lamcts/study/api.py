@@ -73,7 +73,8 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     **options
         seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds, target,
         patience, min_gain, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known,
-        related, fix, vectorized, give_up, pruner, timeout, devices: see `lamcts.study.options.RunSettings`.
+        related, fix, vectorized, give_up, pruner, timeout, devices, budget_unit: see
+        `lamcts.study.options.RunSettings`.
 
     Returns
     -------

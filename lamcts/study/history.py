@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, excess, feasible
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
@@ -124,6 +124,11 @@ class History:
     def pruned(self) -> Mask:
         """Which were stopped on their way, since others were ahead, [n]."""
         return np.asarray(self.kind == PRUNED)
+
+    @property
+    def partial(self) -> Mask:
+        """Which were below full fidelity, [n]: no candidates for the best."""
+        return np.asarray(self.kind == PARTIAL)
 
     @property
     def reports(self) -> dict[int, dict[int, float]]:

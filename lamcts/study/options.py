@@ -69,6 +69,7 @@ class RunOptions(TypedDict, total=False):
     pruner: str | pruners.Pruner | None
     timeout: float | None
     devices: int | Sequence[int | str] | None
+    budget_unit: str | None
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class RunSettings:
     Parameters
     ----------
     budget : int
-        Number of evaluations in all, failed ones included.
+        Number of evaluations in all, failed ones included. With a `Fidelity` in the space, the cost of so many full
+        ones, of which the last is kept for the best prediction.
     seed, sampler, tree, x0, n_init, design, repeat : various
         As in `Optimizer`. Without `n_init`, the design takes at most a quarter of the budget. A resumed run keeps the
         `n_init` of its journal.
@@ -147,6 +149,8 @@ class RunSettings:
         Give each worker process a device of its own: a number of devices, or a list of them. `CUDA_VISIBLE_DEVICES` is
         set before the process imports anything. Without `workers` there is one process for each device. A function
         with a parameter `worker` gets `worker.index` and `worker.device`.
+    budget_unit : str, default None
+        Name of the `Fidelity` whose units `budget` counts, such as "epochs". None counts full evaluations.
     """
 
     budget: int
@@ -182,6 +186,7 @@ class RunSettings:
     pruner: str | pruners.Pruner | None = None
     timeout: float | None = None
     devices: int | Sequence[int | str] | None = None
+    budget_unit: str | None = None
 
     @classmethod
     def of(cls, budget: int, options: Json) -> "RunSettings":

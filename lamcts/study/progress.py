@@ -25,7 +25,7 @@ class ProgressDisplay(Protocol):
         """Show the last state."""
 
 
-def make(wanted: "bool | TextIO | None", budget: int, done: int, several: bool = False) -> ProgressDisplay | None:
+def make(wanted: "bool | TextIO | None", budget: int, done: float, several: bool = False) -> ProgressDisplay | None:
     """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
@@ -58,7 +58,7 @@ def has_widgets() -> bool:
 class _Counter:
     """Counts evaluations; `done` of them were there before."""
 
-    def __init__(self, stream: TextIO, budget: int, done: int, several: bool) -> None:
+    def __init__(self, stream: TextIO, budget: int, done: float, several: bool) -> None:
         self.stream, self.budget, self.done = stream, budget, done
         self.several = several  # objectives
         self._first, self._start = done, 0.0  # count and time of the first evaluation of this run
@@ -68,7 +68,7 @@ class _Counter:
 
     def note(self, evaluation: Evaluation) -> None:
         if self.last is None:
-            self._first, self._start = evaluation.count, time.monotonic()
+            self._first, self._start = evaluation.spent, time.monotonic()
         elif math.isfinite(evaluation.seconds):
             self._longest = max(self._longest, evaluation.seconds)
         self.last = evaluation
@@ -78,7 +78,7 @@ class _Counter:
     def text(self) -> str:
         if self.last is None:
             return ""
-        n, rate = self.last.count, self._rate()
+        n, rate = round(self.last.spent, 1), self._rate()
         forecast = f"  {pace(rate)}  {clock((self.budget - n) / rate)} left" if rate > 0 else ""
         return f"{n}/{self.budget}  {self.found()}{forecast}"
 
@@ -87,7 +87,7 @@ class _Counter:
 
         Evaluations that run in parallel end together: the elapsed time is at least the longest evaluation.
         """
-        count = 0 if self.last is None else self.last.count - self._first
+        count = 0 if self.last is None else self.last.spent - self._first
         return count / max(time.monotonic() - self._start, self._longest, TICK)
 
     def found(self) -> str:
@@ -115,7 +115,7 @@ class Bar(_Counter):
     def update(self, evaluation: Evaluation) -> None:
         self.note(evaluation)
         now = time.monotonic()
-        if now - self._shown >= REFRESH_SECONDS or evaluation.count >= self.budget:
+        if now - self._shown >= REFRESH_SECONDS or evaluation.spent >= self.budget:
             self._shown = now
             self._draw()
 
@@ -126,7 +126,7 @@ class Bar(_Counter):
             self.stream.flush()
 
     def _draw(self) -> None:
-        done = 0 if self.last is None else min(self.last.count / self.budget, 1.0)
+        done = 0 if self.last is None else min(self.last.spent / self.budget, 1.0)
         full = round(WIDTH * done)
         line = f"[{'#' * full}{'.' * (WIDTH - full)}] {self.text()}"
         self.stream.write("\r" + line.ljust(self._length))
@@ -161,7 +161,7 @@ class Lines(_Counter):
 class Widget(_Counter):
     """tqdm's bar in a notebook."""
 
-    def __init__(self, stream: TextIO, budget: int, done: int, several: bool) -> None:
+    def __init__(self, stream: TextIO, budget: int, done: float, several: bool) -> None:
         from tqdm.notebook import tqdm
 
         super().__init__(stream, budget, done, several)
@@ -170,7 +170,7 @@ class Widget(_Counter):
     def update(self, evaluation: Evaluation) -> None:
         self.note(evaluation)
         self._bar.set_postfix_str(self.found(), refresh=False)
-        self._bar.update(evaluation.count - self._bar.n)
+        self._bar.update(evaluation.spent - self._bar.n)
 
     def close(self) -> None:
         self._bar.close()

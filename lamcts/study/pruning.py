@@ -2,6 +2,7 @@
 
 import math
 import threading
+from pathlib import Path
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report
@@ -41,17 +42,17 @@ class Pruning:
         if self._judge is not None:
             self._judge.end()
 
-    def reporter(self, trial: Trial) -> Reporter | None:
+    def reporter(self, trial: Trial, folder: Path) -> Reporter | None:
         """Return what the evaluation of a trial gets, None where the function does not ask for it."""
         if not self._wanted:
             return None
         with self._lock:
             self.curves.x[trial.id] = trial.x
-        return Reporter(trial.id, self._judge, self._refuse)
+        return Reporter(trial.id, self._judge, self._refuse, folder)
 
-    def aside(self) -> Reporter | None:
+    def aside(self, folder: Path) -> Reporter | None:
         """Return the same for an evaluation that is no trial, and is not compared."""
-        return Reporter(-1, None, self._refuse) if self._wanted else None
+        return Reporter(-1, None, self._refuse, folder) if self._wanted else None
 
     def judge(self, number: int, step: int, value: float, first: bool) -> bool:
         """Take a report, and return whether the trial should stop."""

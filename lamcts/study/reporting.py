@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -37,12 +38,28 @@ class Reporter:
     12
     """
 
-    def __init__(self, number: int, judge: Judge | None = None, refuse: str | None = None) -> None:
-        self.id = number
+    def __init__(
+        self, number: int, judge: Judge | None = None, refuse: str | None = None, folder: Path | None = None
+    ) -> None:
+        self.id, self._folder = number, folder
         self.reports: list[tuple[int, float]] = []
         self.metrics: Metrics = {}
         self._judge, self._refuse = judge, refuse
         self._behind = False
+
+    @property
+    def folder(self) -> Path:
+        """A folder for checkpoints, made when it is first asked for.
+
+        Each configuration has one: a trial that is evaluated again, at a higher `Fidelity` or after a stop of the run,
+        gets its folder back. Folders lie next to the journal, `run.db.folders/0` and so on, and stay there. Without a
+        journal they are removed when the run ends. Workers on other machines need a common file system.
+        """
+        if self._folder is None:
+            raise RuntimeError("trial.folder: expected a trial of a run, got one without; evaluate it by minimize")
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)
+        return self._folder
 
     def report(self, step: int, value: object) -> None:
         """Report an intermediate value.

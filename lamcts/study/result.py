@@ -13,7 +13,21 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # of a result, where it is shown
-SHOWN = ("x", "fun", "feasible", "violation", "nfev", "nit", "pruned", "success", "status", "message", "tree", "front")
+SHOWN = (
+    "x",
+    "fun",
+    "feasible",
+    "violation",
+    "nfev",
+    "cost",
+    "nit",
+    "pruned",
+    "success",
+    "status",
+    "message",
+    "tree",
+    "front",
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,10 @@ class Evaluation:
         Whether the trial was stopped early, which is no failure.
     metrics : mapping of str to number, str or None
         What was stored next to the value: other names of a returned dict, and `trial.note`.
+    partial : bool
+        Whether the evaluation was below full fidelity: it is no candidate for the best.
+    cost : float or None
+        With a `Fidelity`, the cost of all evaluations so far, in the unit of the budget.
     """
 
     trial: int
@@ -64,6 +82,13 @@ class Evaluation:
     lead_violation: float = 0.0
     pruned: bool = False
     metrics: Mapping[str, Metric] = field(default_factory=dict)
+    partial: bool = False
+    cost: float | None = None
+
+    @property
+    def spent(self) -> float:
+        """What of the budget is used up: the cost so far, or the number of evaluations."""
+        return self.count if self.cost is None else self.cost
 
     @property
     def failed(self) -> bool:
@@ -133,6 +158,8 @@ class Result(PredictingResult):
         excesses, and the excess of each by name.
     candidates : list of Candidate
         With noisy=True, the re-evaluated points, best first.
+    cost : float
+        With a `Fidelity`, the cost of all evaluations in full evaluations.
     memory : JSON value
         With a `StatefulObjective`, the state that the evaluation of `x` was given.
     """

@@ -21,6 +21,7 @@ from lamcts.study.options import RunSettings
 from lamcts.study.prior_observations import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
+from lamcts.study.spending import Spending
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def begin(
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(settings.budget * BLIND)))
+        optimizer.design.limit(max(1, int(Spending(problem.space, settings).evaluations * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)
@@ -111,6 +112,8 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
         about["source"] = code
     if problem.goals.plain and problem.goals.names != (VALUE,):
         about["objectives"] = list(problem.goals.names)  # the fingerprint has the names of several only
+    if settings.budget_unit is not None:
+        about["budget_unit"] = settings.budget_unit
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
     journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))

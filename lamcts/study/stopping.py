@@ -21,7 +21,7 @@ INVALID = "invalid point"  # a function that raises it works
 # what may differ between failures that are alike
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")
 MESSAGES = {
-    "budget": "the budget of {budget} evaluations is used up",
+    "budget": "the budget of {budget} is used up",
     "target": "the target {target} is reached",
     "patience": "no improvement in {patience} evaluations",
     "min_gain": "less is left to gain than min_gain={min_gain}, by the model of the run",
@@ -47,9 +47,9 @@ class Stopping:
         self._alike: set[str] | None = set()  # how evaluations have failed; None once one has not
         self._told = 0
 
-    def reason(self, seen: Observations, done: int) -> str | None:
-        """Return why no further point is to be searched for (a key of MESSAGES), or None; `done` were."""
-        if done >= self._settings.searches:
+    def reason(self, seen: Observations, over: bool) -> str | None:
+        """Return why no further point is to be searched for (a key of MESSAGES), or None; `over`: the budget is."""
+        if over:
             return "budget"
         if self.failing:
             return "failing"

@@ -12,9 +12,11 @@ from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.losses import taken
+from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
+from lamcts.study.folders import TrialFolders
 from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
@@ -23,6 +25,7 @@ from lamcts.study.reporting import Reporter
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
+from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping
 from lamcts.study.summary import evaluated, evaluated_again, summarise
 from lamcts.study.workers import workers_of
@@ -77,6 +80,8 @@ class Study:
             if required(f, name):
                 raise ValueError(f"vectorized: expected a function without a parameter {name}, got {self.problem.name}")
         self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
+        self.spending = Spending(self.problem.space, self.settings)
+        self.folders = TrialFolders(self.problem.space, self.settings.journal)
         known = prior_observations(self.settings.known, self.problem)
         self.known = [] if self.settings.related else [one for source in known for one in source]
         self.related = known if self.settings.related else []
@@ -117,19 +122,20 @@ class Study:
     def _search(self, workers: Workers) -> Generator[Evaluation, None, None]:
         """Evaluate new points until there is a reason to stop; those under way are then waited for."""
         seen = self.optimizer.seen
-        self.reason = self._stopping.reason(seen, self._done)
+        self.reason = self._stopping.reason(seen, self.spending.over)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial)))
+                reporter = self.pruning.reporter(trial, self.folders.of(trial))
+                workers.start(self._job(trial, trial.point, trial.seed, reporter))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
                 continue
             evaluation = self._tell(*ended)
             stopped = self._show(evaluation)
-            self.reason = self.reason or self._stopping.reason(seen, self._done) or stopped
+            self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
             yield evaluation
-        self.reason = self.reason or "exhausted"
+        self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
     def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
         """Evaluate the best points again (noisy=True), as far as the budget goes."""
@@ -142,7 +148,9 @@ class Study:
                 row, repeat = todo.popleft()
                 point = self.optimizer.seen.point(row, self.problem.space)
                 seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(self._job((row, repeat), point, seed, self.pruning.aside()))
+                workers.start(
+                    self._job((row, repeat), point, seed, self.pruning.aside(self.folders.again(row, repeat)))
+                )
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
@@ -164,17 +172,20 @@ class Study:
         self.pruning.restore(start.reports, self.optimizer.seen)
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
+        stack.callback(self.folders.close)
         told = tell(self.known, self.optimizer)
         if told:
             self._record()
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
+        self.spending.load(self.optimizer.seen)
+        self.folders.load(self.optimizer.seen)
         if not self._done:
-            warn_of_small_budget(settings.budget, self.optimizer)
+            warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.optimizer)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
-        self._progress = progress.make(settings.progress, settings.budget, done, several)
+        self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
         workers = workers_of(self.problem.call, settings)
@@ -183,21 +194,22 @@ class Study:
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
-        room = self.settings.searches - self._done - workers.running
+        room = self.spending.room
         if room > 0 and not self._queue and not workers.ready:  # what has ended is told first: one ask for all
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
-        return self._queue.popleft() if room > 0 and self._queue else None
+        affordable = self._queue and self.spending.affords(self._queue[0])
+        return self.spending.start(self._queue.popleft()) if affordable else None
 
     def _ask(self, n: int) -> list[Trial]:
         """Return new trials, recorded before anybody evaluates them; none once a finite space is exhausted."""
         if self._exhausted:
             return []
         try:
-            trials = self.optimizer.ask(n)
+            trials = self.spending.ask(self.optimizer, n)
         except Exhausted as error:
             self._exhausted = str(error)
             return []
-        self._asks += 1
+        self._asks += bool(trials)  # none may be affordable
         self._record()
         return trials
 
@@ -211,11 +223,13 @@ class Study:
         self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held, metrics=metrics)
         self._done += 1
         row = len(self.optimizer.seen) - 1
+        self.spending.told(trial, self.optimizer.seen.kind[row] == FAILED)
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
         self.pruning.refresh(self.optimizer.seen)
-        evaluation = evaluated(self.optimizer, row, trial.point, self._done + len(self.checks))
+        count = self._done + len(self.checks)
+        evaluation = evaluated(self.optimizer, row, trial.point, count, self.spending.spent)
         self._stopping.told(evaluation)
         self.pruning.check()  # another trial may take hours
         return evaluation
@@ -264,7 +278,8 @@ class Study:
     def result(self) -> Result:
         """Return what was found so far."""
         status, settings = self.reason or "running", self.settings
-        words = {name: getattr(settings, name) for name in ("budget", "target", "patience", "give_up", "min_gain")}
+        words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
+        words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.curves.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now

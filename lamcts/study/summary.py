@@ -10,12 +10,13 @@ import numpy as np
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
-from lamcts.outcomes.constrained_rank import PRUNED, excess
+from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
 from lamcts.outcomes.front import Front, knee
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
+from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.types import Json, Point
@@ -71,6 +72,8 @@ def summarise(
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
     result.update(found)
+    if (costs := Costs(opt.space)).axis is not None:
+        result["cost"] = costs.total(seen) / costs.full
     if again := candidates(opt, checks):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result
@@ -89,7 +92,7 @@ def _history(opt: RunState, curves: Curve, checks: list[Check]) -> History:
         maximize=goals.objectives[0].maximize,
         goals=goals,
         excesses=None if goals.plain else goals.broken(seen.g),
-        kinds=None if goals.plain and not (seen.kind == PRUNED).any() else seen.kind,
+        kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
         curves=curves,
         metrics=dict(opt.metrics),
         sems=dict(seen.sems),
@@ -149,8 +152,8 @@ def _misses(opt: RunState, found: Json) -> str:
     return f"; no feasible point was found{by}" + (f"; not measured there: {unknown}" if unknown else "")
 
 
-def evaluated(opt: RunState, row: int, point: Point, count: int) -> Evaluation:
-    """Return a row as an evaluation; `count` were done."""
+def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | None = None) -> Evaluation:
+    """Return a row as an evaluation; `count` were done, at a `cost`."""
     seen, best = opt.seen, opt.seen.best
     kept, violation, constraints = _held(opt, row)
     lead, lead_violation, _ = _held(opt, best)
@@ -169,6 +172,8 @@ def evaluated(opt: RunState, row: int, point: Point, count: int) -> Evaluation:
         lead_violation=lead_violation,
         pruned=bool(seen.kind[row] == PRUNED),
         metrics=opt.metrics.get(row, {}),
+        partial=bool(seen.kind[row] == PARTIAL),
+        cost=cost,
     )
 
 

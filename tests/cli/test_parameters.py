@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lamcts import Bool, Box, Choice, Float, Int, Space
+from lamcts import Bool, Box, Choice, Fidelity, Float, Int, Space
 from lamcts.cli.parameters import member_of, space_of
 
 
@@ -16,6 +16,8 @@ from lamcts.cli.parameters import member_of, space_of
         ("1:8:int", Int(1, 8)),
         ("1:1e6:int:log", Int(1, 1_000_000, log=True)),
         ("1:1024:log:int", Int(1, 1024, log=True)),
+        ("1:81:fidelity", Fidelity(1, 81)),
+        ("1:81:fidelity:resumes", Fidelity(1, 81, resumes=True)),
         ("relu, gelu", Choice(("relu", "gelu"))),
         ("16,32,64:ordered", Choice((16, 32, 64), ordered=True)),
         ("1,2.5", Choice((1, 2.5))),
@@ -67,9 +69,10 @@ def test_bounds_with_a_dimension_are_a_box():
         (["lr=0.1"], "'lr': expected LOW:HIGH.*write constants out"),
         (["lr=0:x"], "a number as a bound, got 'x'"),
         (["lr=0:1:step=x"], "a number as a bound, got 'x'"),
-        (["lr=0:1:lag"], "'log' or 'int' after LOW:HIGH, got 'lag'"),
+        (["lr=0:1:lag"], "'log', 'int' or 'fidelity' after LOW:HIGH, got 'lag'"),
         (["lr=0:1:log"], "'lr': expected 0 < low where log=True"),
         (["lr=0:1:log:log"], "got 'log:log'"),
+        (["n=0:9:fidelity"], "1 <= low < high, got low=0"),
         (["n=1:8.5:int"], "a whole number, got 8.5"),
         (["lr=1:0"], "swap the bounds"),
         (["act=a,a"], "distinct values"),

@@ -160,6 +160,8 @@ def _outcome(history: "History", row: int, reports: dict[int, float]) -> tuple[T
     values = history.values[row : row + 1].ravel().tolist()
     if any(map(math.isnan, values)):
         return TrialState.FAIL, None
+    if history.partial[row]:  # else a value below full fidelity could be the best of the study
+        return TrialState.PRUNED, values
     return TrialState.COMPLETE, values
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import last_words, run
-from lamcts.objectives.programs.template import SEED, Template
+from lamcts.objectives.programs.template import FOLDER, SEED, Template
 from lamcts.objectives.programs.watched import Reporting, Watch, check_report
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.metrics import Metric
@@ -41,10 +42,10 @@ class Command:
     ----------
     template : str or sequence of str
         The program and its arguments, split into words as by a shell. No shell is started, and each value stays in its
-        word. Every parameter needs its `{name}`; `{name:.3g}` formats it, `{seed}` is an integer that differs between
-        trials, and `{{` `}}` are braces. True is written `true`. The items of a permutation or subset, and the amounts
-        of a mixture, have commas between. A parameter that is inactive at a point is removed with its word and an
-        option before it: `--momentum {momentum}`.
+        word. Every parameter needs its `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an
+        integer that differs between trials, `{folder}` the point's folder for checkpoints (`trial.folder`). True is
+        written `true`. The items of a permutation or subset, and the amounts of a mixture, have commas between. A
+        parameter that is inactive at a point is removed with its word and an option before it: `--momentum {momentum}`.
         Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may be part of any word. Other texts
         could be commands of a shell: they must be words of their own, `{name}` or `--name={name}`, and arguments of a
         shell, `sh -c 'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`,
@@ -119,9 +120,9 @@ class Command:
         """The template, word by word."""
         return self._template.words
 
-    def arguments(self, point: Mapping[str, object], seed: int) -> list[str]:
+    def arguments(self, point: Mapping[str, object], seed: int, folder: str = "") -> list[str]:
         """Return the words of the program's call at `point`."""
-        return self._template.arguments(point, seed)
+        return self._template.arguments(point, seed, folder)
 
     @property
     def reports(self) -> bool:
@@ -132,7 +133,15 @@ class Command:
         self, point: Mapping[str, object], *, seed: int | None = None, trial: Reporting | None = None
     ) -> float | dict[str, Metric]:
         watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
-        ended = run(self.arguments(point, fresh_seed() if seed is None else seed), self.timeout_seconds, watch)
+        if self._template.takes_folder and trial is None:
+            with TemporaryDirectory() as folder:
+                return self._ran(self.arguments(point, fresh_seed() if seed is None else seed, folder), watch)
+        folder = str(trial.folder) if self._template.takes_folder and trial is not None else ""
+        return self._ran(self.arguments(point, fresh_seed() if seed is None else seed, folder), watch)
+
+    def _ran(self, words: list[str], watch: Watch | None) -> float | dict[str, Metric]:
+        """Run the program with these words, and return what it printed."""
+        ended = run(words, self.timeout_seconds, watch)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
@@ -173,8 +182,9 @@ def _members(space: object) -> dict[str, SearchSpace]:
         if not isinstance(member, (Float, Int, Bool, Choice, Permutation, Simplex, Subset)):
             kinds = "a single value (Float, Int, Bool or Choice), a Permutation, a Simplex or a Subset"
             raise ValueError(f"space: expected {name!r} as {kinds}, got {type(member).__name__}")
-    if SEED in members:
-        raise ValueError("space: expected no parameter called 'seed', which is each trial's own: rename it")
+    for name in (SEED, FOLDER):
+        if name in members:
+            raise ValueError(f"space: expected no parameter called {name!r}, which is each trial's own: rename it")
     return members
 
 

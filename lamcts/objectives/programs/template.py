@@ -20,6 +20,8 @@ from lamcts.spaces.serialization import options_of
 from lamcts.text import shortened
 
 SEED = "seed"  # the name of the place for a trial's own number
+FOLDER = "folder"  # and for the folder of its configuration
+ANY_PATH = "a b;c"  # what a shell would read in the path of a folder
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"}
 SHELLS = {"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}
 HANDING = {"su", "runuser", "script", "flock"}  # what follows their -c is for a shell, in any position
@@ -60,9 +62,14 @@ class Template:
         """The parts of each word."""
         return {word: _parts(word) for word in self.words}
 
-    def arguments(self, point: Mapping[str, object], seed: int) -> list[str]:
-        """Return the words with the values of `point` and `seed` at their places."""
-        values = {name: _written(value) for name, value in point.items()} | {SEED: seed}
+    @cached_property
+    def takes_folder(self) -> bool:
+        """Whether a word has a place for the folder of a configuration."""
+        return any(name == FOLDER for parts in self.parts.values() for _, name, _ in parts)
+
+    def arguments(self, point: Mapping[str, object], seed: int, folder: str = "") -> list[str]:
+        """Return the words with the values of `point`, `seed` and `folder` at their places."""
+        values = {name: _written(value) for name, value in point.items()} | {SEED: seed, FOLDER: folder}
         return [
             "".join(text + (format(values[name], spec) if name in values else "") for text, name, spec in parts)
             for parts in map(self.parts.__getitem__, self._present(values))
@@ -100,8 +107,8 @@ class Template:
     def _check_places(self, names: Iterable[str]) -> None:
         used = [name for parts in self.parts.values() for _, name, _ in parts if name is not None]
         for name in used:
-            if name not in (*names, SEED):
-                known = ", ".join(f"{{{each}}}" for each in (*names, SEED))
+            if name not in (*names, SEED, FOLDER):
+                known = ", ".join(f"{{{each}}}" for each in (*names, SEED, FOLDER))
                 cure = "name the parameter, or write {{ for a brace"
                 raise ValueError(f"template: expected one of {known}, got {{{name}}}: {cure}")
         for name in names:
@@ -116,6 +123,7 @@ class Template:
             reads = word in read or word in joined
             for text, name, spec in parts:
                 bad = _obeyed(members[name], spec) if name is not None and name in members else None
+                bad = ANY_PATH if name == FOLDER else bad
                 if bad is None or (not reads and _alone(text, parts)):
                     continue
                 expected = "where no shell reads it" if reads else "as a word of its own, or behind an option's ="

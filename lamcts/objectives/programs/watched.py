@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 from typing import IO, Protocol
 
 from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
@@ -13,6 +14,10 @@ KEPT_BYTES = 2**20  # of a line that does not end: what is longer is no report (
 
 class Reporting(Protocol):
     """The receiver of the intermediate values of an evaluation."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the configuration, which is there."""
 
     def report(self, step: int, value: float) -> None:
         """Take the value at a step; `Pruned` is raised if the evaluation should stop."""

@@ -1,0 +1,234 @@
+"""Does a fidelity come to the same end at 40 % of the cost? Recorded learning curves of two models.
+
+    python -m benchmarks.neural.fidelities [--seeds 0-9] [--arms full fidelity] [--problems mlp convnet] [--table]
+
+The curves are those of `learning_curves.py`, interpolated between 200 recorded configurations. Arms:
+
+    full            the default, 50 evaluations of all epochs
+    fidelity        `Fidelity`, the cost of 20 full evaluations, trainings go on where they stopped
+    restarts        the same, but each evaluation trains from the beginning
+    halving         fidelities by successive halving (ASHA, thirds) with the same sampler; else as `fidelity`
+    TPE             Optuna's TPE, 50 evaluations of all epochs
+    TPE median      the same with the median pruner, until it has trained as many epochs as `fidelity` may
+    TPE hyperband   the same with the Hyperband pruner
+
+A row has the best loss at all epochs, the cost in full evaluations, and each gain as COST:LOSS.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import lamcts
+from benchmarks.harness import script
+from benchmarks.harness.measure import digits
+from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.task import Result
+from benchmarks.harness.versions import OURS, commit, versions
+from benchmarks.neural.learning_curves import PROBLEMS, Recorded
+from benchmarks.tables.discrete import wilcoxon
+from benchmarks.tables.markdown import markdown
+from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFidelity
+
+FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
+OURS_FULL = "full"
+ARMS = (OURS_FULL, "fidelity", "restarts", "halving", "TPE", "TPE median", "TPE hyperband")
+EPOCHS = "epochs"
+
+
+class Case(NamedTuple):
+    """One run; its fields are the key of its row."""
+
+    problem: str
+    arm: str
+    seed: int
+    full: int  # full evaluations of an arm without a fidelity
+
+
+COLUMNS = (*Case._fields, "best", "cost", "evaluations", "gains", "cpu_s", "versions")
+
+
+def main() -> None:
+    given = script.parser(__doc__, "fidelities.csv", "two arms of the smallest budget")
+    script.many(given, "0-9")
+    given.add_argument("--problems", nargs="+", default=["mlp", "convnet"], choices=list(PROBLEMS))
+    given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
+    given.add_argument("--full", type=int, default=FULL)
+    given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
+    arguments = script.parsed(given, problems=["mlp"], arms=["fidelity", "TPE hyperband"], seeds=[0], full=5)
+    sheet = Sheet(arguments.out, Case._fields, COLUMNS)
+    if not arguments.table:
+        cases = [
+            Case(p, arm, seed, arguments.full)
+            for seed in arguments.seeds
+            for p in arguments.problems
+            for arm in arguments.arms
+        ]
+        script.record(cases, sheet, "benchmarks.neural.fidelities:measure", arguments.jobs)
+    print(table([row for row in sheet.rows() if int(row["full"]) == arguments.full]))
+
+
+class Training:
+    """The loss of a point after some epochs, with the cost in epochs and the gains at all epochs."""
+
+    def __init__(self, problem: str) -> None:
+        self.curves = Recorded(problem)
+        self.epochs, self.trained, self.evaluations = self.curves.epochs, 0, 0
+        self.best, self.gains = math.inf, list[str]()
+
+    def __call__(self, point: dict[str, Any], epochs: int, before: int = 0) -> float:
+        """Return the loss after `epochs`, of which `before` were trained at an earlier time."""
+        self.trained, self.evaluations = self.trained + epochs - before, self.evaluations + 1
+        loss = float(self.curves(point)[epochs - 1])
+        if epochs == self.epochs and loss < self.best:
+            self.best = loss
+            self.gains.append(f"{self.trained / self.epochs:.3f}:{digits(loss)}")
+        return loss
+
+
+def measure(**fields: Any) -> Result:
+    """Return the row of the run with these fields."""
+    import time
+
+    case, start = Case(**fields), time.process_time()
+    training = Training(case.problem)
+    (_optuna if case.arm.startswith("TPE") else _lamcts)(training, case)
+    row = case._asdict() | {"best": digits(training.best), "cost": f"{training.trained / training.epochs:.3f}"}
+    row |= {"evaluations": training.evaluations, "gains": " ".join(training.gains)}
+    made = f"commit {commit()} {versions((*OURS, 'optuna'))}"
+    return row | {"cpu_s": f"{time.process_time() - start:.1f}", "versions": made}, None
+
+
+def _lamcts(training: Training, case: Case) -> None:
+    options: dict[str, Any] = {"seed": case.seed, "progress": False}
+    if case.arm == OURS_FULL:
+        lamcts.minimize(lambda p: training(p, training.epochs), training.curves.space, budget=case.full, **options)
+        return
+    resumes, reached = case.arm != "restarts", dict[tuple[Any, ...], int]()
+    members = dict(zip(training.curves.space.names or (), training.curves.space.members, strict=True))
+    space = members | {EPOCHS: lamcts.Fidelity(1, training.epochs, resumes=resumes)}
+
+    def loss(point: dict[str, Any]) -> float:
+        key = tuple(value for name, value in point.items() if name != EPOCHS)
+        before = reached.get(key, 0) if resumes else 0
+        reached[key] = point[EPOCHS]
+        return training({n: v for n, v in point.items() if n != EPOCHS}, point[EPOCHS], before)
+
+    sampler = Halving() if case.arm == "halving" else "auto"
+    lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), sampler=sampler, **options)
+
+
+class Halving(MultiFidelity):
+    """Fidelities by asynchronous successive halving: the best third of a level goes on to the next (Li et al. 2020)."""
+
+    def start(self, region: Any, seen: Any, rng: Any) -> "HalvingSession":
+        return HalvingSession(self, region, seen, super().start(region, seen, rng).progress)
+
+
+class HalvingSession(FidelitySession):
+    def _chosen(self, known: Configurations, model: Any, new: Any) -> Any:
+        levels = self.axis.fidelity.levels
+        for level, higher in reversed([*pairwise(levels)]):
+            here = np.flatnonzero(known.reached >= level)
+            order = here[np.argsort(self._values(known, here, level), kind="stable")][: len(here) // 3]
+            ready = [i for i in order if known.open[i] and known.reached[i] == level]
+            if ready:
+                return self.axis.at(known.x[ready[:1]], higher)[0]
+        return None if new is None else self.axis.at(new, levels[0])[0]
+
+    def _values(self, known: Configurations, here: Any, level: int) -> Any:
+        """Return the losses of configurations at a level that they have reached."""
+        rows = np.flatnonzero((self.axis.of_rows(self.seen.x) == level) & np.isfinite(self.seen.f[:, 0]))
+        found = {
+            x.tobytes(): float(y)
+            for x, y in zip(self.axis.without(self.seen.x[rows]) + 0.0, self.seen.f[rows, 0], strict=True)
+        }
+        return np.array([found.get((known.x[i] + 0.0).tobytes(), math.inf) for i in here])
+
+
+def _optuna(training: Training, case: Case) -> None:
+    import optuna
+
+    few = case.arm != "TPE"
+    most = training.epochs * (max(case.full * FEW // FULL, 2) if few else case.full)
+
+    def loss(trial: Any) -> float:
+        point, value = _suggested(trial, training.curves.space), math.nan
+        for epoch in range(1, training.epochs + 1):
+            value = training(point, epoch, epoch - 1)
+            trial.report(value, epoch)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+            if training.trained >= most:
+                trial.study.stop()
+                break
+        return value
+
+    pruners: dict[str, Callable[[], Any]] = {
+        "TPE": optuna.pruners.NopPruner,
+        "TPE median": optuna.pruners.MedianPruner,
+        "TPE hyperband": lambda: optuna.pruners.HyperbandPruner(1, training.epochs, 3),
+    }
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=case.seed), pruner=pruners[case.arm]())
+    study.optimize(loss, n_trials=None if few else case.full)
+
+
+def _suggested(trial: Any, space: lamcts.Space) -> dict[str, Any]:
+    """Return a point of a space in Optuna's words."""
+    found: dict[str, Any] = {}
+    for name, member in zip(space.names or (), space.members, strict=True):
+        if isinstance(member, lamcts.Choice):
+            found[name] = trial.suggest_categorical(name, list(member.options))
+        elif isinstance(member, lamcts.Int):
+            found[name] = trial.suggest_int(name, member.low, member.high, log=member.log)
+        elif isinstance(member, lamcts.Float):
+            found[name] = trial.suggest_float(name, member.low, member.high, log=member.log)
+    return found
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Return a line for each problem and arm: medians, and its losses next to those of `full`, seed by seed."""
+    lines = []
+    for problem in PROBLEMS:
+        own = [row for row in rows if row["problem"] == problem]
+        plain = {row["seed"]: row for row in own if row["arm"] == OURS_FULL}
+        goal = median(float(row["best"]) for row in plain.values()) if plain else math.nan
+        for arm in ARMS:
+            mine = {row["seed"]: row for row in own if row["arm"] == arm}
+            if mine:
+                middles = [f"{median(float(row[name]) for row in mine.values()):.4g}" for name in ("best", "cost")]
+                reached = [cost_to(row["gains"], goal) for row in mine.values()]
+                lines.append((problem, arm, str(len(mine)), *middles, *_beside(mine, plain), _middle(reached)))
+    head = ("problem", "arm", "seeds", "best loss", "cost", "log ratio to full", "better", "worse", "p", "cost to goal")
+    return markdown(head, lines)
+
+
+def cost_to(gains: str, goal: float) -> float:
+    """Return the cost after which the best loss at all epochs was at most the goal; infinity if it never was."""
+    for gain in gains.split():
+        cost, loss = map(float, gain.split(":"))
+        if loss <= goal:
+            return cost
+    return math.inf
+
+
+def _middle(costs: list[float]) -> str:
+    return f"{median(costs):.3g} ({sum(map(math.isfinite, costs))} of {len(costs)})"
+
+
+def _beside(mine: dict[str, dict[str, str]], plain: dict[str, dict[str, str]]) -> tuple[str, ...]:
+    """Return the median log ratio of losses to those of `full`, on how many seeds it is better and worse, and p."""
+    gaps = [math.log(float(mine[seed]["best"]) / float(plain[seed]["best"])) for seed in mine if seed in plain]
+    if not gaps or not any(gaps):
+        return ("",) * 4
+    better, worse = sum(gap < 0 for gap in gaps), sum(gap > 0 for gap in gaps)
+    return f"{median(gaps):+.3f}", str(better), str(worse), f"{wilcoxon(gaps):.2g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""A fidelity: how much of an evaluation is done, from a cheap least value to the full one.
+
+Letters: n rows, d coordinates. A row of the space has the fidelity in one `column`; without it, it is a configuration.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.spaces.base import EncodedSpace, SearchSpace, unwrapped, when_of
+from lamcts.spaces.fixed import fixed, keys_of
+from lamcts.spaces.integer import Int
+from lamcts.spaces.product import Space
+from lamcts.spaces.values import flag, whole
+from lamcts.types import Floats, Json, Mask, Rows
+
+FACTOR = 3  # between two levels that a run proposes (that of Hyperband, untuned)
+WHERE = "expected at most one Fidelity, next to other parameters of a Space"
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity(Int):
+    """How much of an evaluation is done: epochs, samples, folds, steps. The run chooses it for each evaluation.
+
+    Parameters
+    ----------
+    low, high : int
+        The least fidelity, at least 1, and the full one. The cost of an evaluation is proportional to its fidelity.
+    log : bool, default True
+        Equal factors are equally far apart in models.
+    resumes : bool, default False
+        Whether the objective goes on from its checkpoint in `trial.folder`: a configuration that is evaluated again
+        at a higher fidelity then costs the difference alone.
+
+    Notes
+    -----
+    A space has one fidelity at most. Values at different fidelities are not compared: the best is an evaluation at
+    `high`.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> space = {"lr": lamcts.Float(1e-4, 1, log=True), "epochs": lamcts.Fidelity(1, 27)}
+    >>> def loss(point):
+    ...     return abs(point["lr"] - 0.1) + 1 / point["epochs"]
+    >>> lamcts.minimize(loss, space, budget=12, seed=0).x["epochs"]
+    27
+    """
+
+    log: bool = True
+    resumes: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not 1 <= whole(self.low, "low") < whole(self.high, "high"):
+            raise ValueError(f"Fidelity: expected 1 <= low < high, got low={self.low}, high={self.high}; swap or raise")
+        super().__post_init__()
+        object.__setattr__(self, "resumes", flag(self.resumes, "resumes"))
+        if self.when:
+            raise ValueError(
+                "Fidelity: expected no condition, got `when`; leave it out: every evaluation has a fidelity"
+            )
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The fidelities that a run proposes: `low`, and `high` divided by powers of 3."""
+        found, level = {self.low, self.high}, self.high / FACTOR
+        while round(level) > self.low:
+            found.add(round(level))
+            level /= FACTOR
+        return tuple(sorted(found))
+
+    def signature(self) -> Json:
+        return super().signature() | {"kind": "fidelity", "resumes": self.resumes}
+
+
+class FidelityAxis(NamedTuple):
+    """The fidelity of a space: its name (or number), its column in the encoding, and the space at full fidelity.
+
+    Points of `rest` are whole points at full fidelity; its rows lack the column.
+    """
+
+    name: str | int
+    column: int
+    fidelity: Fidelity
+    rest: SearchSpace
+
+    @classmethod
+    def of(cls, space: SearchSpace) -> "FidelityAxis | None":
+        """Return the fidelity of a space, None if it has none; ValueError for a fidelity in another place."""
+        if not _count(space):
+            return None
+        inner = unwrapped(space)
+        members = inner.members if isinstance(inner, Space) else ()
+        found = [i for i, member in enumerate(members) if isinstance(member, Fidelity)]
+        if not isinstance(inner, Space) or len(found) != 1 or _count(space) > 1 or len(members) == 1:
+            raise ValueError(f"Fidelity: {WHERE}, got {inner!r:.80}; move it, or fix all but one (fix=)")
+        name = keys_of(inner)[found[0]]
+        if any(name in when_of(member) for member in members):
+            raise ValueError(
+                f"Fidelity: expected no condition (when) on {name!r}, got one; every fidelity has all parameters"
+            )
+        fidelity = members[found[0]]
+        assert isinstance(fidelity, Fidelity)
+        return cls(name, inner.parts[found[0]].start, fidelity, fixed(space, {name: fidelity.high}))
+
+    def of_rows(self, x: Floats) -> Rows:
+        """Return the fidelities of rows `x` [n, d], [n]."""
+        column = x[:, [self.column]]
+        return np.array([self.fidelity.decode(row) for row in column], np.int64)
+
+    def without(self, x: Floats) -> Floats:
+        """Return the configurations of rows `x` [n, d], [n, d - 1]."""
+        return np.delete(x, self.column, axis=1)
+
+    def at(self, configurations: Floats, fidelities: int | Iterable[int]) -> Floats:
+        """Return the rows [n, d] of configurations [n, d - 1] at a fidelity, or at one each."""
+        each = [fidelities] * len(configurations) if isinstance(fidelities, int) else [*fidelities]
+        column = np.array([self.fidelity.encode(int(one))[0] for one in each])
+        return np.insert(configurations, self.column, column, axis=1)
+
+    def partial(self, x: Floats) -> Mask:
+        """Return which rows of `x` [n, d] are below full fidelity, [n]."""
+        return np.asarray(x[:, self.column] < 1.0)
+
+
+def configuration(axis: FidelityAxis | None, x: Floats) -> bytes:
+    """Return what rows x [d] of one configuration share: all coordinates but the fidelity."""
+    return ((x if axis is None else axis.without(x[None])) + 0.0).tobytes()
+
+
+def at_least_fidelity(space: SearchSpace, x: Floats) -> Floats:
+    """Return rows `x` [n, d] at the least fidelity of a space; `x` itself if it has none."""
+    axis = FidelityAxis.of(space)
+    return x if axis is None else axis.at(axis.without(x), axis.fidelity.low)
+
+
+def _count(space: SearchSpace | None) -> int:
+    """Return how many fidelities a space contains, those of nested spaces included."""
+    inner = None if space is None else unwrapped(space)
+    if isinstance(inner, Fidelity):
+        return 1
+    return sum(map(_count, inner.members)) if isinstance(inner, EncodedSpace) else 0

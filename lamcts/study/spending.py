@@ -1,0 +1,84 @@
+"""The budget of a run: what is spent, what runs, and what it affords."""
+
+from lamcts.observations import Observations
+from lamcts.optimizer.optimizer import Optimizer
+from lamcts.spaces.base import SearchSpace
+from lamcts.study.costs import Costs
+from lamcts.study.options import RunSettings
+from lamcts.trial import Trial
+
+
+class Spending:
+    """The budget in units; with a fidelity, the last full evaluation that it affords confirms the best prediction."""
+
+    def __init__(self, space: SearchSpace, settings: RunSettings) -> None:
+        self._costs = costs = Costs(space)
+        axis, unit = costs.axis, settings.budget_unit
+        if unit is not None and (axis is None or unit != axis.name):
+            known = "there is no Fidelity" if axis is None else f"or the name of the Fidelity, {axis.name!r}"
+            raise ValueError(f"budget_unit: expected None, {known}; got {unit!r}")
+        for option, given in (("pruner", settings.pruner is not None), ("noisy", settings.checks > 0)):
+            if axis is not None and given:
+                raise ValueError(f"{option}: expected none with a Fidelity, which the run chooses; leave it out")
+        self._scale = costs.full if unit is None else 1  # units of one of the budget
+        self.budget = settings.searches * self._scale
+        least = 0 if axis is None else 2 * costs.full // self._scale
+        if settings.budget < least:
+            raise ValueError(
+                f"budget: expected the cost of two full evaluations, {least}, or more, got {settings.budget}; raise it"
+            )
+        self.evaluations = settings.budget * self._scale // costs.least  # of the cheapest
+        self.over = False  # whether nothing more is affordable
+        self._spent = 0
+        self._running: dict[int, int] = {}  # trial -> its cost
+
+    def load(self, seen: Observations) -> None:
+        """Take the rows of an earlier session."""
+        self._spent = self._costs.total(seen)
+        self.over = self._spent >= self.budget
+
+    @property
+    def words(self) -> str:
+        """The budget in words."""
+        axis, n = self._costs.axis, self.budget // self._scale
+        full = f"{'' if axis is None else 'full '}evaluation{'s' * (n != 1)}"
+        return f"{n} {full if axis is None or self._scale > 1 else axis.name}"
+
+    @property
+    def spent(self) -> float | None:
+        """What has ended, in the unit of the budget; None without a fidelity."""
+        return None if self._costs.axis is None else self._spent / self._scale
+
+    @property
+    def room(self) -> int:
+        """What is neither spent nor running, in units."""
+        return self.budget - self._spent - sum(self._running.values())
+
+    def affords(self, trial: Trial) -> bool:
+        return self._costs.of(trial.x) <= self.room
+
+    def start(self, trial: Trial) -> Trial:
+        self._running[trial.id] = self._costs.of(trial.x)
+        return trial
+
+    def told(self, trial: Trial, failed: bool) -> None:
+        """Take note of a trial that has ended."""
+        self._spent += self._running.pop(trial.id)
+        self._costs.tell(trial.x, failed)
+        self.over = self.over or self._spent >= self.budget
+
+    def ask(self, optimizer: Optimizer, n: int) -> list[Trial]:
+        """Return at most `n` new trials that leave room for a full evaluation, and then that evaluation."""
+        trials = optimizer.ask(n)
+        if self._costs.axis is None:
+            return trials
+        room = self.room - self._costs.full
+        kept = [trial for trial in trials if (room := room - self._costs.of(trial.x)) >= 0]
+        for trial in trials[len(kept) :]:
+            optimizer.forget(trial)
+        if not kept and (last := optimizer.ask_full()) is not None:
+            kept = [last] if self.affords(last) else []
+            if not kept:
+                optimizer.forget(last)
+        self.over = self.over or not (kept or self._running)
+        return kept

@@ -1,0 +1,49 @@
+"""The benchmark of fidelities: costs are those of new epochs, and gains count full evaluations alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+import lamcts
+from benchmarks.neural import fidelities
+
+
+class Curves:
+    """Six epochs of a loss that falls to the distance from 0.3."""
+
+    space, epochs = lamcts.Space({"x": lamcts.Float(0, 1), "n": lamcts.Int(1, 3)}), 6
+
+    def __init__(self, problem):
+        pass
+
+    def __call__(self, point):
+        return abs(point["x"] - 0.3) + 0.1 * point["n"] + 1 / np.arange(1, 7)
+
+
+@pytest.mark.parametrize("arm", fidelities.ARMS)
+def test_an_arm_keeps_its_budget_and_its_gains_fall(monkeypatch, arm):
+    if arm.startswith("TPE"):
+        pytest.importorskip("optuna")
+    monkeypatch.setattr(fidelities, "Recorded", Curves)
+    row, _ = fidelities.measure(problem="mlp", arm=arm, seed=0, full=10)
+    most = 10 if arm in ("full", "TPE") else 4
+    assert float(row["cost"]) <= most + (1e-3 if arm != "TPE median" else 1)
+    losses = [float(gain.split(":")[1]) for gain in row["gains"].split()]
+    assert losses == sorted(losses, reverse=True) and losses[-1] == float(row["best"])
+
+
+def test_the_cost_to_a_goal_is_that_of_the_first_gain_below_it():
+    assert fidelities.cost_to("1.0:0.5 2.5:0.2 4.0:0.1", 0.2) == 2.5
+    assert math.isinf(fidelities.cost_to("1.0:0.5", 0.2))
+
+
+def test_the_table_pairs_seeds_with_full_evaluations():
+    def row(arm, seed, best):
+        return {"problem": "mlp", "arm": arm, "seed": str(seed), "best": str(best), "cost": "1", "gains": f"1:{best}"}
+
+    rows = [row("full", seed, 0.2) for seed in range(6)] + [
+        row("fidelity", seed, 0.1 + 0.01 * seed) for seed in range(6)
+    ]
+    line = fidelities.table(rows).splitlines()[-1]
+    assert "fidelity" in line and " 6 | 0 | 0.03" in line

@@ -1,0 +1,137 @@
+"""The choice of fidelities: cheap first looks, promotions, and what is never proposed."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.samplers.default import with_fidelity
+from lamcts.samplers.fidelities import MultiFidelity
+
+SPACE = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 27)}
+
+
+def loss(point):
+    return (point["x"] - 0.3) ** 2 + (point["y"] - 0.6) ** 2 + (1 + point["x"]) / point["epochs"]
+
+
+def told(n, f=loss, space=SPACE, **options):
+    opt = lamcts.Optimizer(space, seed=0, **options)
+    for _ in range(n):
+        (trial,) = opt.ask()
+        opt.tell(trial, f(trial.point))
+    return opt
+
+
+def key(point):
+    return tuple(value for name, value in point.items() if name != "epochs")
+
+
+def test_the_design_is_at_the_least_fidelity_and_levels_rise_from_there():
+    opt = told(40)
+    points = [opt.seen.point(row, opt.space) for row in range(40)]
+    assert {point["epochs"] for point in points[: opt.n_init]} == {1}
+    assert {point["epochs"] for point in points} == {1, 3, 9, 27}
+    reached = {}
+    for point in points:
+        assert point["epochs"] > reached.get(key(point), 0)
+        reached[key(point)] = point["epochs"]
+
+
+def test_the_best_is_at_full_fidelity():
+    opt = told(40)
+    values = {row: opt.seen.point(row, opt.space)["epochs"] for row in range(40)}
+    assert opt.best.point["epochs"] == 27
+    assert sorted(opt.seen.good.tolist()) == [row for row, epochs in values.items() if epochs == 27]
+
+
+def test_cheap_evaluations_are_no_best():
+    with pytest.raises(RuntimeError):
+        _ = told(3).best
+
+
+def test_a_batch_has_each_configuration_once():
+    opt = told(20)
+    trials = opt.ask(6)
+    assert len({key(trial.point) for trial in trials}) == 6
+    more = opt.ask(4)
+    assert not {key(trial.point) for trial in trials} & {key(trial.point) for trial in more}
+
+
+def test_a_configuration_that_failed_is_not_proposed_again():
+    opt = told(60, lambda point: None if point["x"] > 0.5 else loss(point))
+    points = [opt.seen.point(row, opt.space) for row in range(60)]
+    failed = [key(point) for point in points if point["x"] > 0.5]
+    assert len(failed) == len(set(failed)) > 0
+
+
+def test_a_finite_space_ends_once_all_configurations_are_full():
+    space = {"n": lamcts.Int(0, 4), "epochs": lamcts.Fidelity(1, 3)}
+    opt = lamcts.Optimizer(space, seed=0)
+    with pytest.raises(lamcts.Exhausted):
+        for _ in range(30):
+            (trial,) = opt.ask()
+            opt.tell(trial, trial.point["n"] + 1 / trial.point["epochs"])
+    assert opt.best.point == {"n": 0, "epochs": 3} and len(opt.seen) <= 10
+    assert opt.ask_full() is None
+
+
+def test_the_confirmation_is_the_best_prediction_at_full_fidelity():
+    opt = told(12)
+    trial = opt.ask_full()
+    assert trial.point["epochs"] == 27
+    cheap = [opt.seen.point(row, opt.space) for row in range(12)]
+    assert key(trial.point) in {key(point) for point in cheap}
+    assert lamcts.Optimizer([(0, 1)], seed=0).ask_full() is None
+
+
+def test_the_search_ends_near_the_optimum():
+    assert loss(told(80).best.point) < loss({"x": 0.3, "y": 0.6, "epochs": 27}) + 0.02
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "bo", "turbo", lamcts.samplers.MixedGp(n_start=5)])
+def test_other_samplers_propose_configurations(sampler):
+    opt = told(25, sampler=sampler)
+    assert isinstance(opt.sampler, MultiFidelity) and len(opt.seen) == 25
+
+
+def test_a_value_at_an_unknown_level_counts():
+    opt = told(10)
+    opt.tell_point({"x": 0.3, "y": 0.6, "epochs": 20}, 0.1)
+    opt.tell_point({"x": 0.31, "y": 0.6, "epochs": 27}, 0.05)
+    assert opt.best.value == 0.05
+    assert opt.ask()[0].point["epochs"] in (1, 3, 9, 27)
+
+
+def test_an_objective_that_ignores_its_fidelity_is_warned_of_once():
+    with pytest.warns(UserWarning, match="do not depend on the fidelity 'epochs'") as caught:
+        told(40, lambda point: (point["x"] - 0.3) ** 2)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told(40)
+
+
+def test_a_space_without_a_fidelity_keeps_its_sampler():
+    uniform = lamcts.samplers.Uniform()
+    assert with_fidelity(uniform, lamcts.Space([lamcts.Bool()])) is uniform
+    with pytest.raises(ValueError, match="expected a space with a Fidelity"):
+        lamcts.Optimizer([(0, 1)], sampler=MultiFidelity(), n_init=0, seed=0).ask()
+
+
+def test_several_quantities_are_refused():
+    with pytest.raises(ValueError, match="one objective and no constraint"):
+        lamcts.Optimizer(SPACE, objectives=2)
+
+
+@pytest.mark.parametrize("n", [5, 13, 30])
+def test_a_saved_optimizer_goes_on_the_same(n):
+    opt, other = told(n), lamcts.Optimizer(SPACE, seed=0)
+    other.load_state_dict(opt.state_dict())
+    for _ in range(6):
+        ours, theirs = opt.ask(2), other.ask(2)
+        for one, same in zip(ours, theirs, strict=True):
+            assert np.array_equal(one.x, same.x)
+            opt.tell(one, loss(one.point))
+            other.tell(same, loss(same.point))
