@@ -3,10 +3,10 @@
     python -m benchmarks.optimizer.noise                    runs that are not in results/noise.csv yet
     python -m benchmarks.optimizer.noise --table            mean ranks and paired tests, runs nothing
 
-Problems: BBOB's 24 functions in five dimensions; seed s runs on instance s + 1 and draws its own noise. A gap is the true
-value above the minimum as a share of the problem's spread (median of 1000 uniform points, less the minimum). Noises:
-`normal`, a standard deviation of 10 % of the spread; `growing`, 1 % of the spread and 30 % of the gap; `tails`, a Cauchy
-draw of scale 10 % of the spread with probability 0.2, as BBOB-noisy's fCauchy, and else nothing.
+Problems: BBOB's 24 functions in five dimensions. Seed s runs on instance s + 1 and draws its own noise. A gap is the
+true value above the minimum as a share of the spread (median of 1000 uniform points, less the minimum). Noises:
+`normal`, a standard deviation of 10 % of the spread; `growing`, 1 % of the spread and 30 % of the gap; `tails`, with
+probability 0.2 a Cauchy draw of scale 10 % of the spread (after BBOB-noisy's fCauchy), and else nothing.
 
 Each method's own recommendation counts: of lamcts `result.x`, of Optuna the best trial, of Nevergrad
 `provide_recommendation`, of pycma with its noise handler the mean of the distribution. The suite needs the package ioh.

@@ -69,7 +69,7 @@ class PredictingResult(dict[str, Any]):
     @cached_property
     def _predictor(self) -> RunModel:
         history: History = self["history"]
-        return predictor(history.points.space, history.goals, _told(history))
+        return model_of(history, robust=bool(history.repeats))
 
     @property
     def under_noise(self) -> dict[str, BestPredicted]:
@@ -81,6 +81,11 @@ class PredictingResult(dict[str, Any]):
             return {"best_predicted": self.best_predicted}
         except ValueError:  # too few values, or equal ones
             return {}
+
+
+def model_of(history: History, robust: bool) -> RunModel:
+    """Return the model of all values, re-evaluations included; robust: to outliers."""
+    return predictor(history.points.space, history.goals, _told(history), robust)
 
 
 def _told(history: History) -> Evaluated:

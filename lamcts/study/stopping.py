@@ -34,6 +34,7 @@ class Stopping:
 
     def __init__(self, settings: RunSettings, goals: Goals) -> None:
         self._settings = settings
+        self.searches = settings.searches  # evaluations of new points, which grow where re-evaluations are not needed
         self._target = None if settings.target is None else float(goals.signs[0]) * settings.target
         self._start = time.monotonic()
         self._alike: set[str] | None = set()  # how evaluations have failed; None once one has not
@@ -41,7 +42,7 @@ class Stopping:
 
     def reason(self, seen: Observations, done: int) -> str | None:
         """Return why no further point is to be searched for (a key of MESSAGES), or None; `done` were."""
-        if done >= self._settings.searches:
+        if done >= self.searches:
             return "budget"
         if self.failing:
             return "failing"

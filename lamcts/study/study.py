@@ -16,6 +16,7 @@ from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.options import RunOptions, RunSettings
+from lamcts.study.prediction import model_of
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
@@ -24,7 +25,7 @@ from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.stopping import MESSAGES, Stopping
-from lamcts.study.summary import evaluated, evaluated_again, summarise
+from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
 from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
@@ -106,6 +107,8 @@ class Study:
             yield from self._search(workers)
             if self.reason not in ("seconds", "callback", "failing"):
                 yield from self._recheck(workers)
+                if self._search_on():
+                    yield from self._search(workers)
         result = self.result()
         log.ended(result)
         return result
@@ -130,26 +133,45 @@ class Study:
         self.reason = self.reason or "exhausted"
 
     def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
-        """Evaluate the best points again (noisy=True), as far as the budget goes."""
-        checks = max(min(self.settings.checks, self.settings.budget - self._done), 0)
-        rows = replicates.candidates(self.optimizer.seen, checks)
-        todo = deque(replicates.plan(rows, checks, self.checks))
-        stopped: str | None = None
-        while True:
-            while not stopped and todo and workers.free:
-                row, repeat = todo.popleft()
-                point = self.optimizer.seen.point(row, self.problem.space)
-                seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(self._job((row, repeat), point, seed, self.pruning.aside()))
-            if not workers.running:
-                break
-            if (ended := workers.wait()) is None:
-                continue
-            job, outcome = ended
-            evaluation = self._note(job.what, job.point, outcome)
-            stopped = stopped or self._show(evaluation) or self._stopping.late()
-            yield evaluation
+        """Evaluate points again in rounds (noisy=True), as long as a model expects to choose better after it."""
+        stopped, before = None, -1
+        while not stopped and before < len(self.checks) and (todo := self._repeats()):
+            before = len(self.checks)
+            while True:
+                while not stopped and todo and workers.free:
+                    row, repeat = todo.popleft()
+                    point = self.optimizer.seen.point(row, self.problem.space)
+                    seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
+                    workers.start(self._job((row, repeat), point, seed, self.pruning.aside()))
+                if not workers.running:
+                    break
+                if (ended := workers.wait()) is None:
+                    continue
+                job, outcome = ended
+                evaluation = self._note(job.what, job.point, outcome)
+                stopped = stopped or self._show(evaluation) or self._stopping.late()
+                yield evaluation
         self.reason = stopped or self.reason
+
+    def _repeats(self) -> deque[tuple[int, int]]:
+        """Return rows and repeats of the next round; none once new points have taken what was kept for them."""
+        most = min(self.settings.checks, self.settings.budget - self._done)
+        if self._stopping.searches > self.settings.searches or len(self.checks) >= most:
+            return deque()
+        over = self.checks[: replicates.finished(len(self.checks), most)]
+        try:
+            model = model_of(history_of(self.optimizer, over), robust=True)
+        except ValueError:  # too few values for a model, or equal ones
+            return deque()
+        rows = replicates.promising(model, self.optimizer.seen, {check.row for check in over})
+        return deque(replicates.plan(rows, self.checks, most))
+
+    def _search_on(self) -> bool:
+        """Give what re-evaluations do not need to new points; return whether that is anything."""
+        more = self.settings.budget - len(self.checks) > self._done
+        if more := more and self.reason == "budget":
+            self._stopping.searches = self.settings.budget - len(self.checks)
+        return more
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
@@ -169,6 +191,8 @@ class Study:
         if not self._done:
             warn_of_small_budget(settings.budget, self.optimizer)
         self._stopping = Stopping(settings, self.problem.goals)
+        if self._done > settings.searches:  # of an earlier session: re-evaluations were not needed
+            self._stopping.searches = settings.budget - len(self.checks)
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, done, several)
@@ -180,7 +204,7 @@ class Study:
 
     def _next(self, workers: Workers) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
-        room = self.settings.searches - self._done - workers.running
+        room = self._stopping.searches - self._done - workers.running
         if room > 0 and not self._queue and not workers.ready:  # what has ended is told first: one ask for all
             self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
         return self._queue.popleft() if room > 0 and self._queue else None
