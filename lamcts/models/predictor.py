@@ -21,10 +21,8 @@ FEWEST = 5  # values that a process is fitted to (untuned)
 MOST_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
 PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # wider than that of searches: values may be noisy (untuned)
 NOISY = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
-OUTLYING, REFITS = (
-    6.0,
-    2,
-)  # of the median residual of left-out rows (4 s.d.), and refits without what is beyond (untuned)
+OUTLYING, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) that make an outlier, and refits (untuned)
+NOISELESS = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
 AT_ONCE = 1000  # points whose correlations are held at a time
 
 
@@ -149,7 +147,7 @@ class RunModel:
         for _ in range(REFITS):
             residual = np.abs(column.process.y - column.process.left_out())
             far = residual > OUTLYING * np.median(residual)
-            if not far.any() or not np.ptp(kept := y[~far]) > 0:
+            if column.process.hyper.noise < NOISELESS or not far.any() or not np.ptp(kept := y[~far]) > 0:
                 break
             errors = np.where(far, residual * np.ldexp(column.scale.width, column.scale.exponent), np.nan)
             column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
