@@ -1,7 +1,7 @@
 """Noisy values: the true gap of the point that each method recommends.
 
     python -m benchmarks.optimizer.noise                    runs that are not in results/noise.csv yet
-    python -m benchmarks.optimizer.noise --table            mean ranks and paired tests, runs nothing
+    python -m benchmarks.optimizer.noise --table            mean ranks and paired tests of --methods, runs nothing
 
 Problems: BBOB's 24 functions in five dimensions. Seed s runs on instance s + 1 and draws its own noise. A gap is the
 true value above the minimum as a share of the spread (median of 1000 uniform points, less the minimum). Noises:
@@ -84,7 +84,7 @@ def main() -> None:
     arguments = script.parsed(options(), functions=[1], noises=["normal"], seeds=["0"], budget=20, methods=[OURS])
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     if arguments.table:
-        print(table(sheet.rows()))
+        print(table([row for row in sheet.rows() if row["method"] in arguments.methods]))
         return
     if importlib.util.find_spec("ioh") is None:
         print("left for later: ioh is not installed: pip install 'lamcts[peers]'")
@@ -175,17 +175,18 @@ METHODS: dict[str, Callable[[Noisy, Run], Any]] = {
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Return ranks, geometric mean gaps and paired tests of each budget and noise, and of all noises together."""
-    lines = []
-    for budget in sorted({row["budget"] for row in rows}, key=int):
-        here = [row for row in rows if row["budget"] == budget]
-        for noise in (*dict.fromkeys(row["noise"] for row in here), "all"):
-            lines += [(budget, noise, *cells) for cells in compared([r for r in here if noise in (r["noise"], "all")])]
-    return markdown(("evaluations", "noise", "method", "runs", "mean rank", "mean gap", "won:lost", "p"), lines)
+    """Return mean ranks by noise, and gaps and paired tests over all noises, on the runs that all methods have."""
+    lines = [
+        (budget, *cells)
+        for budget in sorted({row["budget"] for row in rows}, key=int)
+        for cells in compared([row for row in rows if row["budget"] == budget])
+    ]
+    head = ("evaluations", "method", "runs", *(f"rank, {noise}" for noise in NOISES), "rank, all", "mean gap")
+    return markdown((*head, "lamcts won:lost", "p"), lines)
 
 
 def compared(rows: list[dict[str, str]]) -> list[tuple[str, ...]]:
-    """Return a line for each method, on the runs that all methods have; pairs are (function, noise, seed)."""
+    """Return a line for each method, the best first; pairs are (function, noise, seed)."""
     from scipy.stats import wilcoxon
 
     gaps: dict[str, dict[tuple[str, ...], float]] = {}
@@ -193,13 +194,17 @@ def compared(rows: list[dict[str, str]]) -> list[tuple[str, ...]]:
         gaps.setdefault(row["method"], {})[tuple(row[name] for name in KEY[1:])] = float(row["gap"])
     shared = sorted(set.intersection(*(set(own) for own in gaps.values())))
     logs = {method: np.log([own[key] for key in shared]) for method, own in gaps.items()}
-    ranks, lines = stats.ranks({method: own.tolist() for method, own in logs.items()}), []
-    for method in sorted(logs, key=lambda method: ranks[method]):
-        better = logs[OURS] - logs[method] if OURS in logs else np.zeros(len(shared))
+    noises = [[key[1] == noise for key in shared] for noise in NOISES]
+    ranks = [
+        stats.ranks({m: own[where].tolist() for m, own in logs.items()}) for where in (*noises, [True] * len(shared))
+    ]
+    lines = []
+    for method in sorted(logs, key=lambda method: ranks[-1][method]):
+        better = logs[OURS] - logs[method]
         p = float(wilcoxon(better).pvalue) if better.any() else 1.0
         score = f"{np.count_nonzero(better < 0)}:{np.count_nonzero(better > 0)}"
-        mean = f"{np.exp(logs[method].mean()):.2g}"
-        lines.append((method, str(len(shared)), f"{ranks[method]:.2f}", mean, score, f"{p:.2g}"))
+        cells = (*(f"{rank[method]:.2f}" for rank in ranks), f"{np.exp(logs[method].mean()):.2g}", score, f"{p:.2g}")
+        lines.append((method, str(len(shared)), *cells))
     return lines
 
 

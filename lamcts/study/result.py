@@ -134,7 +134,7 @@ class Result(PredictingResult):
     candidates : list of Candidate
         With noisy=True, the re-evaluated points in the order of their posterior means, the best first; it is `x`.
     memory : JSON value
-        With a `StatefulObjective`, the state that the evaluation of `x` was given.
+        With a `StatefulObjective`, the state that the evaluation of `x` was given; with re-evaluations, the last state.
     """
 
     def __getattr__(self, name: str) -> Any:

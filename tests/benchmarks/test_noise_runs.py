@@ -29,14 +29,15 @@ def test_noises_are_as_large_as_the_text_says() -> None:
 
 
 def test_the_table_has_ranks_of_shared_runs_and_pairs() -> None:
-    def row(method: str, seed: int, value: float) -> dict[str, str]:
-        return dict(zip(KEY, (method, "1", "normal", str(seed), "100"), strict=True)) | {"gap": str(value)}
+    def row(method: str, noise: str, seed: int, value: float) -> dict[str, str]:
+        return dict(zip(KEY, (method, "1", noise, str(seed), "100"), strict=True)) | {"gap": str(value)}
 
-    rows = [row("lamcts", seed, 1.0) for seed in range(6)] + [row("pycma", seed, 2.0 + seed) for seed in range(5)]
-    lines = table(rows).splitlines()[2:]
-    assert lines[0] == "| 100 | normal | lamcts | 5 | 1.00 | 1 | 0:0 | 1 |"
-    assert lines[1] == "| 100 | normal | pycma | 5 | 2.00 | 3.7 | 5:0 | 0.062 |"
-    assert [line.split(" | ")[1] for line in lines] == ["normal", "normal", "all", "all"]
+    rows = [row("lamcts", noise, seed, 1.0) for noise in NOISES for seed in range(3)]
+    rows += [row("pycma", noise, seed, 2.0 if noise != "tails" else 0.5) for noise in NOISES for seed in range(2)]
+    assert table(rows).splitlines()[2:] == [
+        "| 100 | lamcts | 6 | 1.00 | 1.00 | 2.00 | 1.33 | 1 | 0:0 | 1 |",
+        "| 100 | pycma | 6 | 2.00 | 2.00 | 1.00 | 1.67 | 1.3 | 4:2 | 0.69 |",
+    ]
 
 
 def test_each_noise_has_methods_of_peers() -> None:
