@@ -13,6 +13,7 @@ import numpy as np
 from lamcts.journal.tables import Check
 from lamcts.models.predictor import RunModel
 from lamcts.observations import Observations
+from lamcts.threads import one_blas_thread
 
 SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
 ROUNDS = 5  # of re-evaluations, with a fit of the model before each (untuned)
@@ -29,6 +30,7 @@ def finished(checks: int, most: int) -> int:
     return checks - checks % math.ceil(most / ROUNDS)
 
 
+@one_blas_thread()
 def promising(model: RunModel, seen: Observations, repeated: Collection[int]) -> list[int]:
     """Return the rows that may be best, each point once: the best by the model, the best value, then by expected gain.
 

@@ -19,6 +19,7 @@ from lamcts.study import replicates
 from lamcts.study.history import History, Points
 from lamcts.study.prediction import model_of
 from lamcts.study.result import Candidate, Evaluation, Result
+from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
 
 Curve = Mapping[int, Mapping[int, float]]
@@ -181,6 +182,7 @@ def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Ev
     return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
 
 
+@one_blas_thread()
 def candidates(opt: RunState, checks: list[Check], history: History) -> list[Candidate]:
     """Return the points that were re-evaluated and the one that a model of all values prefers, which is the first."""
     again, rows, sign = replicates.by_row(checks), opt.seen.good, float(opt.goals.signs[0])
