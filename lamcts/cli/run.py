@@ -131,5 +131,7 @@ def _mean(result: Result) -> str:
     if "candidates" not in result:
         return ""
     best = result.candidates[0]
+    if not best.repeats:
+        return " (what a model of all values expects)"
     error = f", standard error {number(best.error)}" if best.repeats > 1 else ""
     return f" (mean of {best.repeats} re-evaluations{error})"

@@ -43,7 +43,9 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     how.add_argument("--related", action="store_true", help=line)
     line = "fix a parameter: lr=0.1, or x2=0 for a coordinate of an array; repeatable"
     how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
-    line = "the values are noisy: re-evaluate the best points on a tenth of the budget and choose by the mean"
+    line = (
+        "the values are noisy: choose by a model, and re-evaluate what it may prefer, on at most a tenth of the budget"
+    )
     how.add_argument("--noisy", action="store_true", help=line)
     line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
     how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)

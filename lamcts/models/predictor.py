@@ -21,6 +21,8 @@ FEWEST = 5  # values that a process is fitted to (untuned)
 MOST_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
 PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # wider than that of searches: values may be noisy (untuned)
 NOISY = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
+OUTLYING, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) that make an outlier, and refits (untuned)
+NOISELESS = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
 AT_ONCE = 1000  # points whose correlations are held at a time
 
 
@@ -86,14 +88,16 @@ class Evaluated:
 class RunModel:
     """Gaussian processes of a run, one for each objective and constraint.
 
+    robust: whether values may have heavy tails, so that outliers count as imprecise.
+
     Raises
     ------
     ValueError
         If an objective has fewer than 5 values, or all are equal.
     """
 
-    def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated) -> None:
-        self.space, self.goals = space, goals
+    def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> None:
+        self.space, self.goals, self._robust = space, goals, robust
         self._parameters = Parameters(space)
         self.coding = Coding(self._parameters)
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
@@ -126,7 +130,9 @@ class RunModel:
         if not np.ptp(y[rows]) > 0:
             value = self.goals.signs[j] * y[rows[0]]
             raise ValueError(f"predict: expected values that differ, got {len(rows)} times {name} {value:g}; run on")
-        return self._column(told.x[rows], y[rows], None if told.sems is None else told.sems[rows, j])
+        sems = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, j]
+        column = self._column(told.x[rows], y[rows], sems)
+        return self._without_outliers(column, told.x[rows], y[rows], sems) if self._robust else column
 
     def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
         scale = Scale.of(y)
@@ -135,6 +141,17 @@ class RunModel:
         theta = self._theta(inputs, z, known)
         hyper = hyper_of(theta, self.coding.categories)
         return Column(scale, HammingPosterior(inputs, z, hyper, self.coding.owner, known))
+
+    def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
+        """Return the process in which rows far from what the others predict have their residuals as errors."""
+        for _ in range(REFITS):
+            residual = np.abs(column.process.y - column.process.left_out())
+            far = residual > OUTLYING * np.median(residual)
+            if column.process.hyper.noise < NOISELESS or not far.any() or not np.ptp(kept := y[~far]) > 0:
+                break
+            errors = np.where(far, residual * np.ldexp(column.scale.width, column.scale.exponent), np.nan)
+            column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
+        return column
 
     def _theta(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Floats:
         """Return the most likely hyper-parameters found from two starts, of little noise and of much."""

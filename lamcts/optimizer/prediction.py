@@ -122,9 +122,9 @@ def gain_left(space: SearchSpace, goals: Goals, seen: Observations, n: int, seed
 
 
 @one_blas_thread()
-def predictor(space: SearchSpace, goals: Goals, told: Evaluated) -> RunModel:
+def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> RunModel:
     """Return the model of some evaluations; ValueError where they are too few or equal."""
-    return RunModel(space, goals, told)
+    return RunModel(space, goals, told, robust)
 
 
 @one_blas_thread()

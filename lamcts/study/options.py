@@ -112,8 +112,10 @@ class RunSettings:
     progress : bool, stream or None, default None
         Whether to show progress, or where. None shows it on a terminal and in a notebook.
     noisy : bool or float, default False
-        Share of the budget, at most 0.5, for re-evaluations of the best points; True is a tenth; untuned. The result
-        is the best by mean. A stop by `seconds` or `callback` skips them. For one objective without constraints.
+        Whether values are noisy: a model of all values chooses the result, and which points to evaluate again. A number
+        is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the model
+        does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective
+        without constraints.
     objectives, constraints, reference : various
         As in `Optimizer`; None takes the attributes of an objective, and `constraints` add to its own. With several
         quantities, the function returns a dict by name, or the objectives and then the constrained quantities. None

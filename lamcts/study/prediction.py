@@ -55,7 +55,7 @@ class PredictingResult(dict[str, Any]):
     @cached_property
     def _predictor(self) -> RunModel:
         history: History = self["history"]
-        return predictor(history.points.space, history.goals, _told(history))
+        return model_of(history, robust=bool(history.repeats))
 
     @property
     def under_noise(self) -> dict[str, BestPredicted]:
@@ -73,6 +73,11 @@ class PredictingResult(dict[str, Any]):
         """What summaries show of the model, by name: `under_noise`, and `remaining_gain` where there is an estimate."""
         gain = self.remaining_gain if "history" in self else None
         return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
+
+
+def model_of(history: History, robust: bool) -> RunModel:
+    """Return the model of all values, re-evaluations included; robust: to outliers."""
+    return predictor(history.points.space, history.goals, _told(history), robust)
 
 
 def _told(history: History) -> Evaluated:

@@ -1,17 +1,23 @@
-"""Which of several noisy points is best: evaluate the most promising again, and compare the means of that alone.
+"""Which points of a noisy function to evaluate again: those that a model of all values may still prefer.
 
-The best single observation of a noisy function is lucky on average; its mean over fresh evaluations is not.
+A row's expected gain is by how much its true value may be below the best posterior mean. The posterior pools
+neighbours, so that few repeats of a point decide.
 """
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from lamcts.journal.tables import Check
+from lamcts.models.predictor import RunModel
 from lamcts.observations import Observations
+from lamcts.threads import one_blas_thread
 
-SHARE = 0.1  # of the budget goes into re-evaluations (untuned)
+SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
+ROUNDS = 5  # of re-evaluations, with a fit of the model before each (untuned)
+DECIDED = 1e-3  # expected gain, of the median row's distance from the best, that is not worth an evaluation (untuned)
 
 
 def reserve(budget: int, share: float) -> int:
@@ -19,34 +25,40 @@ def reserve(budget: int, share: float) -> int:
     return min(max(round(share * budget), 2), budget // 2)
 
 
-def candidates(seen: Observations, checks: int) -> list[int]:
-    """Return the rows to re-evaluate, most promising first: as many as each then has repeats, about sqrt(checks).
+def finished(checks: int, most: int) -> int:
+    """Return how many of the `checks` re-evaluations belong to rounds that are over."""
+    return checks - checks % math.ceil(most / ROUNDS)
 
-    Without knowledge of the noise, neither more candidates nor more repeats is the better use.
+
+@one_blas_thread()
+def promising(model: RunModel, seen: Observations, repeated: Collection[int]) -> list[int]:
+    """Return the rows that may be best, each point once: the best by the model, the best value, then by expected gain.
+
+    None is promising once the best value is among the rows that were `repeated` and no expected gain is worth more.
     """
-    wanted = max(math.isqrt(checks), min(2, checks))
-    rows: list[int] = []
-    points: set[bytes] = set()
-    for row in seen.good[np.argsort(seen.y[seen.good], kind="stable")]:
-        point = seen.x[row].tobytes()
-        if point not in points:
-            points.add(point)
-            rows.append(int(row))
-        if len(rows) == wanted:
-            break
-    return rows
+    from scipy.special import ndtr
+
+    rows = seen.good[np.argsort(seen.y[seen.good], kind="stable")]
+    rows = rows[np.sort(np.unique(seen.x[rows], axis=0, return_index=True)[1])]
+    mean, std, _ = model(seen.x[rows])
+    mean, std = model.goals.signs[0] * mean, np.maximum(std, np.finfo(float).tiny)
+    z = (mean.min() - mean) / std
+    gain = std * (z * ndtr(z) + np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
+    best, settled = int(np.argmin(mean)), int(rows[0]) in repeated
+    if settled and gain.max() <= DECIDED * (np.median(mean) - mean[best]):
+        return []
+    gain[0] = gain[0] if settled else np.finfo(float).max
+    gain[best] = np.inf
+    return [int(row) for row in rows[np.argsort(-gain, kind="stable")]]
 
 
-def plan(rows: list[int], checks: int, done: Iterable[Check]) -> list[tuple[int, int]]:
-    """Return `(row, repeat)` for the re-evaluations still to do, `checks` in all: one of each row, then the next."""
-    have = {(check.row, check.repeat) for check in done}
-    left = checks - len(have)
-    todo: list[tuple[int, int]] = []
-    repeat = 0
-    while len(todo) < left and rows:
-        repeat += 1
-        todo += [(row, repeat) for row in rows if (row, repeat) not in have]
-    return todo[: max(left, 0)]
+def plan(rows: Sequence[int], checks: Sequence[Check], most: int) -> list[tuple[int, int]]:
+    """Return `(row, repeat)` of the re-evaluations that the round under way still needs, one of each row."""
+    over = finished(len(checks), most)
+    repeats = Counter(check.row for check in checks[:over])
+    have = {(check.row, check.repeat) for check in checks[over:]}
+    todo = [(row, repeats[row] + 1) for row in rows[: math.ceil(most / ROUNDS)]]
+    return [each for each in todo if each not in have][: max(most - len(checks), 0)]
 
 
 def by_row(checks: Iterable[Check]) -> dict[int, list[float]]:

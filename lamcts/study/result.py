@@ -103,13 +103,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point that was re-evaluated (noisy=True).
+    """A point that was re-evaluated, or that the model prefers to those that were (noisy=True).
 
     Attributes
     ----------
     point : point of the space
     mean, error : float
-        The mean over `repeats` new evaluations, and its standard error.
+        The mean over `repeats` new evaluations, and its standard error; what the model expects, if there are none.
     repeats : int
     first : float
         The value that made it a candidate. It was selected for being good, so it is biased and not in the mean.
@@ -132,7 +132,7 @@ class Result(PredictingResult):
         infeasible one if none is feasible; with several objectives, the knee of the front.
     fun : float or dict
         The value of `x` in the user's sign, nan if there is none; with several objectives, a dict by name. With
-        noisy=True, the mean of its re-evaluations.
+        noisy=True, the mean of its re-evaluations, or what the model expects there.
     nfev : int
         Number of evaluations, including those of earlier sessions on the same journal.
     nit : int
@@ -157,11 +157,11 @@ class Result(PredictingResult):
         With constraints or several objectives: whether `x` satisfies all constraints, the sum of the violated
         excesses, and the excess of each by name.
     candidates : list of Candidate
-        With noisy=True, the re-evaluated points, best first.
+        With noisy=True, the re-evaluated points in the order of their posterior means, the best first; it is `x`.
     cost : float
         With a `Fidelity`, the cost of all evaluations in full evaluations.
     memory : JSON value
-        With a `StatefulObjective`, the state that the evaluation of `x` was given.
+        With a `StatefulObjective`, the state that the evaluation of `x` was given; with re-evaluations, the last state.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -22,6 +22,8 @@ class Spending:
                 raise ValueError(f"{option}: expected none with a Fidelity, which the run chooses; leave it out")
         self._scale = costs.full if unit is None else 1  # units of one of the budget
         self.budget = settings.searches * self._scale
+        self.extended = False  # whether new points have what was kept for re-evaluations
+        self._given = settings.budget
         least = 0 if axis is None else 2 * costs.full // self._scale
         if settings.budget < least:
             raise ValueError(
@@ -37,10 +39,15 @@ class Spending:
         self._spent = self._costs.total(seen)
         self.over = self._spent >= self.budget
 
+    def extend(self, evaluations: int) -> None:
+        """Give what re-evaluations do not need to new points, `evaluations` in all."""
+        self.budget, self.extended = evaluations * self._scale, True
+        self.over = self._spent >= self.budget
+
     @property
     def words(self) -> str:
         """The budget in words."""
-        axis, n = self._costs.axis, self.budget // self._scale
+        axis, n = self._costs.axis, self._given
         full = f"{'' if axis is None else 'full '}evaluation{'s' * (n != 1)}"
         return f"{n} {full if axis is None or self._scale > 1 else axis.name}"
 

@@ -18,6 +18,7 @@ from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.folders import TrialFolders
 from lamcts.study.options import RunOptions, RunSettings
+from lamcts.study.prediction import model_of
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
@@ -27,7 +28,7 @@ from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping
-from lamcts.study.summary import evaluated, evaluated_again, summarise
+from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
 from lamcts.study.workers import workers_of
 from lamcts.text import visible
 from lamcts.trial import Trial
@@ -113,6 +114,8 @@ class Study:
             yield from self._search(workers)
             if self.reason not in ("seconds", "callback", "failing"):
                 yield from self._recheck(workers)
+                if self._search_on():
+                    yield from self._search(workers)
         result = self.result()
         log.ended(result)
         return result
@@ -138,28 +141,46 @@ class Study:
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
     def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
-        """Evaluate the best points again (noisy=True), as far as the budget goes."""
-        checks = max(min(self.settings.checks, self.settings.budget - self._done), 0)
-        rows = replicates.candidates(self.optimizer.seen, checks)
-        todo = deque(replicates.plan(rows, checks, self.checks))
-        stopped: str | None = None
-        while True:
-            while not stopped and todo and workers.free:
-                row, repeat = todo.popleft()
-                point = self.optimizer.seen.point(row, self.problem.space)
-                seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                workers.start(
-                    self._job((row, repeat), point, seed, self.pruning.aside(self.folders.again(row, repeat)))
-                )
-            if not workers.running:
-                break
-            if (ended := workers.wait()) is None:
-                continue
-            job, outcome = ended
-            evaluation = self._note(job.what, job.point, outcome)
-            stopped = stopped or self._show(evaluation) or self._stopping.late()
-            yield evaluation
+        """Evaluate points again in rounds (noisy=True), as long as a model expects to choose better after it."""
+        stopped, before = None, -1
+        while not stopped and before < len(self.checks) and (todo := self._repeats()):
+            before = len(self.checks)
+            while True:
+                while not stopped and todo and workers.free:
+                    row, repeat = todo.popleft()
+                    point = self.optimizer.seen.point(row, self.problem.space)
+                    seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
+                    reporter = self.pruning.aside(self.folders.again(row, repeat))
+                    workers.start(self._job((row, repeat), point, seed, reporter))
+                if not workers.running:
+                    break
+                if (ended := workers.wait()) is None:
+                    continue
+                job, outcome = ended
+                evaluation = self._note(job.what, job.point, outcome)
+                stopped = stopped or self._show(evaluation) or self._stopping.late()
+                yield evaluation
         self.reason = stopped or self.reason
+
+    def _repeats(self) -> deque[tuple[int, int]]:
+        """Return rows and repeats of the next round; none once new points have taken what was kept for them."""
+        most = min(self.settings.checks, self.settings.budget - self._done)
+        if self.spending.extended or len(self.checks) >= most:
+            return deque()
+        over = self.checks[: replicates.finished(len(self.checks), most)]
+        try:
+            model = model_of(history_of(self.optimizer, over), robust=True)
+        except ValueError:  # too few values for a model, or equal ones
+            return deque()
+        rows = replicates.promising(model, self.optimizer.seen, {check.row for check in over})
+        return deque(replicates.plan(rows, self.checks, most))
+
+    def _search_on(self) -> bool:
+        """Give what re-evaluations do not need to new points; return whether that is anything."""
+        searches = self.settings.budget - len(self.checks)
+        if more := self.settings.checks > 0 and searches > self._done and self.reason == "budget":
+            self.spending.extend(searches)
+        return more
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
@@ -183,6 +204,8 @@ class Study:
         if not self._done:
             warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.optimizer)
+        if settings.checks and self._done > settings.searches:  # of an earlier session: re-evaluations were not needed
+            self.spending.extend(settings.budget - len(self.checks))
         done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or done, several)

@@ -18,7 +18,9 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
 from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
+from lamcts.study.prediction import model_of
 from lamcts.study.result import Candidate, Evaluation, Result
+from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
 
 Curve = Mapping[int, Mapping[int, float]]
@@ -67,19 +69,20 @@ def summarise(
         status=status,
         message=message + _misses(opt, found),
         pruned=int(np.count_nonzero(seen.kind == PRUNED)),
-        history=_history(opt, curves, checks),
+        history=history_of(opt, checks, curves),
         seed=opt.seed,
         tree=None if opt.tree is None else tree_share(opt.placements),
     )
     result.update(found)
     if (costs := Costs(opt.space)).axis is not None:
         result["cost"] = costs.total(seen) / costs.full
-    if again := candidates(opt, checks):
+    if again := candidates(opt, checks, result["history"]):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result
 
 
-def _history(opt: RunState, curves: Curve, checks: list[Check]) -> History:
+def history_of(opt: RunState, checks: list[Check], curves: Curve = NOTHING) -> History:
+    """Return the evaluations of a run and its re-evaluations as columns."""
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
@@ -184,15 +187,27 @@ def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Ev
     return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
 
 
-def candidates(opt: RunState, checks: list[Check]) -> list[Candidate]:
-    """Return the points that were re-evaluated, the best mean first."""
-    sign = float(opt.goals.signs[0])
-    found: list[tuple[float, Candidate]] = []
-    for row, losses in replicates.by_row(checks).items():
-        n, unit = len(losses), math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
+@one_blas_thread()
+def candidates(opt: RunState, checks: list[Check], history: History) -> list[Candidate]:
+    """Return the points that were re-evaluated and the one that a model of all values prefers, which is the first."""
+    again, rows, sign = replicates.by_row(checks), opt.seen.good, float(opt.goals.signs[0])
+    if not again:
+        return []
+    try:
+        mean, std, _ = model_of(history, robust=True)(opt.seen.x[rows])
+    except ValueError:  # too few values for a model, or equal ones
+        mean, std = sign * opt.seen.y[rows], np.zeros(len(rows))
+    order = np.argsort(sign * mean, kind="stable")
+    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (mean[i], std[i]))
+            for k, i in enumerate(order) if k == 0 or int(rows[i]) in again]  # fmt: skip
+
+
+def _candidate(opt: RunState, row: int, losses: list[float], expected: tuple[float, float]) -> Candidate:
+    """Return a row as a candidate: of no repeats, with what the model expects."""
+    sign, n, (mean, error) = float(opt.goals.signs[0]), len(losses), expected
+    if n:
+        unit = math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
         scaled = np.array(losses) / unit
-        mean = unit * float(np.mean(scaled))
-        error = unit * float(np.std(scaled, ddof=1) / math.sqrt(n)) if n > 1 else math.nan
-        point: Point = opt.seen.point(row, opt.space)
-        found.append((mean, Candidate(point, sign * mean, error, n, sign * float(opt.seen.y[row]))))
-    return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
+        mean = sign * unit * np.mean(scaled)
+        error = unit * np.std(scaled, ddof=1) / math.sqrt(n) if n > 1 else math.nan
+    return Candidate(opt.seen.point(row, opt.space), float(mean), float(error), n, sign * float(opt.seen.y[row]))
