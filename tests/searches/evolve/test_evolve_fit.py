@@ -166,7 +166,7 @@ def test_a_share_of_the_edits_scales_channels(tmp_path: Path) -> None:
     kept = {"journal": tmp_path / "run.db"}
     quick(budget=4, **own, **kept)
     assert points(quick(budget=6, **own, **kept)) == points(whole)
-    with pytest.raises(JournalError, match="sampler.paths"):
+    with pytest.raises(JournalError, match="another run: sampler"):
         quick(budget=7, **own | {"widths": 0.5}, **kept)
 
 
