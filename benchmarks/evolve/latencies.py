@@ -13,6 +13,7 @@ operation is the least of 30 rounds. Initial weights are used, since times do no
 import math
 import time
 from collections.abc import Iterator
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -104,16 +105,24 @@ def row(name: str, seed: int, net: GraphNetwork, parent: GraphNetwork, batch: to
 
 
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Yield the lines of a table, with medians of the random children."""
+    """Yield the lines of a table, with means of the random children that are slower than the network, and faster."""
     yield f"| network | seed | operations | FLOPs | time | {' | '.join(f'{kind}, ms' for kind in KINDS)} |"
     yield f"|{'---|' * len(COLUMNS)}"
-    drawn = [one for one in rows if one["network"] == "random child"]
+    groups: dict[bool, list[list[float]]] = {True: [], False: []}
     for one in rows:
-        if one not in drawn:
-            yield f"| {' | '.join(one[name] for name in COLUMNS)} |"
-    if drawn:
-        medians = [f"{np.median([float(one[name]) for one in drawn]):.3g}" for name in COLUMNS[2:]]
-        yield f"| {len(drawn)} random children, median | - | {' | '.join(medians)} |"
+        numbers = [float(one[name]) for name in COLUMNS[2:]]
+        if one["network"] == "random child":
+            groups[numbers[2] > 1].append(numbers)
+        else:
+            yield f"| {one['network']} | {one['seed']} | {_cells(numbers)} |"
+    for slower, drawn in groups.items():
+        if drawn:
+            name = f"{len(drawn)} random children, {'slower' if slower else 'faster'}: mean"
+            yield f"| {name} | - | {_cells([fmean(column) for column in zip(*drawn, strict=True)])} |"
+
+
+def _cells(numbers: list[float]) -> str:
+    return " | ".join([f"{numbers[0]:.0f}", *(f"{one:.2f}" for one in numbers[1:])])
 
 
 def main() -> None:
