@@ -74,7 +74,7 @@ def test_what_cannot_fit_is_infeasible() -> None:
     assert not [*width_children(graph, np.random.default_rng(0), 20)]
     with pytest.raises(Infeasible, match="channels: 3 is no multiple"):
         bad = ComputationGraph((IMAGE, conv(0, 3, groups=1), conv(1, 3)), (2,))
-        object.__setattr__(bad.nodes[2], "attributes", bad.nodes[2].attributes | {"groups": 2})
+        object.__setattr__(bad.nodes[2], "attributes", {**bad.nodes[2].attributes, "groups": 2})
         WidthEdit(0.5, (1,)).apply(bad)
 
 
