@@ -6,13 +6,14 @@ python -m benchmarks.evolve.end_to_end --table
 Data: scikit-learn's digits (8 x 8), 2,000 digits of MNIST (14 x 14), 2,000 photographs of CIFAR-10 (16 x 16). The
 network is a residual one of three blocks. A child may have half of its operations. Methods: `segments` (AutoGO's
 mutations), `operations` (single operations), `random` (segments, all children from the network itself), `latency`
-(segments, with measured latency as second objective: the fastest finalist that is as accurate as the network), `width`
-(the widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long
-again, so twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by
-one training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
+(segments, with measured latency as second objective: the fastest finalist that is as accurate as the network),
+`scaled` and `scaled-latency` (segments and latency, where half of the edits scale numbers of channels), `width` (the
+widest network of the same form), `pruned` (channels of the trained network by torch-pruning, trained as long again, so
+twice as long as the others), `parent`. A search makes --budget trainings in all; its three best children by one
+training are trained with three seeds, and the best of these by mean validation accuracy is tested. Rows go to
 results/evolve_end_to_end.csv: mean validation and test accuracy in per cent over three seeds, operations and latency
-(CPU time of one thread) relative to the network. --table prints means over seeds, and the differences to width scaling
-and to single operations with 95 % intervals, paired by seed.
+(CPU time of one thread) relative to the network, and the seeds of a child's edits. --table prints means over seeds, and
+the differences to width scaling and to single operations with 95 % intervals, paired by seed.
 """
 
 import math
@@ -29,7 +30,7 @@ from torch import nn
 from benchmarks.evolve.networks import ResNet
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.graphs.computation import flops
+from lamcts.graphs.computation import ComputationGraph, flops
 from lamcts.graphs.computation.database import mine, shipped
 from lamcts.neural.evolve import read
 from lamcts.neural.train import Data, Recipe, load, train
@@ -37,11 +38,12 @@ from lamcts.neural.train.data import Part
 from lamcts.searches import evolve
 
 KEY = ("data", "method", "seed")
-COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds")
-METHODS = ("parent", "width", "pruned", "random", "operations", "segments", "latency")
+COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds", "path")
+METHODS = ("parent", "width", "pruned", "random", "operations", "segments", "latency", "scaled", "scaled-latency")
 SEARCHES = METHODS[3:]
 DATA = {"digits": (None, None), "mnist": (14, 2000), "cifar10": (16, 2000)}
 WIDTH, HALF, REPEATS = 8, 0.5, 3
+SCALED = 0.5  # share of edits that scale numbers of channels
 ROUNDS = 30  # of timing
 LEVEL = 0.95  # of intervals
 
@@ -61,6 +63,7 @@ class Outcome(NamedTuple):
     test: float
     flops_ratio: float
     latency_ratio: float
+    path: str = ""  # of a child: the seeds of its edits
 
 
 def data_of(name: str) -> Data:
@@ -98,19 +101,17 @@ def measure(**fields: Any) -> tuple[dict[str, Any], None]:
         outcome = searched(task, data, recipe, batch)
     else:
         outcome = {"parent": whole, "width": narrowed, "pruned": pruned}[task.method](task, data, recipe, batch)
-    numbers = {name: round(value, 4) for name, value in outcome._asdict().items()}
-    return {**fields, **numbers, "seconds": round(time.process_time() - begin, 1)}, None
+    numbers = {name: round(value, 4) for name, value in outcome._asdict().items() if name != "path"}
+    seconds = round(time.process_time() - begin, 1)
+    return {**fields, **numbers, "seconds": seconds, "path": outcome.path}, None
 
 
 def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:
     net = network(data, WIDTH, task.seed)
-    database = shipped().joined(mine([read(net, batch).graph]))
-    settings: dict[str, Any] = {"database": database}
-    if task.method == "operations":
-        settings = {"database": database.of_operations, "longest": 1}
+    settings = edits_of(task.method, read(net, batch).graph)
     if task.method == "random":
         settings["fresh"] = 1.0
-    if task.method == "latency":
+    if task.method.endswith("latency"):
         settings["against"] = ("latency_ms",)
     found = evolve.fit(
         net,
@@ -126,9 +127,18 @@ def searched(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Out
     )
     equal = [child for child in found.front if child.accuracy >= found.parent.accuracy]
     fastest = min(equal, key=lambda child: child.costs["latency_ms"], default=found.best)
-    best = fastest if task.method == "latency" else found.best
+    best = fastest if task.method.endswith("latency") else found.best
     ratio = time_ratio(best.module(), found.parent.module(), batch)
-    return Outcome(best.accuracy, best.test_accuracy, best.costs["flops"] / found.parent.costs["flops"], ratio)
+    share, path = found.ratios(best)["flops"], " ".join(str(seed) for seed in best.point.values() if seed)
+    return Outcome(best.accuracy, best.test_accuracy, share, ratio, path)
+
+
+def edits_of(method: str, graph: ComputationGraph) -> dict[str, Any]:
+    """Return the edits of a search as settings of `fit`, and of `EditPaths`."""
+    database = shipped().joined(mine([graph]))
+    if method == "operations":
+        return {"database": database.of_operations, "longest": 1}
+    return {"database": database} | ({"widths": SCALED} if method.startswith("scaled") else {})
 
 
 def whole(task: Task, data: Data, recipe: Recipe, batch: torch.Tensor) -> Outcome:

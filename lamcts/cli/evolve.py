@@ -66,6 +66,8 @@ def _add_search_options(one: Parser) -> None:
     how.add_argument("--workers", type=number_or_threads, default=1, metavar="N", help=line)
     line = f"stop trainings that are worse than others: {', '.join(pruners.NAMES)}; not with --against"
     how.add_argument("--pruner", metavar="NAME", help=line)
+    line = "share of edits that scale numbers of channels, from 0 to 1; the others replace segments (default: 0)"
+    how.add_argument("--widths", type=float, default=0.0, metavar="SHARE", help=line)
     line = "segments to replace parts with, as `evolve.mine(models, batch).save(FILE)` writes them"
     how.add_argument("--database", metavar="FILE", help=f"{line} (default: those of lamcts and of your network)")
     line = f"stop when the first N evaluations fail with the same error (default: {GIVE_UP}; 0: never)"
@@ -113,7 +115,7 @@ def _settings(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
     recipe = trained.values_of("--recipe", args.recipe)
     recipe |= {} if args.epochs is None else {"epochs": args.epochs}
-    plain = ("budget", "seeds", "finalists", "seed", "device", "inherit", "workers", "pruner")
+    plain = ("budget", "seeds", "finalists", "seed", "device", "inherit", "workers", "pruner", "widths")
     return {name: getattr(args, name) for name in plain} | {
         "recipe": trained.recipe_of(recipe),
         "at_most": _caps(args.at_most),

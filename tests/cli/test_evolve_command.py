@@ -110,6 +110,7 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
         ),
         (["--at-most", "flops=1e-6"], "--at-most: no child with flops of at most"),
         (["--budget", "6"], "--budget: expected more than the 6 trainings of the parent and 2 finalists"),
+        (["--widths", "2"], "widths: expected a share from 0 to 1, got 2"),
         (["--out", "small.txt"], "--out: expected a file that ends in .py, got 'small.txt'; --folder names the folder"),
         (["--out", "none/small.py"], "--out: expected a file in a folder that exists"),
         (["--data", "own_evolved.py:two"], "--data: expected data sets (train, validation, test), got tuple"),

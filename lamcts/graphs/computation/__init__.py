@@ -13,6 +13,7 @@ from lamcts.graphs.computation.levels import Infeasible
 from lamcts.graphs.computation.paths import COSTS, EditPaths
 from lamcts.graphs.computation.predictors import CountsForest, GraphPredictor
 from lamcts.graphs.computation.resolution import resolve
+from lamcts.graphs.computation.scaling import WidthEdit
 from lamcts.graphs.computation.segment import Segment, cut, replace
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PairEncoding",
     "Segment",
     "SegmentDatabase",
+    "WidthEdit",
     "children",
     "cut",
     "flops",

@@ -73,13 +73,13 @@ OPERATIONS: dict[str, OperationKind] = {
 
 
 def channels(shape: Shape) -> int:
-    """Return the number of channels of a shape: the first axis of an image, else the last."""
-    return shape[0] if len(shape) == IMAGE else shape[-1]
+    """Return the number of channels of a shape: the first axis of an image, else the last; 1 of a scalar."""
+    return shape[0] if len(shape) == IMAGE else shape[-1] if shape else 1
 
 
 def with_channels(shape: Shape, count: int) -> Shape:
     """Return a shape with another number of channels."""
-    return (count, *shape[1:]) if len(shape) == IMAGE else (*shape[:-1], count)
+    return (count, *shape[1:]) if len(shape) == IMAGE else (*shape[:-1], count) if shape else shape
 
 
 def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Shape:

@@ -10,6 +10,7 @@ from lamcts.graphs.computation.costs import flops, parameters
 from lamcts.graphs.computation.database import SegmentDatabase
 from lamcts.graphs.computation.edits import LONGEST, Edit, children
 from lamcts.graphs.computation.graph import ComputationGraph
+from lamcts.graphs.computation.scaling import WidthEdit, width_children
 from lamcts.types import whole_number
 
 COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
@@ -20,7 +21,8 @@ RUNS = 10  # runs of operations that one edit may replace
 DRAWN = 40  # edits of which a walk takes the nearest to the caps: walks are then short (benchmarks/evolve/parents.py)
 SMALLEST = 300  # edits drawn for the smallest child
 KEPT = 4096  # graphs of paths that are remembered
-Step = tuple[Edit | None, ComputationGraph | None]
+AnyEdit = Edit | WidthEdit
+Step = tuple[AnyEdit | None, ComputationGraph | None]
 
 
 class EditPaths:
@@ -42,11 +44,13 @@ class EditPaths:
         Largest number of contiguous segments that one edit replaces.
     drawn : int, default 40
         Edits of which a walk to the caps takes the nearest; with many, paths are short.
+    widths : float, default 0.0
+        Share of edits that scale numbers of channels (`WidthEdit`), from 0 to 1; the others replace segments.
 
     Raises
     ------
     ValueError
-        For unknown costs.
+        For unknown costs, or an argument out of range.
 
     Notes
     -----
@@ -62,21 +66,26 @@ class EditPaths:
         steps: int = STEPS,
         longest: int = LONGEST,
         drawn: int = DRAWN,
+        widths: float = 0.0,
     ) -> None:
         self.graph, self.database = graph, database
         self.caps, self.floors = dict(caps or {}), dict(floors or {})
         self.steps, self.longest = whole_number(steps, "steps"), whole_number(longest, "longest")
-        self.drawn = whole_number(drawn, "drawn")
+        self.drawn, self.widths = whole_number(drawn, "drawn"), widths
+        if not 0 <= widths <= 1:
+            raise ValueError(f"widths: expected a share from 0 to 1, got {widths!r}")
         for name in (*self.caps, *self.floors):
             if name not in COSTS:
                 raise ValueError(f"caps and floors: expected names of {', '.join(COSTS)}, got {name!r}")
         self._reach = lru_cache(KEPT)(self._reached)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EditPaths, (self.graph, self.database, self.caps, self.floors, self.steps, self.longest, self.drawn)
+        own = (self.graph, self.database, self.caps, self.floors, self.steps, self.longest, self.drawn, self.widths)
+        return EditPaths, own
 
     def __repr__(self) -> str:
         limits = f"{dict(sorted(self.caps.items()))}, {dict(sorted(self.floors.items()))}, {self.steps}, {self.longest}"
+        limits += f", widths {self.widths}" if self.widths else ""
         return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
@@ -94,7 +103,7 @@ class EditPaths:
         """
         return self._reach(tuple(path))[1]
 
-    def edits(self, path: Sequence[int]) -> list[Edit | None]:
+    def edits(self, path: Sequence[int]) -> list[AnyEdit | None]:
         """Return the edits of a path.
 
         Parameters
@@ -104,7 +113,7 @@ class EditPaths:
 
         Returns
         -------
-        list of Edit or None
+        list of Edit, WidthEdit or None
             None for an edit without a feasible replacement.
         """
         return [self._reach(tuple(path[: i + 1]))[0] for i in range(len(path))]
@@ -120,11 +129,11 @@ class EditPaths:
         Returns
         -------
         list of int or None
-            For each operation its number in the parent; None if an edit added it.
+            For each operation its number in the parent, also with other channels; None if an edit added it.
         """
         found: list[int | None] = list(range(len(self.graph.nodes)))
         for edit in self.edits(path):
-            if edit is not None:
+            if isinstance(edit, Edit):
                 found[edit.start : edit.stop] = [None] * len(self.database.by_digest[edit.segment].nodes)
         return found
 
@@ -135,6 +144,8 @@ class EditPaths:
         if (before := self.child(path[:-1])) is None:
             return None, None
         rng = np.random.default_rng(path[-1])
+        if self.widths and rng.random() < self.widths:
+            return next(width_children(before, rng, TRIES), (None, None))
         return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
 
     def distance(self, graph: ComputationGraph) -> float:

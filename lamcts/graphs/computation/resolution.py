@@ -126,18 +126,7 @@ def _widths(segment: Segment, inputs: Sequence[Shape], outputs: Sequence[Shape])
     found = Widths([max(round(one * scale), 1) for one in own])
     for i, shape in enumerate(inputs):
         found.fix(i, channels(shape))
-    for number, node in enumerate(segment.nodes):
-        here, before = _place(segment, number), [_place(segment, one) for one in node.inputs]
-        groups = int(node.attributes.get("groups", 1))  # type: ignore[arg-type]
-        depthwise = groups > 1 and groups == own[before[0]]
-        if groups > 1 and not depthwise:
-            found.divisible(here, groups)
-            found.divisible(before[0], groups)
-        if node.op == "concat":
-            found.sums.append((here, before))
-        elif not OPERATIONS[node.op].sets_channels or (depthwise and own[here] == own[before[0]]):
-            for one in before:
-                found.equal(one, here)
+    found.keep(segment.nodes, segment.shapes)
     for one, shape in zip(segment.outputs, outputs, strict=True):
         found.fix(_place(segment, one), channels(shape))
     return found

@@ -1,4 +1,4 @@
-"""Numbers of channels of a segment's values, by union-find and, where sums occur, an integer programme (A.5.7)."""
+"""Numbers of channels of a graph's values, by union-find and, where sums occur, an integer programme (A.5.7)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from lamcts.graphs.computation.graph import OperationNode
+from lamcts.graphs.computation.kinds import OPERATIONS, Shape, channels
 from lamcts.graphs.computation.levels import Infeasible
 
 
@@ -62,6 +64,27 @@ class Widths:
         summed = {self.find(one) for total, parts in self.sums for one in [total, *parts]}
         roots = {self.find(value) for value in range(len(self.wanted))}
         return sorted(roots - set(self.known) - summed)
+
+    def keep(self, nodes: Sequence[OperationNode], shapes: Sequence[Shape] = ()) -> None:
+        """Keep what operations ask of channels; values are `shapes`, which nodes read as -1 - i, and then nodes."""
+        own = [*map(channels, shapes), *(channels(node.shape) for node in nodes)]
+        for here, node in enumerate(nodes, len(shapes)):
+            before = [-1 - one if one < 0 else len(shapes) + one for one in node.inputs]
+            if node.op in ("input", "opaque"):
+                for one in (here, *before):
+                    self.fix(one, own[one])
+                continue
+            groups = int(node.attributes.get("groups", 1))  # type: ignore[arg-type]
+            depthwise = groups > 1 and groups == own[before[0]]
+            if groups > 1 and not depthwise:
+                self.divisible(here, groups)
+                self.divisible(before[0], groups)
+            times = own[here] // own[before[0]] if depthwise or node.op == "flatten" else 1
+            if node.op == "concat" or times > 1:
+                self.sums.append((here, before * times))
+            elif depthwise or not OPERATIONS[node.op].sets_channels:
+                for one in before:
+                    self.equal(one, here)
 
     def solve(self, factors: Sequence[float] = ()) -> list[int]:
         """Return the number of channels of each value.

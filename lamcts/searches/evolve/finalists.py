@@ -9,6 +9,7 @@ import numpy as np
 
 from lamcts.neural import train
 from lamcts.searches.evolve.found import PERCENT, Child
+from lamcts.searches.evolve.parents import select
 
 if TYPE_CHECKING:
     from lamcts import Result
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def best_points(evolution: "Evolution", result: "Result", count: int) -> list[dict[str, Any]]:
-    """Return the points to train with several seeds: of the front by accuracy, then others by accuracy.
+    """Return the points to train with several seeds: the best by accuracy, and others.
+
+    With costs as objectives, the others are of the Pareto front, by their sums of ranks among all children (A.5.4), so
+    that children of low cost are finalists, too. Else, and behind the front, they are the next by accuracy.
 
     Raises
     ------
@@ -32,9 +36,14 @@ def best_points(evolution: "Evolution", result: "Result", count: int) -> list[di
         last = next((row["message"] for row in reversed(result.rows()) if row["message"]), result.message)
         raise ValueError(f"recipe: expected one that trains the network or a child, got no child but failures: {last}")
     sign = -1.0 if evolution.training.maximize else 1.0
-    front = [tuple(one.point.values()) for one in result.front] if evolution.against else []
-    points = [{name: row[name] for name in names} for row in sorted(rows, key=lambda row: sign * row[score])]
-    points.sort(key=lambda point: tuple(point.values()) not in front)  # stable
+    rows.sort(key=lambda row: sign * row[score])
+    points = [{name: row[name] for name in names} for row in rows]
+    if evolution.against:
+        front = [tuple(one.point.values()) for one in result.front]
+        losses = np.array([[sign * row[score], *(row[cost] for cost in evolution.against)] for row in rows])
+        ranked = select(losses, np.array([], dtype=int), len(rows), np.random.default_rng(0))
+        others = [points[i] for i in ranked if i and tuple(points[i].values()) in front]
+        points = [points[0], *others, *(one for one in points[1:] if one not in others)]
     return points[:count]
 
 

@@ -44,6 +44,7 @@ def fit(
     seed: int = 0,
     database: "SegmentDatabase | None" = None,
     longest: int = computation.LONGEST,
+    widths: float = 0.0,
     parents: int = 1,
     fresh: float = FRESH,
     predictor: "str | GraphPredictor | None" = None,
@@ -82,6 +83,8 @@ def fit(
         Replacements; by default those that come with the package and those of the model itself.
     longest : int, default 3
         Largest number of contiguous segments that one edit replaces (AutoGO 4.2).
+    widths : float, default 0.0
+        Share of edits that scale numbers of channels, of the network or of a part of it; the others replace segments.
     parents : int, default 1
         Least number of good children that further children come from: the Pareto front, and others (AutoGO has 10).
     fresh : float, default 0.5
@@ -144,7 +147,7 @@ def fit(
     examples = evolve.examples_of(batch, held)
     evolve.check_model(model, examples, held)
     parent = evolve.read(model, examples)
-    paths = _paths(parent, database, dict(at_most or {}), tuple(against), longest, seed)
+    paths = _paths(parent, database, dict(at_most or {}), tuple(against), seed, longest=longest, widths=widths)
     networks = evolve.EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
     training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
@@ -183,8 +186,8 @@ def _paths(
     database: "SegmentDatabase | None",
     at_most: dict[str, float | str],
     against: tuple[str, ...],
-    longest: int,
     seed: int,
+    **edits: Any,
 ) -> "EditPaths":
     """Return the space of edits; ValueError if nothing can be replaced, or a cap cannot be kept."""
     for argument, costs in (("at_most", at_most), ("against", against)):
@@ -198,7 +201,7 @@ def _paths(
     floors = {cost: SHRINKING * cap for cost, cap in caps.items() if cost not in against}
     caps = caps or {"flops": GROWTH * whole["flops"]}
     database = database or computation.shipped().joined(computation.mine([parent.graph]))
-    paths = computation.EditPaths(parent.graph, database, caps, floors, longest=longest)
+    paths = computation.EditPaths(parent.graph, database, caps, floors, **edits)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
         raise ValueError(_unreachable(paths, rng))

@@ -1,6 +1,7 @@
 """Measured costs of networks: the fastest runs count, and modes and generators are left as they were."""
 
 from collections.abc import Iterator
+from time import sleep
 
 import pytest
 
@@ -29,3 +30,12 @@ def test_modes_of_networks_are_kept() -> None:
         costs.latency_ratio(other, one, torch.zeros(2, 3), rounds=1) > 0 and costs.latency(one, torch.zeros(2, 3)) > 0
     )
     assert one.training and not other.training
+
+
+def test_one_thread_is_timed_by_its_own_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that waits for its turn on a loaded machine uses no CPU time."""
+    slow = nn.Identity()
+    slow.register_forward_hook(lambda *_: sleep(0.2))
+    for threads, waits in ((1, False), (2, True)):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        assert (costs.seconds(slow, torch.zeros(2, 3)) >= 0.2) == waits

@@ -157,6 +157,19 @@ def test_operations_alone_are_the_ablation_of_the_paper() -> None:
     assert all(edit["stop"] - edit["start"] == 1 for edit in found.best.edits)
 
 
+def test_a_share_of_the_edits_scales_channels(tmp_path: Path) -> None:
+    own = {"widths": 1.0, "at_most": {"flops": 0.6}, "seeds": 1, "finalists": 1}
+    whole = quick(budget=6, **own)
+    assert all(set(edit) == {"factor", "nodes"} for child in whole.finalists for edit in child.edits)
+    assert [node.op for node in whole.best.graph.nodes] == [node.op for node in whole.parent.graph.nodes]
+    assert whole.best.costs["flops"] <= 0.6 * whole.parent.costs["flops"]
+    kept = {"journal": tmp_path / "run.db"}
+    quick(budget=4, **own, **kept)
+    assert points(quick(budget=6, **own, **kept)) == points(whole)
+    with pytest.raises(JournalError, match="another run: sampler"):
+        quick(budget=7, **own | {"widths": 0.5}, **kept)
+
+
 def test_inherited_weights_start_what_is_left() -> None:
     model = made()
     found = quick(model, inherit=True, recipe=QUICK, budget=5, seeds=1, finalists=1)

@@ -11,6 +11,7 @@ pytest.importorskip("networkx", reason="networkx is not installed: pip install '
 import lamcts
 from lamcts.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.graphs.computation.paths import SEEDS, EditPaths
+from lamcts.regions.region import Region
 from lamcts.searches.evolve import Evolve, select
 from lamcts.spaces import Canonical, Int, Space
 from lamcts.testing import check_columns, check_sampler
@@ -133,6 +134,21 @@ def test_table_8_and_the_choice_of_parents() -> None:
     few = select(losses, front, 2, np.random.default_rng(0))
     assert len(set(few)) == 2 and set(few) <= {0, 1, 2}
     assert select(losses, front, 10, np.random.default_rng(0)).tolist()[:3] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("iterations", "minutes", "whole"), [(3, 1.8, 37.8), (5, 1.5, 61.5)])
+def test_parents_by_iteration_are_those_that_a7_counts(iterations: int, minutes: float, whole: float) -> None:
+    """AutoGO A.7: the network alone in the first iteration, ten parents in all others, at some minutes a parent."""
+    where = paths()
+    sampler = Evolve(where, parents=10, fresh=0.0)
+    made = evolved(where, 0, flops, sampler=sampler)
+    mutated = 0
+    for _ in range(iterations):
+        session = sampler.start(Region(made.space, (), made.seen.good), made.seen, np.random.default_rng(0))
+        mutated += len(session._parents())
+        go(made, where, flops, 12)
+    assert mutated == 1 + 10 * (iterations - 1)
+    assert mutated * minutes == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("fresh", [0.0, 0.5, 1.0])
