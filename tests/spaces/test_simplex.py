@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lamcts
+from lamcts import samplers, testing
 from lamcts.cli.parameters import member_of
-from lamcts.spaces import Bool, Box, Choice, Float, Simplex, Space
+from lamcts.spaces import Bool, Box, Choice, Float, Simplex, Space, Subset
 from lamcts.spaces.base import sums_of, with_sums_kept
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.fixed import fixed
@@ -162,6 +163,17 @@ def test_searches_find_the_nearest_mixture_inside_and_on_a_face(sampler: str) ->
     assert inside.fun <= 1e-3 and all(abs(sum(point) - 1) <= 1e-12 for point in inside.history.points)
     edge = lamcts.minimize(far([0.8, 0.6, -0.5, -0.4, -0.3]), Simplex(5), budget=60, seed=0, sampler=sampler)
     assert np.allclose(edge.x, [0.6, 0.4, 0, 0, 0], atol=0.03) and edge.x.count(0.0) >= 2
+
+
+@pytest.mark.parametrize("sampler", ["gp_cma", "turbo", "quadratic", "coordinate", "hillclimb", "mutate"])
+def test_samplers_hold_their_contract_over_mixtures_and_subsets(sampler: str) -> None:
+    mixed = {
+        "mix": Simplex(["a", "b", "c"], 5),
+        "pick": Subset(5, 2, when={"on": True}),
+        "on": Bool(),
+        "x": Float(0, 1),
+    }
+    testing.check_sampler(samplers.make(sampler, Space(mixed)), Space(mixed))
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "quadratic", "coordinate", "bo", "hillclimb", "mutate"])
