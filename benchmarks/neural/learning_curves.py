@@ -67,7 +67,8 @@ def record(name: str, folder: Path, n: int, epochs: int) -> None:
     x = _configurations(problem.space, n)
     losses = np.full((n, epochs), np.nan)
     if path.exists():
-        losses = np.load(path)["losses"].astype(float)
+        before = np.load(path)["losses"].astype(float)[:n]
+        losses[: len(before)] = before
     for i in np.flatnonzero(np.isnan(losses).any(1)):
         losses[i] = list(problem.train(problem.space.decode(x[i]), epochs))
         if i % 10 == 9 or i == n - 1:
