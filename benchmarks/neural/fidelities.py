@@ -118,7 +118,7 @@ def _lamcts(training: Training, case: Case) -> None:
         reached[key] = point[EPOCHS]
         return training({n: v for n, v in point.items() if n != EPOCHS}, point[EPOCHS], before)
 
-    sampler = Halving() if case.arm == "halving" else "auto"
+    sampler = Halving(lamcts.samplers.MixedGp()) if case.arm == "halving" else "auto"
     lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), sampler=sampler, **options)
 
 
