@@ -23,13 +23,21 @@ class InvalidPoint(LamctsError, ValueError):
 class Pruned(LamctsError):
     """A trial was stopped since others are ahead of it: `trial.report` raises it, and it is to leave the function.
 
-    Told to an optimizer instead of a value, it marks the trial, which is no failure then. `after`: the worst
-    value, in the user's sign, of those known to be better: the trial ranks after all that are as good (None: unknown).
+    Told to an optimizer instead of a value, it marks the trial, which is no failure then.
+
+    Parameters
+    ----------
+    message : str, default "pruned"
+        The reason.
+    value : number, or list of numbers for several objectives, optional
+        The predicted final value. Gaussian processes learn from it; the trial is never the best. None: unknown.
+    sem : number or list of numbers, optional
+        Standard deviation of the prediction.
     """
 
-    def __init__(self, message: str = "pruned", *, after: float | None = None) -> None:
+    def __init__(self, message: str = "pruned", *, value: object = None, sem: object = None) -> None:
         super().__init__(message)
-        self.after = after
+        self.value, self.sem = value, sem
 
 
 class MissingExtra(LamctsError, ImportError):

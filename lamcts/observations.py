@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
-from lamcts.outcomes.measured import StandardErrors
+from lamcts.outcomes.measured import Predicted, StandardErrors
 from lamcts.remaining import Remaining
 from lamcts.types import Floats, Point, Rows
 
@@ -70,7 +70,7 @@ class Observations:
         self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
         self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
-        self.floors: dict[int, float] = {}  # pruned row -> the loss after which it ranks, where one is known
+        self.predicted: dict[int, Predicted] = {}  # pruned row -> the losses that its trial would have ended with
         self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told
         self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
@@ -125,6 +125,28 @@ class Observations:
     def good(self) -> Rows:
         """Rows that can be compared, in order of arrival: those that succeeded, and checks that found something."""
         return _frozen(self._good[: self._n_good])
+
+    @property
+    def modelled(self) -> Rows:
+        """Rows with losses for a model, in order of arrival: `good` ones, and pruned ones with a prediction."""
+        if not self.predicted:
+            return self.good
+        return np.union1d(self.good, np.fromiter(self.predicted, np.int64))
+
+    def losses(self, rows: Rows) -> Floats:
+        """Return the losses of rows [k, m], those of pruned rows as predicted."""
+        f = np.array(self._f[rows])
+        for place, row in enumerate(rows.tolist() if self.predicted else ()):
+            if row in self.predicted:
+                f[place] = [loss for loss, _ in self.predicted[row]]
+        return f
+
+    def errors(self, rows: Rows) -> Floats | None:
+        """Return the standard errors of `losses` of rows, [k, m], nan where unknown; None if no row has one."""
+        if not self.predicted:
+            return self.sems.of(rows, self._f.shape[1])
+        found = {row: tuple(sd for _, sd in self.predicted[row]) for row in rows.tolist() if row in self.predicted}
+        return StandardErrors(self.sems | found).of(rows, self._f.shape[1])
 
     @property
     def best(self) -> int | None:

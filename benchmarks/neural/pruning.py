@@ -37,6 +37,7 @@ ARMS: dict[str, Any] = {  # arm -> its pruner; the first of a library is without
     "lamcts": None,
     "lamcts median": "median",
     "lamcts median, patient": lamcts.pruners.Median(startup=10, warmup=5),
+    "lamcts model": "model",
     "lamcts halving": "halving",
     "lamcts hyperband": "hyperband",
     OPTUNA: None,

@@ -1,4 +1,4 @@
-"""Intermediate values of trials, and the notes of rows: the bound of a pruned row, a point as told, metrics, errors."""
+"""Intermediate values of trials, and the notes of rows: a prediction, a point as told, metrics, errors."""
 
 import math
 import sqlite3
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from lamcts.journal.fingerprint import plain
 from lamcts.journal.table import JournalTable, damaged, pack, unpack
 from lamcts.optimizer.state import Delta
-from lamcts.outcomes.measured import Sems, sems_of, sems_to_json
+from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.types import Json, JsonValue
 
@@ -38,13 +38,16 @@ def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float
     return found
 
 
+NOTES = {"predicted", "point", "metrics", "sem", "floor"}  # floor: a bound in journals of versions before predictions
+
+
 class RowNotes(NamedTuple):
-    """By row: the loss after which it ranks if it was pruned, its point as told if decoding rounds it, metrics.
+    """By row: its predicted final losses if it was pruned, its point as told if decoding rounds it, metrics.
 
     sems: the standard errors of its losses.
     """
 
-    floors: dict[int, float]
+    predicted: dict[int, Predicted]
     points: dict[int, JsonValue]
     metrics: dict[int, Metrics]
     sems: dict[int, Sems]
@@ -52,7 +55,7 @@ class RowNotes(NamedTuple):
 
 def note_of(delta: Delta, row: int) -> str | None:
     """Return the note of a row (see `RowNotes`) as JSON text, None where there is none."""
-    note: Json = {"floor": delta.floors[row]} if row in delta.floors else {}
+    note: Json = {"predicted": predicted_to_json(delta.predicted[row])} if row in delta.predicted else {}
     if row in delta.points:
         note["point"] = plain(delta.points[row])
     if row in delta.metrics:
@@ -69,10 +72,12 @@ def read_notes(path: str, notes: Iterable[tuple[int, str, str | None]], losses: 
         if text is None:
             continue
         note = unpack(text, path, "a note")
-        if not isinstance(note, dict) or not {*note} <= {"floor", "point", "metrics", "sem"}:
+        if not isinstance(note, dict) or not {*note} <= NOTES:
             raise damaged(path, f"rows: number {row} has a note of unknown entries")
-        if "floor" in note:
-            found.floors[row] = _floor(path, row, kind, note["floor"])
+        if "predicted" in note:
+            if kind != "pruned":
+                raise damaged(path, f"rows: number {row} has a note that is none of a pruned row")
+            found.predicted[row] = _read(path, row, partial(predicted_of, losses=losses), note["predicted"])
         if "point" in note:
             found.points[row] = note["point"]
         if "metrics" in note:
@@ -88,9 +93,3 @@ def _read(path: str, row: int, read: Callable[[JsonValue], Entry], entry: JsonVa
         return read(entry)
     except ValueError as error:
         raise damaged(path, f"rows: number {row}: {error}") from None
-
-
-def _floor(path: str, row: int, kind: str, floor: object) -> float:
-    if kind != "pruned" or not isinstance(floor, (int, float)) or not math.isfinite(floor):
-        raise damaged(path, f"rows: number {row} has a note that is none of a pruned row")
-    return float(floor)

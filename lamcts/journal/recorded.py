@@ -21,7 +21,7 @@ from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import constrained_rank, excess, feasible
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Sems
+from lamcts.outcomes.measured import Predicted, Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
@@ -62,7 +62,7 @@ class Recorded:
     asks: int  # how often new points were asked for
     memory: JsonValue = None  # what evaluations have learned, where the objective learns (JSON values)
     proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
-    floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
+    predicted: dict[int, Predicted] = field(default_factory=dict)  # pruned row -> its predicted final losses
     reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
@@ -183,7 +183,7 @@ class Recorded:
         """What `Optimizer.restore` takes; RuntimeError where nothing was recorded yet."""
         if self.core is None:
             raise RuntimeError("state: nothing was recorded in this journal yet; write a delta first")
-        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.floors, self.exact
+        parts = self.columns, self.failures, [*self.pending, *self.lost], self.searches, self.predicted, self.exact
         return State(self.fingerprint, self.core, *parts, self.metrics, self.sems)
 
     @property
@@ -219,7 +219,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         asks=asks,
         memory=meta.get("memory"),
         proposers=proposers,
-        floors=notes.floors,
+        predicted=notes.predicted,
         exact=notes.points,
         metrics=notes.metrics,
         sems=notes.sems,

@@ -14,7 +14,7 @@ from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.success import failed_rows
 from lamcts.observations import Observations
-from lamcts.outcomes.constrained_rank import OK, PRUNED
+from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
@@ -65,7 +65,7 @@ class DiscreteModel:
         m, c = seen.f.shape[1], seen.g.shape[1]
         state.columns += [[] for _ in range(2 * m + c - len(state.columns))]  # objectives in both units
         state.units += [0] * (m - len(state.units))
-        whole = self._chosen(np.flatnonzero(seen.kind == OK), centre)
+        whole = self._chosen(np.union1d(np.flatnonzero(seen.kind == OK), [*seen.predicted]).astype(np.int64), centre)
         objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
         constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
@@ -79,26 +79,7 @@ class DiscreteModel:
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
         front, reference = front[non_dominated(front)], worst + MARGIN
         broken = [process for process in constraints if process is not None]
-        objectives[:1] = [self._with_pruned(own, whole, centre) for own in objectives[:1]]
         return DiscreteSurrogate(objectives, broken, valid, front, reference, least, left(front - least, reference))
-
-    def _with_pruned(self, losses: HammingPosterior, good: Rows, centre: int) -> HammingPosterior:
-        """Return the process with pruned rows at what it expects there, but no better than what they rank after.
-
-        It was fitted without them. Left out altogether, points near them are proposed again and again: three seeds of
-        benchmarks/neural/pruning.py (10 to 12) all ended worse then.
-        """
-        seen, pruned = self._seen, self._chosen(np.flatnonzero(self._seen.kind == PRUNED), centre)
-        if not len(pruned):
-            return losses
-        inputs = self._inputs(pruned)
-        order = np.argsort(seen.y[good], kind="stable")
-        floors = np.array([seen.floors.get(row, -np.inf) for row in pruned.tolist()])
-        place = np.searchsorted(seen.y[good][order], floors, side="right")  # of the first that is worse
-        least = np.concatenate([[-np.inf], losses.y[order]])[place]
-        y = np.concatenate([losses.y, np.maximum(losses.moments(inputs)[0], least)])
-        known = None if losses.known is None else losses.known.grown(len(inputs))
-        return HammingPosterior(losses.inputs.joined(inputs), y, losses.hyper, self.coding.owner, known)
 
     def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
@@ -106,7 +87,7 @@ class DiscreteModel:
         The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
         On half of a front an objective is bad, where `half_rank` hides its values.
         """
-        y, m = self._seen.f[rows, j], self._seen.f.shape[1]
+        y, m = self._seen.losses(rows)[:, j], self._seen.f.shape[1]
         if m == 1 and not self._parameters.permutations:
             return self._loss(j, j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
@@ -121,8 +102,7 @@ class DiscreteModel:
 
     def _loss(self, j: int, slot: int, rows: Rows, z: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
         """Return the process of objective `j`, whose losses are `z` [n] in its units."""
-        f = self._seen.f[rows]
-        sems = self._seen.sems.of(rows, f.shape[1])
+        f, sems = self._seen.losses(rows), self._seen.errors(rows)
         known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
         return self._process(slot, rows, z, due, shared, known)
 

@@ -18,18 +18,23 @@ import numpy as np
 from lamcts.models.gp import factor
 from lamcts.models.kernel import matern
 from lamcts.models.learning_curves_fit import Reports, most_likely
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats
 
 Curve = Mapping[int, float]  # losses by step
 MOST_TRIALS = 200  # in the model: the better half of them and the latest of the others (untuned)
 MOST_REPORTS = 400  # in the model: a factor of 400 takes some 3 ms (untuned)
+ROUNDING = 1e-9  # of a variance: what is left of it at least
 MOST_STEPS = 8  # of a curve in the model, in geometric order (untuned)
+EXACT = 2.0  # predictions of the right deviation that the inflation begins with (untuned)
 LARGEST = 1e3  # of a loss in units of the spread: all that is farther is the same (untuned)
 
 
 @dataclass(frozen=True)
 class Units:
-    """A rising map of losses to units of the spread: linear below the median of ends, logarithmic above it."""
+    """A rising map of losses to units of the spread: linear below the median of ends, logarithmic above it.
+
+    The ends are the last losses of all trials, stopped ones included: those that finish are alike late in a run.
+    """
 
     middle: float
     spread: float
@@ -65,6 +70,10 @@ class CurveModel:
         Logarithms of the length scales, of the six variances, and of the decay.
     last : int
         The largest step in the model.
+    trials : list of int
+        Which of the given curves are in the model, as places.
+    inflation : float
+        Factor of all standard deviations, at least 1, by which predictions of the whole curves in the model are right.
 
     References
     ----------
@@ -82,14 +91,17 @@ class CurveModel:
     True
     """
 
-    def __init__(self, reports: Reports, z: Floats, units: Units, theta: Floats) -> None:
-        self.theta, self.units, self._reports = theta, units, reports
+    worst: float  # finite loss, as which others count
+
+    def __init__(self, reports: Reports, z: Floats, units: Units, theta: Floats, trials: list[int]) -> None:
+        self.theta, self.units, self.trials, self._reports = theta, units, trials, reports
         self.last = int(reports.step.max())
         self._decay = math.exp(theta[-1]) * max(self.last, 1)
         self._root = factor(self._covariance(reports, reports), self._variances[-1])
         white = self._whiten(np.column_stack([z, np.ones(len(z))]))
         self._mean = float(white[:, 1] @ white[:, 0] / (white[:, 1] @ white[:, 1]))
         self._white: Floats = white[:, 0] - self._mean * white[:, 1]
+        self.inflation = self._inflation()
 
     @classmethod
     def fit(cls, x: Floats, curves: Sequence[Curve], theta: Floats | None = None) -> "CurveModel":
@@ -126,7 +138,9 @@ class CurveModel:
         z = units.down(np.array([tame[i][t] for i, own in zip(chosen, steps, strict=True) for t in own]))
         if theta is None:
             theta = most_likely(reports, z)
-        return cls(reports, z, units, theta)
+        model = cls(reports, z, units, theta, chosen)
+        model.worst = worst
+        return model
 
     def predict(self, x: Floats, step: int, curve: Curve | None = None) -> tuple[Floats, Floats]:
         """Return the expected losses at a step, and their standard deviations.
@@ -145,9 +159,23 @@ class CurveModel:
         tuple of two arrays of shape (m,)
             Means and standard deviations in the units of the losses. The deviation is that of one observed loss.
         """
-        mean, sd = self.moments(x, step, curve)
-        units = self.units
-        return units.up(mean), np.maximum((units.up(mean + sd) - units.up(mean - sd)) / 2, 0.0)
+        return self._losses(*self.moments(x, step, curve))
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the expected losses of `trials` at the last step, and their standard deviations, [n] each."""
+        n = len(self.trials)
+        asked = Reports(self._reports.x, np.arange(n), np.full(n, float(self.last)))
+        return self._losses(*self._alone(self._whiten(self._covariance(self._reports, asked)), self.last))
+
+    def _losses(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
+        up = self.units.up
+        return up(mean), np.maximum((up(mean + sd) - up(mean - sd)) / 2, 0.0)
+
+    def _alone(self, cross: Floats, step: int) -> tuple[Floats, Floats]:
+        """Return the moments [m] of losses at a step, each by itself, given their whitened covariances [N, m]."""
+        variance = self._own_variance(step) - np.einsum("nm,nm->m", cross, cross)
+        sd = np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
+        return self._mean + cross.T @ self._white, self.inflation * sd
 
     def chance(self, x: Floats, step: int, below: float, curve: Curve | None = None) -> Floats:
         """Return the probabilities [m] that losses at a step are below a loss; arguments as of `predict`."""
@@ -166,15 +194,35 @@ class CurveModel:
         trial = np.zeros(len(at), np.int64) if own else np.arange(len(x))
         asked = Reports(x, trial, at if own else np.full(len(x), float(step)))
         cross = self._whiten(self._covariance(self._reports, asked, new))  # [N, m]
-        mean = self._mean + cross.T @ self._white
         if not own:
-            variance = self._own_variance(step) - np.einsum("nm,nm->m", cross, cross)
-            return mean, np.sqrt(np.maximum(variance, 0.0) + self._variances[-1])
+            return self._alone(cross, step)
+        mean = self._mean + cross.T @ self._white
         covariance = self._covariance(asked, asked) - cross.T @ cross
         covariance.flat[:: len(at) + 1] += self._variances[-1]
-        finite = [math.isfinite(own[t]) for t in steps]
-        losses = np.array([own[t] for t, here in zip(steps, finite, strict=True) if here])
-        return _conditioned(mean, covariance, self.units.down(losses), np.flatnonzero(finite))
+        losses = np.array([own[t] if math.isfinite(own[t]) else self.worst for t in steps])
+        end, sd = _conditioned(mean, covariance, self.units.down(losses))
+        return end, self.inflation * sd
+
+    def _inflation(self) -> float:
+        """Return the root mean square error of whole curves' ends in deviations, each predicted by the other trials.
+
+        With `Q = K^-1`, the rows of a trial have the covariance `Q_own^-1` given the other trials, and the errors
+        `Q_own^-1 (Q (z - mean))_own`. Each end is predicted from 1, 2, ... reports.
+        """
+        inverse = self._whiten(np.eye(len(self._white)))  # [N, N], L^-1
+        pull, squares = inverse.T @ self._white, []
+        for trial in np.unique(self._reports.trial[self._reports.step == self.last]):
+            own = np.flatnonzero(self._reports.trial == trial)
+            covariance = np.linalg.inv(inverse[:, own].T @ inverse[:, own])
+            root = np.linalg.cholesky(covariance)
+            error = covariance @ pull[own]
+            white = np.linalg.solve(root, error)
+            left = error[-1] - np.cumsum(root[-1] * white)[:-1]  # given 1, 2, ... reports
+            variance = covariance[-1, -1] - np.cumsum(root[-1] ** 2)[:-1]
+            squares.append(
+                float(np.mean(left**2 / np.maximum(variance, np.finfo(float).tiny))) if len(own) > 1 else 1.0
+            )
+        return max(1.0, math.sqrt((sum(squares) + EXACT) / (len(squares) + EXACT)))
 
     @property
     def _variances(self) -> Floats:
@@ -224,9 +272,8 @@ def _chosen(curves: Sequence[Curve]) -> list[int]:
     return sorted([*order, *others[-(MOST_TRIALS - len(order)) :]])
 
 
-def _conditioned(mean: Floats, covariance: Floats, z: Floats, known: Rows) -> tuple[Floats, Floats]:
-    """Return mean and deviation of the last entry, [1] each, given entries `known` at `z`."""
-    gain = np.linalg.solve(covariance[np.ix_(known, known)], covariance[known, -1])
-    variance = covariance[-1, -1] - gain @ covariance[known, -1]
-    floor = 1e-9 * covariance[-1, -1]
-    return np.array([mean[-1] + gain @ (z - mean[known])]), np.sqrt(np.array([max(variance, floor)]))
+def _conditioned(mean: Floats, covariance: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Return mean and deviation of the last entry, [1] each, given the entries before it, `z`."""
+    gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
+    variance = covariance[-1, -1] - gain @ covariance[:-1, -1]
+    return mean[-1:] + gain @ (z - mean[:-1]), np.sqrt(np.maximum(variance, ROUNDING * covariance[-1:, -1]))

@@ -16,7 +16,6 @@ from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
 from lamcts.models.output_transforms import ColumnUnits
 from lamcts.observations import Observations
-from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.types import Floats, Rows
 
 ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
@@ -24,7 +23,6 @@ FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the ro
 # benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
 KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
-MOST_PRUNED = 200  # rows in addition to those of the model (untuned)
 FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
 SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
@@ -112,7 +110,7 @@ class LocalModel:
 
     def update(self, centre: Floats) -> MultiOutput:
         """Return the processes up to date with `seen`, which holds at least one success; `centre` [d] says where."""
-        good, state = self._seen.good, self.state
+        good, state = self._seen.modelled, self.state
         new = self._near(centre, good[state.known :])
         state.known = len(good)
         chosen = len(state.chunks[0]) if state.chunks else 0
@@ -125,7 +123,7 @@ class LocalModel:
             state.chunks.append(new.tolist())
             if self._model is not None:
                 self._model = None if self._known(self.rows) else self._grown(self._model, len(state.chunks) - 1)
-        if self._model is None:
+        if self._model is None or self._seen.predicted:  # predictions change as trials end
             self._model = self._rebuilt()
         return self._model
 
@@ -160,7 +158,7 @@ class LocalModel:
     @property
     def units(self) -> ColumnUnits:
         """The units of the rows in the model."""
-        return ColumnUnits.of(self._seen.f[self.rows], self._seen.g[self.rows])
+        return ColumnUnits.of(self._seen.losses(self.rows), self._seen.g[self.rows])
 
     def _refit(self) -> None:
         """Fit the hyper-parameters to the best rows: it is near them that the next points will lie."""
@@ -203,34 +201,16 @@ class LocalModel:
 
     def _standard(self, rows: Rows) -> Floats:
         """Return the columns of rows in the standard units of those rows, [n, q]."""
-        f, g = self._seen.f[rows], self._seen.g[rows]
+        f, g = self._seen.losses(rows), self._seen.g[rows]
         return ColumnUnits.of(f, g).down(f, g)
 
     def _known(self, rows: Rows) -> tuple[KnownNoise | None, ...]:
         """Return the known noise of each loss in the standard units of rows; empty where none is known."""
-        f = self._seen.f[rows]
-        sems = self._seen.sems.of(rows, f.shape[1])
+        f, sems = self._seen.losses(rows), self._seen.errors(rows)
         if sems is None or np.isnan(sems).all():
             return ()
         z = ColumnUnits.of(f, self._seen.g[rows]).lost(f)
         return tuple(map(KnownNoise.of, sems.T, f.T, z.T))
-
-    def with_pruned(self, model: MultiOutput, centre: Floats) -> MultiOutput:
-        """Return the processes, in use until the next update, with the pruned rows nearest to `centre` [d].
-
-        Their loss is what is expected there, but no better than the bound that they rank after; constraints are not
-        known. The processes were fitted without them.
-        """
-        seen, rows = self._seen, np.flatnonzero(self._seen.kind == PRUNED)
-        if not len(rows):
-            return model
-        rows = rows[np.argsort(self._distances(centre, rows), kind="stable")[:MOST_PRUNED]]
-        floors = np.array([seen.floors.get(row, np.nan) for row in rows.tolist()])
-        least = np.where(np.isnan(floors), -np.inf, self.units.losses[0].down(np.nan_to_num(floors)))
-        old = self._standard(self.rows)
-        z = np.full((len(rows), old.shape[1]), np.nan)
-        z[:, 0] = np.maximum(model.expect(seen.x[rows])[:, 0], least)
-        return model.extended(seen.x[rows], np.vstack([old, z]))
 
 
 def _most_broken(z: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Sems, apart
+from lamcts.outcomes.measured import Predicted, Sems, apart, sem_of
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -88,7 +88,7 @@ def many(things: Any, expected: str) -> list[Any]:
 class Taken(NamedTuple):
     """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
 
-    floors: by place, the losses after which those rank that were pruned. others: [k], what else a dict held.
+    predicted: by place, the final losses of those that were pruned. others: [k], what else a dict held.
     sems: by place, the standard errors of the losses that have some.
     """
 
@@ -96,7 +96,7 @@ class Taken(NamedTuple):
     g: Floats
     kind: Rows
     messages: list[str | None]
-    floors: dict[int, float]
+    predicted: dict[int, Predicted]
     others: list[Mapping[Any, object]]
     sems: dict[int, Sems]
 
@@ -141,21 +141,24 @@ def _missing(missing: Sequence[str], others: Sequence[object], names: Sequence[s
 
 def _with_pruned(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     pruned = {i: value for i, value in enumerate(values) if isinstance(value, Pruned)}
-    found = _taken([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
+    told = _taken([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
     if not pruned:
-        return found
-    floors = {i: floor for i, value in pruned.items() if (floor := _floor(value, goals)) is not None}
-    found.kind[[*pruned]] = PRUNED
-    messages = [None if i in pruned else message for i, message in enumerate(found.messages)]
-    return found._replace(messages=messages, floors=floors)
+        return told
+    predicted = {i: found for i, value in pruned.items() if (found := _predicted(value, goals)) is not None}
+    told.kind[[*pruned]] = PRUNED
+    messages = [None if i in pruned else message for i, message in enumerate(told.messages)]
+    return told._replace(messages=messages, predicted=predicted)
 
 
-def _floor(pruned: Pruned, goals: Goals) -> float | None:
-    """Return the loss after which a pruned trial ranks, None where that is unknown."""
-    if len(goals.objectives) > 1:
-        raise ValueError(f"values: expected no pruned trial with the objectives {', '.join(goals.names)}, got one")
-    loss, _ = loss_of(pruned.after, goals.objectives[0].maximize)
-    return loss if math.isfinite(loss) else None
+def _predicted(pruned: Pruned, goals: Goals) -> Predicted | None:
+    """Return the final losses that were predicted for a pruned trial, None where one is unknown."""
+    if pruned.value is None:
+        return None
+    losses = goals.losses(_numbers(_in_order(pruned.value, goals.names, (), "value of a pruned trial")))
+    sems = [math.nan] * len(losses) if pruned.sem is None else [sem_of(each) for each in _list(pruned.sem)]
+    if len(sems) != len(losses):
+        raise ValueError(f"sem of a pruned trial: expected {len(losses)} numbers, got {safe_repr(pruned.sem):.60}")
+    return tuple(zip(losses.tolist(), sems, strict=True)) if np.isfinite(losses).all() else None
 
 
 def _taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:

@@ -202,11 +202,11 @@ class Optimizer(Persistent, Predicting, Confirming):
     @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
-        f, g, kind, messages, floors, _, sems = told.outcome
+        f, g, kind, messages, predicted, _, sems = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
         self.metrics |= {int(row): each for row, each in zip(rows, told.metrics, strict=True) if each}
-        self.seen.floors |= {int(rows[i]): floor for i, floor in floors.items()}
+        self.seen.predicted |= {int(rows[i]): each for i, each in predicted.items()}
         self.seen.sems |= {int(rows[i]): each for i, each in sems.items()}
         self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))

@@ -78,7 +78,7 @@ class Persistent:
         return self._state().to_json()
 
     def _state(self) -> State:
-        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.floors)
+        parts = dict(self.failures), self._trials.state(), self._searches.states(), dict(self.seen.predicted)
         notes = dict(self.seen.exact), dict(self.metrics), dict(self.seen.sems)
         return State(self.fingerprint(), self._core(), self.seen.columns(), *parts, *notes)
 
@@ -175,7 +175,7 @@ class Persistent:
             core=self._core(),
             leaders=records.leaders(self.space, self.seen, since),
             proposers=self._searches.named(new),
-            floors={row: self.seen.floors[row] for row in new if row in self.seen.floors},
+            predicted={row: self.seen.predicted[row] for row in new if row in self.seen.predicted},
             points={row: self.seen.exact[row] for row in new if row in self.seen.exact},
             metrics={row: self.metrics[row] for row in new if row in self.metrics},
             sems={row: self.seen.sems[row] for row in new if row in self.seen.sems},
@@ -190,7 +190,7 @@ class Persistent:
         self.seen.append(*state.columns)
         self.failures |= state.failures
         self.metrics |= state.metrics
-        self.seen.floors |= state.floors
+        self.seen.predicted |= state.predicted
         self.seen.sems |= state.sems
         self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
         self.placements |= core.placements

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED, WITH_LOSSES
-from lamcts.outcomes.measured import Sems, sems_of, sems_to_json
+from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
@@ -67,7 +67,7 @@ class State:
     failures: dict[int, str]  # row -> what went wrong
     pending: list[Waiting]
     searches: dict[int, SearchState]
-    floors: dict[int, float] = field(default_factory=dict)  # pruned row -> the loss after which it ranks
+    predicted: dict[int, Predicted] = field(default_factory=dict)  # pruned row -> its predicted final losses
     points: dict[int, Point] = field(default_factory=dict)  # row -> its point as told, where decoding rounds it
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
     sems: dict[int, Sems] = field(default_factory=dict)  # row -> standard errors of its losses
@@ -82,7 +82,7 @@ class State:
             "failures": {str(row): message for row, message in self.failures.items()},
             "pending": [dict(vars(trial)) for trial in self.pending],
             "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
-            "floors": {str(row): floor for row, floor in self.floors.items()},
+            "predicted": {str(row): predicted_to_json(each) for row, each in self.predicted.items()},
             "points": {str(row): plain(point) for row, point in self.points.items()},
             "metrics": {str(row): dict(each) for row, each in self.metrics.items()},
             "sems": {str(row): sems_to_json(each) for row, each in self.sems.items()},
@@ -110,7 +110,7 @@ class State:
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
                 searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
-                floors={int(row): float(floor) for row, floor in state["floors"].items()},
+                predicted={int(row): predicted_of(each, losses) for row, each in state.get("predicted", {}).items()},
                 points={int(row): point for row, point in state["points"].items()},
                 metrics={int(row): metrics_of(each) for row, each in state.get("metrics", {}).items()},
                 sems={int(row): sems_of(each, losses) for row, each in state.get("sems", {}).items()},
@@ -199,15 +199,14 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
     n, told = len(columns.x), set(columns.trial.tolist())
     out = [trial.id for trial in state.pending]
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
-    rows = [*state.failures, *core.converged, *state.floors, *state.points, *state.metrics, *state.sems]
+    rows = [*state.failures, *core.converged, *state.predicted, *state.points, *state.metrics, *state.sems]
     pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, WITH_LOSSES)
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
         "kinds of rows that are known": bool(np.isin(columns.kind, range(len(KINDS))).all()),
         "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == evaluated).all()),
-        "floors of pruned rows": all(pruned[[row for row in state.floors if 0 <= row < n]])
-        and bool(np.isfinite([*state.floors.values()]).all()),
+        "predictions of pruned rows": all(pruned[[row for row in state.predicted if 0 <= row < n]]),
         "standard errors of rows that succeeded": all(evaluated[[row for row in state.sems if 0 <= row < n]]),
         f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
         "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
@@ -256,7 +255,7 @@ class Delta:
     core: Core
     leaders: list[tuple[int, Point]]  # rows that are the best, or on the front, and were not, with their points
     proposers: dict[int, str]  # new rows -> the part of its search that proposed it, where it has parts
-    floors: dict[int, float] = field(default_factory=dict)  # of the new rows
+    predicted: dict[int, Predicted] = field(default_factory=dict)  # of the new rows
     points: dict[int, Point] = field(default_factory=dict)  # of the new rows, as told
     metrics: dict[int, Metrics] = field(default_factory=dict)  # of the new rows
     sems: dict[int, Sems] = field(default_factory=dict)  # of the new rows

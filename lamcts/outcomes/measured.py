@@ -50,6 +50,9 @@ class Apart(NamedTuple):
     sems: Sems | None
 
 
+Predicted = tuple[tuple[float, float], ...]  # final losses of a pruned trial and their standard deviations, or nan
+
+
 class StandardErrors(dict[int, Sems]):
     """Standard errors of the losses by row; rows of unknown errors are missing."""
 
@@ -85,6 +88,22 @@ def sems_of(given: Sequence[object], losses: int) -> Sems:
     if not isinstance(given, list) or len(given) != losses:
         raise ValueError(f"sem: expected {losses} standard errors, got {safe_repr(given):.60}")
     return tuple(map(sem_of, given))
+
+
+def predicted_to_json(predicted: Predicted) -> list[list[float | None]]:
+    """Return a prediction as JSON values, None for an unknown deviation."""
+    return [[loss, None if math.isnan(sd) else sd] for loss, sd in predicted]
+
+
+def predicted_of(given: Sequence[Sequence[object]], losses: int) -> Predicted:
+    """Return what `predicted_to_json` made of `losses` objectives; ValueError for anything else."""
+    pairs = given if isinstance(given, list) and len(given) == losses else []
+    if not (pairs and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)):
+        raise ValueError(f"predicted: expected {losses} losses with their deviations, got {safe_repr(given):.60}")
+    found = tuple((number_of(loss), sem_of(sd)) for loss, sd in pairs)
+    if not all(math.isfinite(loss) for loss, _ in found):
+        raise ValueError(f"predicted: expected finite losses, got {safe_repr(given):.60}")
+    return found
 
 
 def apart(value: object, goals: Goals) -> Apart:

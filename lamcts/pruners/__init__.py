@@ -13,10 +13,23 @@ from lamcts.pruners.curves import Curves
 from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
+from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
 from lamcts.text import safe_repr
 
-__all__ = ["NAMES", "Curves", "Extrapolation", "Halving", "Hyperband", "Median", "Pruner", "line", "make", "register"]
+__all__ = [
+    "NAMES",
+    "Curves",
+    "Extrapolation",
+    "Halving",
+    "Hyperband",
+    "Median",
+    "Model",
+    "Pruner",
+    "line",
+    "make",
+    "register",
+]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lamcts.pruners.forecast import Forecast, forecast
 from lamcts.types import Floats
 
 
@@ -18,6 +19,10 @@ class Curves:
         The losses of each trial by step, in the order of the steps.
     ends : dict of int to float
         The loss of each finished trial, in the order in which the trials finished.
+    ended : list of int
+        The numbers of the finished and the pruned trials, in the order in which they ended.
+    x : dict of int to array of shape (d,)
+        The points of trials in the unit cube, where they are known.
 
     Examples
     --------
@@ -31,6 +36,9 @@ class Curves:
     def __init__(self) -> None:
         self.losses: dict[int, dict[int, float]] = {}
         self.ends: dict[int, float] = {}
+        self.ended: list[int] = []
+        self.x: dict[int, Floats] = {}
+        self._forecast: Forecast | None = None
         self._at: dict[int, list[tuple[float, float]]] = {}  # by step: what finished trials had there, and their ends
         self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it
 
@@ -49,8 +57,18 @@ class Curves:
     def finish(self, number: int, loss: float) -> None:
         """Record the final loss of a trial."""
         self.ends[number] = loss
+        self.ended.append(number)
         for step, here in self.losses.get(number, {}).items():
             self._at.setdefault(step, []).append((here, loss))
+
+    def stop(self, number: int) -> None:
+        """Record that a trial was pruned."""
+        self.ended.append(number)
+
+    def forecast(self) -> Forecast | None:
+        """Return the model of all trials that have ended, or None before one has finished."""
+        self._forecast = forecast(self, self._forecast)
+        return self._forecast
 
     def last(self, number: int) -> tuple[int, float] | None:
         """Return the last step of a trial and its loss there, None before its first report."""
@@ -72,14 +90,3 @@ class Curves:
             }
             self._rungs[step] = {number: loss for number, loss in reached.items() if loss == loss}
         return self._rungs[step]
-
-    def bound(self, number: int) -> float | None:
-        """Return the worst final loss of the trials that were ahead at the last step of this one, or None.
-
-        A trial that was stopped there ranks after it. Its own last loss is no such bound: curves may cross.
-        """
-        last = self.last(number)
-        if last is None:
-            return None
-        step, here = last
-        return max((end for loss, end in self._at.get(step, ()) if loss < here), default=None)

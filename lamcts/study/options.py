@@ -123,9 +123,9 @@ class RunSettings:
     give_up : int, default None
         Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not count.
     pruner : str or Pruner, default None
-        Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "median",
-        "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure. For one
-        objective.
+        Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "model",
+        "median", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
+        and searches learn from its predicted value. For one objective.
     timeout : float, default None
         Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
         Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.

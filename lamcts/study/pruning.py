@@ -7,7 +7,7 @@ from pathlib import Path
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report
 from lamcts.observations import Observations
-from lamcts.outcomes.constrained_rank import OK
+from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.pruners import Curves, Pruner, make
 from lamcts.study.evaluation import Outcome, takes
 from lamcts.study.problem import RunProblem
@@ -15,6 +15,7 @@ from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter
 from lamcts.study.workers import client_of
 from lamcts.text import safe_repr, safe_text
+from lamcts.trial import Trial
 
 SEVERAL = "trial.report: expected one objective, there are {}: no trial can be compared on its way; leave it out"
 
@@ -41,9 +42,13 @@ class Pruning:
         if self._judge is not None:
             self._judge.end()
 
-    def reporter(self, number: int, folder: Path) -> Reporter | None:
+    def reporter(self, trial: Trial, folder: Path) -> Reporter | None:
         """Return what the evaluation of a trial gets, None where the function does not ask for it."""
-        return Reporter(number, self._judge, self._refuse, folder) if self._wanted else None
+        if not self._wanted:
+            return None
+        with self._lock:
+            self.curves.x[trial.id] = trial.x
+        return Reporter(trial.id, self._judge, self._refuse, folder)
 
     def aside(self, folder: Path) -> Reporter | None:
         """Return the same for an evaluation that is no trial, and is not compared."""
@@ -81,14 +86,13 @@ class Pruning:
                     self.curves.add(number, step, self._loss(value))
             if not outcome.pruned or self._refuse is not None:
                 return None
-            bound = self.curves.bound(number)
-            return Pruned(after=None if bound is None else self._sign * bound)
+            predicted = self._predicted(number)
+            return Pruned() if predicted is None else Pruned(value=self._sign * predicted[0], sem=predicted[1])
 
     def told(self, number: int, seen: Observations) -> list[Report]:
         """Take note of the last row of `seen`, of this trial; return its reports for the journal."""
         with self._lock:
-            if seen.kind[-1] == OK:
-                self.curves.finish(number, float(seen.f[-1, 0]))
+            self._end(number, int(seen.kind[-1]), float(seen.f[-1, 0]))
             return [(number, step, loss) for step, loss in self.curves.losses.get(number, {}).items()]
 
     def restore(self, recorded: dict[int, dict[int, float]], seen: Observations) -> None:
@@ -96,9 +100,34 @@ class Pruning:
         for number, curve in recorded.items():
             for step, loss in curve.items():
                 self.curves.add(number, step, loss)
-        for number, kind, loss in zip(seen.trial.tolist(), seen.kind, seen.f[:, 0].tolist(), strict=True):
-            if kind == OK and number >= 0:
-                self.curves.finish(number, loss)
+        for number, x, kind, loss in zip(
+            seen.trial.tolist(), seen.x, seen.kind.tolist(), seen.f[:, 0].tolist(), strict=True
+        ):
+            if number >= 0:
+                self.curves.x[number] = x
+                self._end(number, kind, loss)
+
+    def refresh(self, seen: Observations) -> None:
+        """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
+        found = self.curves.forecast()
+        if found is None:
+            return
+        row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
+        for number, end in found.ends(self.curves).items():
+            if row_of[number] in seen.predicted:  # else it ended before all others: models do not have its row
+                seen.predicted[row_of[number]] = (end,)
+
+    def _end(self, number: int, kind: int, loss: float) -> None:
+        """Record how a trial has ended."""
+        if kind == OK:
+            self.curves.finish(number, loss)
+        elif kind == PRUNED:
+            self.curves.stop(number)
+
+    def _predicted(self, number: int) -> tuple[float, float] | None:
+        """Return the predicted final loss of a trial with its standard deviation, None before one has finished."""
+        found = self.curves.forecast()
+        return None if found is None else found.predict(number, self.curves)
 
     def _loss(self, value: float) -> float:
         return math.inf if math.isnan(value) else self._sign * value

@@ -123,9 +123,8 @@ class Study:
         self.reason = self._stopping.reason(seen, self.spending.over)
         while True:
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                workers.start(
-                    self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial.id, self.folders.of(trial)))
-                )
+                reporter = self.pruning.reporter(trial, self.folders.of(trial))
+                workers.start(self._job(trial, trial.point, trial.seed, reporter))
             if not workers.running:
                 break
             if (ended := workers.wait()) is None:
@@ -169,6 +168,7 @@ class Study:
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.reports, self.optimizer.seen)
+        self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         stack.callback(self.folders.close)
         told = tell(self.known, self.optimizer)
@@ -225,6 +225,7 @@ class Study:
         if self.memory is not None:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
+        self.pruning.refresh(self.optimizer.seen)
         count = self._done + len(self.checks)
         evaluation = evaluated(self.optimizer, row, trial.point, count, self.spending.spent)
         self._stopping.told(evaluation)

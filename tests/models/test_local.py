@@ -14,6 +14,7 @@ from lamcts.models.output_transforms import Scale
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.samplers.parts.record import from_json, to_json
+from lamcts.types import Rows
 
 SMALL = ModelBudget(rows=40, fit_rows=20, iterations=5)
 AT = np.random.default_rng(9).random((10, 3))
@@ -117,21 +118,23 @@ def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(devi
         ModelBudget(device=device)
 
 
-def test_pruned_rows_stand_at_what_is_expected_but_no_better_than_what_they_rank_after() -> None:
-    seen, model, posterior = grown(3)
-    assert model.with_pruned(posterior, seen.x[0]) is posterior  # there are none
+def test_pruned_rows_are_modelled_as_predicted_with_the_deviation_of_the_prediction() -> None:
+    seen, model, before = grown(3)
     nowhere, k = np.full(len(AT), np.nan), len(AT)
     rows = seen.append(AT, nowhere, nowhere, np.full(k, -1), np.full(k, -1), kind=np.full(k, PRUNED))
-    y, bound = seen.y[model.rows], float(np.median(seen.y[model.rows]))
-    seen.floors |= {int(row): bound for row in rows[::2]}
-    state, beside = to_json(model.state), model.with_pruned(posterior, AT[0])
-    near = (
-        np.argsort(((AT - AT[0]) ** 2 @ (1 / model.state.hyper.lengths**2)), kind="stable")
-        if model.state.hyper
-        else rows
-    )
-    held, expected = np.empty(k), posterior.expect(AT)[:, 0]
-    held[near] = beside.z[-k:, 0]
-    least = Scale.of(y).down(np.array([bound]))[0]
-    assert np.allclose(held[1::2], expected[1::2]) and np.allclose(held[::2], np.maximum(expected[::2], least))
-    assert (held > expected + 0.1).any() and to_json(model.state) == state
+    assert model.update(AT[0]) is before and not set(rows) & set(model.rows)  # nothing is predicted
+    high = float(seen.y[seen.good].max())
+    sure, unsure = told(seen, rows, high, (0.0, 1e9))
+    expected = [own.units.losses[0].up(own.update(AT[0]).expect(AT)[:, 0]) for own in (sure, unsure)]
+    assert (expected[0] > expected[1]).all()
+
+
+def told(seen: Observations, rows: Rows, loss: float, deviations: tuple[float, ...]) -> list[LocalModel]:
+    """Return models of the same rows, the pruned ones with a predicted loss, for each deviation of it."""
+    models = []
+    for deviation in deviations:
+        own = Observations(seen.dim)
+        own.append(seen.x, seen.f, seen.seconds, seen.trial, seen.source, kind=seen.kind)
+        own.predicted |= {int(row): ((loss, deviation),) for row in rows}
+        models.append(LocalModel(own, Prior(), ModelBudget()))
+    return models

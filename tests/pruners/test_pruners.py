@@ -21,13 +21,6 @@ def _curves(*trials: list[float], finished: int | None = None) -> Curves:
     return curves
 
 
-def test_a_trial_ranks_after_the_worst_end_of_those_that_were_ahead_of_it() -> None:
-    curves = _curves([1.0, 0.5], [3.0, 0.9], [9.0, 0.1], [4.0], finished=3)
-    assert curves.bound(3) == 0.9  # of the two ahead at step 0; not 4.0, and not 0.1, which was behind
-    assert _curves([1.0, 0.5], [0.5], finished=1).bound(1) is None  # nobody was ahead
-    assert Curves().bound(0) is None
-
-
 def test_a_trial_that_begins_again_has_reported_nothing() -> None:
     curves = _curves([1.0, 2.0], [3.0, 4.0])
     assert curves.rung(1) == {0: 2.0, 1: 4.0}

@@ -45,16 +45,16 @@ def test_a_pruned_run_takes_fewer_steps_and_its_pruned_trials_are_no_failures(pr
     assert result.fun == np.nanmin(history.values) and f"{result.pruned} pruned" in repr(history)
 
 
-def test_a_pruned_trial_ranks_after_every_finished_trial_that_was_better_at_that_step() -> None:
-    study = lamcts.study.Study(descent, BOX, False, pruner="median", **OPTIONS)
+@pytest.mark.parametrize("pruner", ["median", "model"])
+def test_a_pruned_trial_is_told_with_the_final_loss_that_its_curve_predicts(pruner: str) -> None:
+    study = lamcts.study.Study(descent, BOX, False, pruner=pruner, **OPTIONS)
     study.solve()
-    seen, reports, checked = study.optimizer.seen, study.result().history.reports, 0
-    for row in np.flatnonzero(seen.kind == PRUNED):
-        step, value = list(reports[row].items())[-1]
-        better = [other for other in range(row) if seen.kind[other] == OK and reports[other][step] < value]
-        assert better and seen.floors[row] == max(seen.f[better, 0])
-        checked += 1
-    assert checked > 5 and not set(np.flatnonzero(seen.kind == PRUNED)) & set(seen.good)
+    seen = study.optimizer.seen
+    pruned = np.flatnonzero(seen.kind == PRUNED)
+    ends = np.array([sphere(point) for point in seen.x[pruned] * 2 - 1])
+    found, sd = np.array([seen.predicted[row][0] for row in pruned]).T
+    assert len(pruned) > 5 and np.corrcoef(found, ends)[0, 1] > 0.8 and (sd > 0).all()
+    assert not set(pruned) & set(seen.good) and set(pruned) <= set(seen.modelled) and np.isnan(seen.f[pruned]).all()
     assert not study.optimizer.pending and not study.optimizer.seen.unseen(seen.x).any()  # not proposed again
 
 
@@ -146,18 +146,20 @@ def test_a_run_that_was_stopped_goes_on_with_the_curves_of_its_journal(tmp_path:
     assert result.history.x.tobytes() == whole.history.x.tobytes() and result.pruned == whole.pruned > 5
     assert result.history.reports == whole.history.reports == lamcts.load(path).history.reports
     record = Journal.read(path)
-    assert [*record.floors] == np.flatnonzero(whole.history.pruned).tolist()
+    assert [*record.predicted] == np.flatnonzero(whole.history.pruned).tolist()
     loaded = lamcts.load(path)
     assert loaded.pruned == whole.pruned and repr(loaded.rows()) == repr(result.rows())
 
 
+@pytest.mark.parametrize("sampler", ["auto", "turbo", "bo"])
 @pytest.mark.parametrize("space", [BOX, MIXED], ids=["real", "mixed"])
-def test_the_default_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any) -> None:
-    options: dict[str, Any] = {"seed": 3, "n_init": 6, "progress": False, "pruner": pruners.Median(startup=3)}
+def test_a_run_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any, sampler: str) -> None:
+    rule = pruners.Model(startup=3, chance=0.3) if sampler == "turbo" else pruners.Median(startup=3)
+    options: dict[str, Any] = {"seed": 3, "n_init": 6, "progress": False, "pruner": rule, "sampler": sampler}
     whole = lamcts.minimize(mixed, space, budget=18, **options)
     for budget in (11, 14, 18):
         result = lamcts.minimize(mixed, space, budget=budget, journal=tmp_path / "run.db", **options)
-    assert result.history.x.tobytes() == whole.history.x.tobytes() and whole.history.pruned[6:15].any()
+    assert result.history.x.tobytes() == whole.history.x.tobytes() and whole.history.pruned.any()
 
 
 def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
@@ -209,7 +211,7 @@ def test_constraints_are_kept_beside_pruning() -> None:
     ("f", "options", "says"),
     [
         (sphere, {"pruner": "median"}, r"pruner: expected a function that reports on its way"),
-        (descent, {"pruner": "medium"}, r"pruner: expected 'extrapolation', 'halving', 'hyperband', 'median'"),
+        (descent, {"pruner": "medium"}, r"pruner: expected 'extrapolation', 'halving', 'hyperband', 'median', 'model'"),
         (descent, {"pruner": "median", "objectives": 2}, r"pruner: expected none with the objectives f1, f2"),
         (descent, {"pruner": "median", "vectorized": True}, r"pruner: expected none with vectorized"),
         (descent, {"vectorized": True}, r"vectorized: expected a function without a parameter trial"),
@@ -223,17 +225,23 @@ def test_what_cannot_be_pruned_is_refused(f: Any, options: dict[str, Any], says:
 def test_an_optimizer_is_told_of_a_pruned_trial_and_goes_on_from_its_state() -> None:
     opt, other = (lamcts.Optimizer(BOX, seed=0, maximize=True) for _ in range(2))
     first, second, third = opt.ask(3)
-    opt.tell([first, second], [0.5, lamcts.Pruned(after=0.5)])
+    opt.tell([first, second], [0.5, lamcts.Pruned(value=0.4, sem=0.1)])
     opt.tell(third, lamcts.Pruned())
-    assert opt.seen.kind.tolist() == [OK, PRUNED, PRUNED] and opt.seen.floors == {1: -0.5} and not opt.failures
+    assert (
+        opt.seen.kind.tolist() == [OK, PRUNED, PRUNED]
+        and opt.seen.predicted == {1: ((-0.4, 0.1),)}
+        and not opt.failures
+    )
     other.load_state_dict(opt.state_dict())
-    assert other.seen.kind.tolist() == [OK, PRUNED, PRUNED] and other.seen.floors == {1: -0.5}
+    assert other.seen.kind.tolist() == [OK, PRUNED, PRUNED] and other.seen.predicted == {1: ((-0.4, 0.1),)}
     assert [trial.x.tolist() for trial in other.ask(9)] == [trial.x.tolist() for trial in opt.ask(9)]
     with pytest.raises(ValueError, match="not pending"):
         opt.tell(second, 0.4)  # it is settled
     several = lamcts.Optimizer(BOX, seed=0, objectives=2)
-    with pytest.raises(ValueError, match="no pruned trial with the objectives"):
-        several.tell(several.ask(), [lamcts.Pruned()])
+    several.tell(several.ask(2), [[1.0, 2.0], lamcts.Pruned(value=[3.0, 4.0], sem=[0.1, 0.2])])
+    assert several.seen.predicted == {1: ((3.0, 0.1), (4.0, 0.2))}
+    with pytest.raises(ValueError, match="value of a pruned trial: expected 2 numbers"):
+        several.tell(several.ask(), [lamcts.Pruned(value=1.0)])
 
 
 def test_a_nan_is_the_worst_report() -> None:

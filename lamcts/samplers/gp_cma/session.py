@@ -128,12 +128,13 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
 
     def _fit(self, rows: Rows) -> Model:
         run, d = self.progress.run, self._distribution
+        rows, n = self._with_predicted(rows), len(rows)
         near = nearest(d, self.seen.x[rows], REACH if run.close else None)
         failed = len(self.seen.good) < len(self.seen)
         self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
-        sems = self.seen.sems.of(rows[near], 1)
+        sems = self.seen.errors(rows[near])
         sems = None if sems is None else sems[:, 0]
-        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, len(rows), sems)
+        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, n, sems)
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
@@ -247,6 +248,14 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         rows = self._usable()
         return rows[self._belongs(rows)]
 
+    def _with_predicted(self, rows: Rows) -> Rows:
+        """Return rows with the pruned rows of this run that have a prediction, in order of arrival."""
+        if not self.seen.predicted or not self.seen.plain:
+            return rows
+        pruned = np.fromiter(self.seen.predicted, np.int64)
+        pruned = pruned[self._belongs(pruned)]
+        return np.union1d(rows, pruned[self.region.contains(self.seen.x[pruned])])
+
     def _belongs(self, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows [k] this run asked for, or came unasked since it began, [k]."""
         run, trial = self.progress.run, self.seen.trial[rows]
@@ -254,7 +263,8 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return belongs
 
     def _losses(self, rows: Rows) -> Floats:
-        return np.clip(self.seen.y[rows], -LARGEST, LARGEST)
+        y = self.seen.losses(rows)[:, 0] if self.seen.plain else self.seen.y[rows]
+        return np.clip(y, -LARGEST, LARGEST)
 
     def _take(self, batch: Batch, x: Floats) -> None:
         """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""

@@ -104,7 +104,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         """Thompson sampling in the box: each missing point is the best candidate of one draw of each column."""
         if self.losses > 1 and self.progress.box.length < self.settings.length_min:
             self.progress.box.reopen(self.settings.length)
-        model = self.model.with_pruned(self.model.update(centre), centre)
+        model = self.model.update(centre)
         front, centres = self._front(), self._centres(centre)
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(ROUNDS):

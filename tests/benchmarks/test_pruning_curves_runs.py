@@ -1,0 +1,46 @@
+"""The benchmark on recorded learning curves: lookups, epochs that are counted, and its table."""
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.neural import learning_curves, pruning_curves
+from benchmarks.neural.learning_curves import Recorded
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    rng = np.random.default_rng(0)
+    x = learning_curves.MLP_SPACE.snap(learning_curves.MLP_SPACE.sample(20, rng))
+    losses = (1 + x[:, [0]]) / np.arange(1, 10)
+    losses[3, 4:] = np.nan  # a recording that was stopped
+    np.savez(tmp_path / "curves-mlp.npz", x=x, losses=losses)
+    return tmp_path
+
+
+def test_a_recorded_configuration_has_its_own_curve_and_others_lie_between(recorded):
+    own = Recorded("mlp", recorded)
+    assert len(own.x) == 19 and own.epochs == 9
+    np.testing.assert_allclose(own(own.space.decode(own.x[5])), own.losses[5], rtol=1e-3)
+    middle = own(own.space.decode(np.full(own.space.dim, 0.5)))
+    assert (middle >= own.losses.min(0)).all() and (middle <= own.losses.max(0)).all()
+
+
+def test_an_objective_counts_epochs_and_keeps_the_best_of_trials_that_finished(recorded, monkeypatch):
+    monkeypatch.setattr(pruning_curves, "Recorded", lambda name: Recorded(name, recorded))
+    found, _ = pruning_curves.measure(problem="mlp", arm="lamcts model, blind", seed=0, trials=3)
+    assert found["epochs"] == 27 and found["pruned"] == 0
+    assert float(found["gains"].split()[-1].split(":")[1]) == float(found["best"]) < 1
+
+
+def test_an_arm_is_paired_with_the_same_search_without_pruning_and_the_target_is_that_of_tpe():
+    def row(arm, seed, best, epochs, gains):
+        own = {"problem": "mlp", "arm": arm, "seed": str(seed), "best": str(best), "epochs": str(epochs)}
+        return own | {"gains": gains}
+
+    rows = [row("lamcts", 0, 0.2, 100, "10:0.5 90:0.2"), row("lamcts model", 0, 0.1, 40, "10:0.5 30:0.1")]
+    rows += [row("Optuna TPE", 0, 0.3, 100, "10:0.3")]
+    lines = pruning_curves.table(rows).splitlines()[2:]
+    assert "| 0.40 | -50.0 % | 1 | 0 |" in lines[1] and lines[1].endswith("| 30 |") and lines[0].endswith("| 90 |")
+    assert pruning_curves._until(rows[0], 0.1) == math.inf
