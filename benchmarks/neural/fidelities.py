@@ -12,7 +12,8 @@ The curves are those of `learning_curves.py`, interpolated between 200 recorded 
     TPE median      the same with the median pruner, until it has trained as many epochs as `fidelity` may
     TPE hyperband   the same with the Hyperband pruner
 
-A row has the best loss at all epochs, the cost in full evaluations, and each gain as COST:LOSS.
+The table has the cost to the goal, which is the median loss of `full` after 20 evaluations. A row has the best loss at
+all epochs, the cost in full evaluations, and each gain as COST:LOSS.
 """
 
 import math
@@ -118,7 +119,7 @@ def _lamcts(training: Training, case: Case) -> None:
         reached[key] = point[EPOCHS]
         return training({n: v for n, v in point.items() if n != EPOCHS}, point[EPOCHS], before)
 
-    sampler = Halving() if case.arm == "halving" else "auto"
+    sampler = Halving(lamcts.samplers.MixedGp()) if case.arm == "halving" else "auto"
     lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), sampler=sampler, **options)
 
 
@@ -197,7 +198,11 @@ def table(rows: list[dict[str, str]]) -> str:
     for problem in PROBLEMS:
         own = [row for row in rows if row["problem"] == problem]
         plain = {row["seed"]: row for row in own if row["arm"] == OURS_FULL}
-        goal = median(float(row["best"]) for row in plain.values()) if plain else math.nan
+        goal = (
+            median(best_at(row["gains"], int(row["full"]) * FEW / FULL) for row in plain.values())
+            if plain
+            else math.nan
+        )
         for arm in ARMS:
             mine = {row["seed"]: row for row in own if row["arm"] == arm}
             if mine:
@@ -215,6 +220,12 @@ def cost_to(gains: str, goal: float) -> float:
         if loss <= goal:
             return cost
     return math.inf
+
+
+def best_at(gains: str, most: float) -> float:
+    """Return the best loss at all epochs after a cost of at most `most`; infinity if there was none."""
+    pairs = (map(float, gain.split(":")) for gain in gains.split())
+    return min((loss for cost, loss in pairs if cost <= most), default=math.inf)
 
 
 def _middle(costs: list[float]) -> str:

@@ -59,7 +59,7 @@ def _best(run: "Evaluations", about: Mapping[str, object], name: str, target: fl
     episodes = episodes_of(about)
     if episodes is not None and run.maximize:
         return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), name=name)
-    kept, lost = (" that is feasible", "infeasible or failed") if run.goals.constraints else ("", "failed")
+    kept, lost = (" that is feasible", "infeasible or failed") if run.goals.constraints else ("", None)
     return plot.best_so_far(run, target=target, title=_title(name, f"best value{kept} so far"), lost=lost)
 
 

@@ -44,7 +44,8 @@ def _overview(run: LabelledRun) -> Json:
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
     if isinstance(budget := record.about.get("budget"), int):
-        said["budget"] = budget
+        full = "full evaluations" if (kind == PARTIAL).any() else ""
+        said["budget"] = f"{budget} {record.about.get('budget_unit', full)}".strip()
     said["evaluations"], said["failed"] = run.n, int(np.count_nonzero(kind == FAILED))
     if pruned := int(np.count_nonzero(kind == PRUNED)):
         said["pruned"] = pruned

@@ -4,7 +4,7 @@ A configuration is a point without its fidelity. Letters: c configurations, d co
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,6 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Sampler, Scope
-from lamcts.samplers.mixed_gp import MixedGp
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.fidelity import FidelityAxis
@@ -36,9 +35,10 @@ class MultiFidelity(LocalSampler):
 
     Parameters
     ----------
-    inner : Sampler, default MixedGp()
+    inner : Sampler
         Proposes new configurations, for the least fidelity first. It starts again at each, from predicted full values
         with their standard deviations as known noise, so a search by a model of all values suits.
+        The default of a space is `MixedGp()`.
 
     References
     ----------
@@ -54,7 +54,7 @@ class MultiFidelity(LocalSampler):
     """
 
     relocates: ClassVar[bool] = True
-    inner: Sampler = field(default_factory=MixedGp)
+    inner: Sampler
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":
         return FidelitySession(self, region, seen, Progress(rng, None))

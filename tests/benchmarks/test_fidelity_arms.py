@@ -1,11 +1,13 @@
 """The benchmark of fidelities: costs are those of new epochs, and gains count full evaluations alone."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lamcts
+from benchmarks.harness.sheet import RESULTS, read
 from benchmarks.neural import fidelities
 
 
@@ -36,14 +38,22 @@ def test_an_arm_keeps_its_budget_and_its_gains_fall(monkeypatch, arm):
 def test_the_cost_to_a_goal_is_that_of_the_first_gain_below_it():
     assert fidelities.cost_to("1.0:0.5 2.5:0.2 4.0:0.1", 0.2) == 2.5
     assert math.isinf(fidelities.cost_to("1.0:0.5", 0.2))
+    assert fidelities.best_at("1.0:0.5 2.5:0.2 4.0:0.1", 3) == 0.2 and math.isinf(fidelities.best_at("1.0:0.5", 0.9))
 
 
 def test_the_table_pairs_seeds_with_full_evaluations():
     def row(arm, seed, best):
-        return {"problem": "mlp", "arm": arm, "seed": str(seed), "best": str(best), "cost": "1", "gains": f"1:{best}"}
+        own = {"problem": "mlp", "arm": arm, "seed": str(seed), "best": str(best), "cost": "1"}
+        return own | {"gains": f"1:{best}", "full": "50"}
 
     rows = [row("full", seed, 0.2) for seed in range(6)] + [
         row("fidelity", seed, 0.1 + 0.01 * seed) for seed in range(6)
     ]
     line = fidelities.table(rows).splitlines()[-1]
     assert "fidelity" in line and " 6 | 0 | 0.03" in line
+
+
+def test_the_page_has_the_table_of_the_rows():
+    page = (Path(__file__).parents[2] / "docs" / "fidelities.md").read_text()
+    rows = read(RESULTS / "fidelities.csv")
+    assert fidelities.table([row for row in rows if int(row["full"]) == fidelities.FULL]) in page

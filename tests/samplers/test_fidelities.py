@@ -117,7 +117,7 @@ def test_a_space_without_a_fidelity_keeps_its_sampler():
     uniform = lamcts.samplers.Uniform()
     assert with_fidelity(uniform, lamcts.Space([lamcts.Bool()])) is uniform
     with pytest.raises(ValueError, match="expected a space with a Fidelity"):
-        lamcts.Optimizer([(0, 1)], sampler=MultiFidelity(), n_init=0, seed=0).ask()
+        lamcts.Optimizer([(0, 1)], sampler=MultiFidelity(lamcts.samplers.Uniform()), n_init=0, seed=0).ask()
 
 
 def test_several_quantities_are_refused():

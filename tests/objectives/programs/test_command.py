@@ -145,7 +145,7 @@ def test_a_program_that_fails_says_how():
     ("settings", "message"),
     [
         ({"template": "echo {lr}"}, "a place for every parameter, got none for 'layers'"),
-        ({"template": "echo {lr} {layer}"}, r"expected one of \{lr\}, \{layers\}, \{seed\}, got \{layer\}"),
+        ({"template": "echo {lr} {layer}"}, r"expected one of \{lr\}, \{layers\}, \{seed\}, \{folder\}, got \{layer\}"),
         ({"template": "echo {lr} {}"}, "plain names"),
         ({"template": "echo {lr.real} {layers}"}, "plain names"),
         ({"template": "echo {lr[0]} {layers}"}, "plain names"),
