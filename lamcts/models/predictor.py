@@ -149,7 +149,7 @@ class RunModel:
             far = residual > OUTLYING * np.median(residual)
             if column.process.hyper.noise < NOISELESS or not far.any() or not np.ptp(kept := y[~far]) > 0:
                 break
-            errors = np.where(far, residual * np.ldexp(column.scale.width, column.scale.exponent), np.nan)
+            errors = np.where(far, residual * column.width, np.nan)
             column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
         return column
 
@@ -188,8 +188,12 @@ class Column:
         if not parts:
             return np.empty(0), np.empty(0)
         means, variances = zip(*(self.process.moments(inputs) for inputs in parts), strict=True)
-        width = np.ldexp(self.scale.width, self.scale.exponent)
-        return self.scale.up(np.concatenate(means)), width * np.sqrt(np.concatenate(variances))
+        return self.scale.up(np.concatenate(means)), self.width * np.sqrt(np.concatenate(variances))
+
+    @property
+    def width(self) -> float:
+        """The standard deviation of the values, without outliers."""
+        return float(np.ldexp(self.scale.width, self.scale.exponent))
 
     @property
     def quality(self) -> tuple[float, float]:
