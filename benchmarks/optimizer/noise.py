@@ -176,11 +176,9 @@ METHODS: dict[str, Callable[[Noisy, Run], Any]] = {
 
 def table(rows: list[dict[str, str]]) -> str:
     """Return mean ranks by noise, and gaps and paired tests over all noises, on the runs that all methods have."""
-    lines = [
-        (budget, *cells)
-        for budget in sorted({row["budget"] for row in rows}, key=int)
-        for cells in compared([row for row in rows if row["budget"] == budget])
-    ]
+    budgets = {budget: [row for row in rows if row["budget"] == budget] for budget in {row["budget"] for row in rows}}
+    several = [budget for budget, own in budgets.items() if len({row["method"] for row in own}) > 1]
+    lines = [(budget, *cells) for budget in sorted(several, key=int) for cells in compared(budgets[budget])]
     head = ("evaluations", "method", "runs", *(f"rank, {noise}" for noise in NOISES), "rank, all", "mean gap")
     return markdown((*head, "lamcts won:lost", "p"), lines)
 

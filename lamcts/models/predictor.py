@@ -149,7 +149,7 @@ class RunModel:
             far = residual > OUTLYING * np.median(residual)
             if column.process.hyper.noise < NOISELESS or not far.any() or not np.ptp(kept := y[~far]) > 0:
                 break
-            errors = np.where(far, residual * np.ldexp(column.scale.width, column.scale.exponent), np.nan)
+            errors = np.where(far, residual * column.width, np.nan)
             column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
         return column
 
@@ -192,7 +192,7 @@ class Column:
 
     @property
     def width(self) -> float:
-        """A standard unit in the units of the column."""
+        """A standard unit of the model in the units of the column: the spread of the values without outliers."""
         return float(np.ldexp(self.scale.width, self.scale.exponent))
 
     @property

@@ -6,7 +6,7 @@ neighbours, so that few repeats of a point decide.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from lamcts.observations import Observations
 from lamcts.threads import one_blas_thread
 
 SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
-ROUNDS = 5  # of re-evaluations, with a fit of the model before each (untuned)
-DECIDED = 1e-3  # expected gain, of the median row's distance from the best, that is not worth an evaluation (untuned)
+ROUNDS = 5  # of re-evaluations at most, with a fit of the model before each (untuned)
+DECIDED = 1e-4  # expected gain, in standard deviations of the values, that is not worth an evaluation (untuned)
 
 
 def reserve(budget: int, share: float) -> int:
@@ -27,14 +27,14 @@ def reserve(budget: int, share: float) -> int:
 
 def finished(checks: int, most: int) -> int:
     """Return how many of the `checks` re-evaluations belong to rounds that are over."""
-    return checks - checks % math.ceil(most / ROUNDS)
+    return checks - checks % _size(most)
 
 
 @one_blas_thread()
-def promising(model: RunModel, seen: Observations, repeated: Collection[int]) -> list[int]:
+def promising(model: RunModel, seen: Observations, done: Sequence[Check]) -> list[int]:
     """Return the rows that may be best, each point once: the best by the model, the best value, then by expected gain.
 
-    None is promising once the best value is among the rows that were `repeated` and no expected gain is worth more.
+    None is promising once the best value was repeated, if all repeats gave equal values or no expected gain is left.
     """
     from scipy.special import ndtr
 
@@ -44,8 +44,9 @@ def promising(model: RunModel, seen: Observations, repeated: Collection[int]) ->
     mean, std = model.goals.signs[0] * mean, np.maximum(std, np.finfo(float).tiny)
     z = (mean.min() - mean) / std
     gain = std * (z * ndtr(z) + np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
-    best, settled = int(np.argmin(mean)), int(rows[0]) in repeated
-    if settled and gain.max() <= DECIDED * (np.median(mean) - mean[best]):
+    best, settled = int(np.argmin(mean)), any(check.row == rows[0] for check in done)
+    exact = all(check.loss == seen.y[check.row] for check in done)
+    if settled and (exact or gain.max() <= DECIDED * model.objectives[0].width):
         return []
     gain[0] = gain[0] if settled else np.finfo(float).max
     gain[best] = np.inf
@@ -57,8 +58,13 @@ def plan(rows: Sequence[int], checks: Sequence[Check], most: int) -> list[tuple[
     over = finished(len(checks), most)
     repeats = Counter(check.row for check in checks[:over])
     have = {(check.row, check.repeat) for check in checks[over:]}
-    todo = [(row, repeats[row] + 1) for row in rows[: math.ceil(most / ROUNDS)]]
+    todo = [(row, repeats[row] + 1) for row in rows[: _size(most)]]
     return [each for each in todo if each not in have][: max(most - len(checks), 0)]
+
+
+def _size(most: int) -> int:
+    """Return the size of a round: two at least, the choice of the model and the best value."""
+    return max(2, math.ceil(most / ROUNDS))
 
 
 def by_row(checks: Iterable[Check]) -> dict[int, list[float]]:

@@ -172,7 +172,7 @@ class Study:
             model = model_of(history_of(self.optimizer, over), robust=True)
         except ValueError:  # too few values for a model, or equal ones
             return deque()
-        rows = replicates.promising(model, self.optimizer.seen, {check.row for check in over})
+        rows = replicates.promising(model, self.optimizer.seen, over)
         return deque(replicates.plan(rows, self.checks, most))
 
     def _search_on(self) -> bool:

@@ -193,12 +193,16 @@ def candidates(opt: RunState, checks: list[Check], history: History) -> list[Can
     again, rows, sign = replicates.by_row(checks), opt.seen.good, float(opt.goals.signs[0])
     if not again:
         return []
+    values = sign * opt.seen.y[rows]
     try:
-        mean, std, _ = model_of(history, robust=True)(opt.seen.x[rows])
+        model = model_of(history, robust=True)
+        mean, std, _ = model(opt.seen.x[rows])
+        same = np.abs(values - mean) <= replicates.DECIDED * model.objectives[0].width
+        mean = np.where(same, values, mean)  # the model's own precision does not blur values that are exact
     except ValueError:  # too few values for a model, or equal ones
-        mean, std = sign * opt.seen.y[rows], np.zeros(len(rows))
+        mean, std = values, np.zeros(len(rows))
     order = np.argsort(sign * mean, kind="stable")
-    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (mean[i], std[i]))
+    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (float(mean[i]), float(std[i])))
             for k, i in enumerate(order) if k == 0 or int(rows[i]) in again]  # fmt: skip
 
 
@@ -208,6 +212,6 @@ def _candidate(opt: RunState, row: int, losses: list[float], expected: tuple[flo
     if n:
         unit = math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
         scaled = np.array(losses) / unit
-        mean = sign * unit * np.mean(scaled)
-        error = unit * np.std(scaled, ddof=1) / math.sqrt(n) if n > 1 else math.nan
-    return Candidate(opt.seen.point(row, opt.space), float(mean), float(error), n, sign * float(opt.seen.y[row]))
+        mean = sign * unit * float(np.mean(scaled))
+        error = unit * float(np.std(scaled, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return Candidate(opt.seen.point(row, opt.space), mean, error, n, sign * float(opt.seen.y[row]))

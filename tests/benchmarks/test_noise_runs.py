@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.harness.sheet import RESULTS, ROOT, Sheet
 from benchmarks.optimizer import noise
-from benchmarks.optimizer.noise import KEY, NOISES, NoisyProblem, Run, gap, table
+from benchmarks.optimizer.noise import COLUMNS, KEY, NOISES, NoisyProblem, Run, gap, table
 
 
 def test_a_run_ends_at_a_point_whose_true_value_is_reported() -> None:
@@ -42,3 +43,12 @@ def test_the_table_has_ranks_of_shared_runs_and_pairs() -> None:
 
 def test_each_noise_has_methods_of_peers() -> None:
     assert {"optuna gp", "pycma", "nevergrad NGOpt"} < {*noise.METHODS}
+
+
+@pytest.mark.parametrize(
+    "others", [("pycma", "nevergrad NGOpt", "nevergrad TBPSA"), ("lamcts, not noisy",), ("optuna gp",)]
+)
+def test_the_tables_of_the_docs_are_those_of_the_rows(others: tuple[str, ...]) -> None:
+    rows = Sheet(RESULTS / "noise.csv", KEY, COLUMNS).rows()
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert table([row for row in rows if row["method"] in ("lamcts", *others)]).rstrip() in page
