@@ -15,7 +15,7 @@ PORTFOLIO = "portfolio"
 LEAD = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
-def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
     """Return the sampler of a name, with settings that suit a space.
 
     Parameters
@@ -26,6 +26,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
         The parameters.
     goals : Goals or None, default None
         Objectives and constraints, for "auto". None is one objective without constraints.
+    related : bool, default False
+        Whether there are results of related tasks, for "auto".
 
     Returns
     -------
@@ -44,7 +46,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     Uniform()
     """
     if name == AUTO:
-        return default(space, goals)
+        return default(space, goals, related)
     if name == PORTFOLIO:
         return portfolio(space)
     kind, _, detail = name.partition(":")
@@ -57,7 +59,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     return made
 
 
-def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
     """Return the sampler that `sampler="auto"` selects.
 
     Parameters
@@ -66,12 +68,14 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
         The parameters.
     goals : Goals or None, default None
         Objectives and constraints. None is one objective without constraints.
+    related : bool, default False
+        Whether there are results of related tasks.
 
     Returns
     -------
     Sampler
-        `GpCma` for real parameters and one objective without constraints. `MixedGp` where at least half of the
-        parameters are discrete. The `Portfolio` otherwise.
+        `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
+        `MixedGp` where at least half of the parameters are discrete. The `Portfolio` otherwise.
 
     Examples
     --------
@@ -86,7 +90,9 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     if Parameters(space).mostly_discrete:
         return MixedGp()
     plain = goals is None or goals.plain
-    return GpCma() if plain and space.continuous.all() else portfolio(space)
+    if plain and space.continuous.all():
+        return MixedGp() if related else GpCma()
+    return portfolio(space)
 
 
 def portfolio(space: "SearchSpace") -> "Portfolio":
