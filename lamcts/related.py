@@ -2,8 +2,8 @@
 
 Their values are none of this task: only their order counts. A Gaussian process is fitted to each task. Once its
 forecasts rank the evaluations of this task better than chance, the best point of the related task is evaluated. For one
-objective without constraints, `MixedGp` then takes the forecasts as its prior mean. Until then a run is the same as
-without related tasks.
+objective without constraints, `MixedGp` then takes the forecasts as its prior mean. Until then the tasks change nothing
+but the default sampler of real parameters, which is `MixedGp`.
 
 Letters: n rows, d coordinates.
 """

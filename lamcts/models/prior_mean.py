@@ -44,7 +44,7 @@ class RelatedModels:
     """The processes of related tasks, made once: they depend on nothing that happens in a run."""
 
     def __init__(self, tasks: RelatedTasks, parameters: Parameters, coding: Coding, prior: HammingPrior) -> None:
-        self._processes = [_process(task, parameters, coding, prior) for task in tasks if len(task.y) > 1]
+        self._processes = [_process(task, parameters, coding, prior) for task in tasks]
 
     def mean(self, inputs: Inputs, z: Floats) -> PriorMean | None:
         """Return the prior mean of losses `z` [n] in standard units; None where no task ranks them better than chance.

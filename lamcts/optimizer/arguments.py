@@ -95,10 +95,10 @@ def checked_seed(seed: int | None) -> int:
 SAMPLER_HAS = ("start", "restore", "resumable", "several", "relocates", "starts_at_centre")
 
 
-def checked_sampler(sampler: object, space: SearchSpace, goals: Goals) -> Sampler:
+def checked_sampler(sampler: object, space: SearchSpace, goals: Goals, related: bool) -> Sampler:
     """Return the sampler of a name, or `sampler` itself if it is an object with what the protocol asks for."""
     if isinstance(sampler, str):
-        return samplers.make(sampler, space, goals)
+        return samplers.make(sampler, space, goals, related)
     missing = [name for name in SAMPLER_HAS if not hasattr(sampler, name)]
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)
@@ -138,12 +138,11 @@ def related_tasks(given: Any, space: SearchSpace, goals: Goals) -> RelatedTasks:
     if isinstance(given, RelatedTasks):
         return given
     try:
-        tasks = [[(*one, None)[:3] for one in task] for task in given or ()]
-        return RelatedTasks(_task(task, space, goals) for task in tasks)
+        found = [_task([(*one, None)[:3] for one in task], space, goals) for task in given or ()]
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"related: expected lists of pairs of a point and its value, a list for each task: {error}"
-        ) from None
+        expected = "lists of pairs of a point and its value, a list for each task"
+        raise ValueError(f"related: expected {expected}: {error}") from None
+    return RelatedTasks(task for task in found if len(task.y) > 1)  # one evaluation alone ranks nothing
 
 
 def _task(rows: Sequence[Any], space: SearchSpace, goals: Goals) -> RelatedTask:

@@ -103,10 +103,10 @@ class Optimizer(Persistent, Predicting, Confirming):
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed = arguments.checked_seed(seed)
-        self.sampler = arguments.checked_sampler(sampler, self.space, self.goals)
+        self.related = arguments.related_tasks(related, self.space, self.goals)
+        self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
         self.tree, first = arguments.checked_tree(tree, self.sampler), bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
-        self.related = arguments.related_tasks(related, self.space, self.goals)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
 

@@ -16,7 +16,7 @@ class WarmStart:
     """Proposes the best point of each related task. Nothing but the evaluations decides when: it has no state."""
 
     def __init__(self, tasks: RelatedTasks, space: SearchSpace) -> None:
-        self._space, self._tasks = space, RelatedTasks(task for task in tasks if len(task.y) > 1)
+        self._space, self._tasks = space, tasks
         self._models: RelatedModels | None = None  # fitted when they are first asked
 
     def fresh(self, seen: Observations, n: int) -> Floats:

@@ -16,7 +16,7 @@ PORTFOLIO = "portfolio"
 LEAD = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
-def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
     """Return the sampler of a name, with settings that suit a space.
 
     Parameters
@@ -27,6 +27,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
         The parameters.
     goals : Goals or None, default None
         Objectives and constraints, for "auto". None is one objective without constraints.
+    related : bool, default False
+        Whether there are results of related tasks, for "auto".
 
     Returns
     -------
@@ -45,7 +47,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     Uniform()
     """
     if name == AUTO:
-        return default(space, goals)
+        return default(space, goals, related)
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
     if name == PORTFOLIO:
@@ -60,7 +62,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None) -> "Samp
     return made
 
 
-def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
+def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
     """Return the sampler that `sampler="auto"` selects.
 
     Parameters
@@ -69,12 +71,15 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
         The parameters.
     goals : Goals or None, default None
         Objectives and constraints. None is one objective without constraints.
+    related : bool, default False
+        Whether there are results of related tasks.
 
     Returns
     -------
     Sampler
-        `GpCma` for real parameters and one objective without constraints. `MixedGp` where at least half of the
-        parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise.
+        `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
+        `MixedGp` where at least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The
+        `Portfolio` otherwise.
 
     Examples
     --------
@@ -91,7 +96,9 @@ def default(space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
     if Parameters(space).mostly_discrete:
         return MixedGp()
     plain = goals is None or goals.plain
-    return GpCma() if plain and space.continuous.all() else portfolio(space)
+    if plain and space.continuous.all():
+        return MixedGp() if related else GpCma()
+    return portfolio(space)
 
 
 def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":

@@ -132,7 +132,7 @@ class RunSettings:
         Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
         Their values are none of this task. The best point of each is evaluated early. For one objective without
         constraints, `MixedGp` takes their forecasts as its prior mean while they rank the evaluations of this task
-        better than chance (Feurer et al. 2018).
+        better than chance (Feurer et al. 2018). It is the default for real parameters then.
     fix : dict, default None
         Parameters that keep one value, by name, or by number from 0 for arrays. Points still include them.
     vectorized : bool, default False

@@ -140,7 +140,8 @@ def test_real_parameters_start_from_the_best_point_of_a_task() -> None:
     rng = np.random.default_rng(0)
     task = [(x, float(np.square(x - 0.7).sum())) for x in rng.random((40, 3))]
     best = min(task, key=lambda pair: pair[1])[0]
-    opt = lamcts.Optimizer([(0, 1)] * 3, seed=0, related=[task])
+    assert isinstance(lamcts.Optimizer([(0, 1)] * 3, related=[task]).sampler, lamcts.samplers.MixedGp)
+    opt = lamcts.Optimizer([(0, 1)] * 3, seed=0, related=[task], sampler="gp_cma")
     points = []
     for _ in range(12):
         (trial,) = opt.ask()
