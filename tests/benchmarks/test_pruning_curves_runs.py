@@ -29,7 +29,7 @@ def test_a_recorded_configuration_has_its_own_curve_and_others_lie_between(recor
 
 def test_an_objective_counts_epochs_and_keeps_the_best_of_trials_that_finished(recorded, monkeypatch):
     monkeypatch.setattr(pruning_curves, "Recorded", lambda name: Recorded(name, recorded))
-    found, _ = pruning_curves.measure(problem="mlp", arm="lamcts model, blind", seed=0, trials=3)
+    found, _ = pruning_curves.measure(problem="mlp", arm="lamcts median, blind", seed=0, trials=3)
     assert found["epochs"] == 27 and found["pruned"] == 0
     assert float(found["gains"].split()[-1].split(":")[1]) == float(found["best"]) < 1
 
