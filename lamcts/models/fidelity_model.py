@@ -50,8 +50,8 @@ class FidelityModel:
         noise = self._process.hyper.noise * self._process.signal
         change = np.abs(self._process.covariances(there, full)) / np.sqrt(variance + noise)
         known = np.maximum(best_of_others - mean, 0.0)
-        result: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
-        return result
+        gain: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
+        return gain
 
     def _full(self, configurations: Floats) -> Inputs:
         return self._inputs(self._axis.at(configurations, self._axis.fidelity.high))
