@@ -32,7 +32,7 @@ class Model:
     --------
     >>> from lamcts import pruners
     >>> curves = pruners.Curves()
-    >>> for number, limit in enumerate([0.1, 0.2, 0.3, 0.4, 0.9, 0.15]):
+    >>> for number, limit in enumerate([0.1, 0.2, 0.3, 0.4, 0.9, 0.05]):
     ...     for step in range(1, 10 if number < 5 else 4):
     ...         curves.add(number, step, limit + 1 / step)
     ...     if number < 5:

@@ -1,10 +1,12 @@
 """The benchmark on recorded learning curves: lookups, epochs that are counted, and its table."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.harness.sheet import RESULTS, read
 from benchmarks.neural import learning_curves, pruning_curves
 from benchmarks.neural.learning_curves import Recorded
 
@@ -44,3 +46,10 @@ def test_an_arm_is_paired_with_the_same_search_without_pruning_and_the_target_is
     lines = pruning_curves.table(rows).splitlines()[2:]
     assert "| 0.40 | -50.0 % | 1 | 0 |" in lines[1] and lines[1].endswith("| 30 |") and lines[0].endswith("| 90 |")
     assert pruning_curves._until(rows[0], 0.1) == math.inf
+
+
+def test_the_table_in_the_guide_is_made_of_the_results():
+    guide = (Path(__file__).parents[2] / "docs" / "pruning.md").read_text()
+    quoted = [line for line in guide.splitlines() if line.startswith(("| mlp |", "| convnet |"))]
+    assert len(quoted) >= 8
+    assert set(quoted) <= set(pruning_curves.table(read(RESULTS / "pruning_curves.csv")).splitlines())
