@@ -20,6 +20,7 @@ from lamcts.models.predictor import Evaluated, RunModel
 from lamcts.outcomes.goals import Goals
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.threads import one_blas_thread
 from lamcts.types import Floats
@@ -58,6 +59,8 @@ def refusal(space: SearchSpace, goals: Goals) -> str | None:
     """Return why there is no estimate for such runs, None where there is."""
     if not goals.plain:
         return "several objectives" if len(goals.objectives) > 1 else "constraints"
+    if FidelityAxis.of(space) is not None:
+        return "a fidelity"
     coding = Coding(Parameters(space))
     return "parameters that are no numbers, or not always active" if coding.categories or not coding.numbers else None
 

@@ -18,6 +18,7 @@ from lamcts.rng import fresh_seed
 from lamcts.samplers.base import Sampler
 from lamcts.samplers.default import with_fidelity
 from lamcts.spaces.base import SearchSpace, when_of
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 from lamcts.types import Json, array_of
@@ -142,6 +143,8 @@ def related_tasks(given: Any, space: SearchSpace, goals: Goals) -> RelatedTasks:
     except (TypeError, ValueError) as error:
         expected = "lists of pairs of a point and its value, a list for each task"
         raise ValueError(f"related: expected {expected}: {error}") from None
+    if found and FidelityAxis.of(space) is not None:
+        raise ValueError("related: expected no related tasks with a Fidelity, got some; fix the fidelity (fix=)")
     return RelatedTasks(task for task in found if len(task.y) > 1)  # one evaluation alone ranks nothing
 
 
