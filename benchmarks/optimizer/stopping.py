@@ -263,7 +263,7 @@ def rules(rows: list[dict[str, str]]) -> str:
     Of several methods, the runs on problems and seeds that all of them have.
     """
     cases = [{_case(row) for row in rows if row["method"] == method} for method in {row["method"] for row in rows}]
-    common, lines = set[tuple[str, ...]].intersection(*cases), []
+    common, lines = set.intersection(*cases) if cases else set(), []
     for names, chosen in groups([row for row in rows if _case(row) in common]):
         for rule in RULES if names[2] != "0.0" else RULES[:1]:
             saved = np.array([int(row["budget"]) - int(row[f"stop_{rule}"]) for row in chosen])
