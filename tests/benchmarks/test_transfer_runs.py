@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lamcts
+from benchmarks.harness.sheet import RESULTS, ROOT, read
 from benchmarks.optimizer import transfer
 from benchmarks.optimizer.transfer import Run, improvements, losses
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS, rows
@@ -57,3 +58,8 @@ def test_the_tables_count_evaluations_to_the_worse_final_loss() -> None:
     lines = tables(given).splitlines()
     assert lines[2] == "| family | s -> svm digits-b | 9 | 2 | 0.016 | 9 | 2 | 0.016 | 0.02 | 0.0075 | 0.016 | 1 |"
     assert lines[-1] == "| family | both | 1 | 0.22 | 1 | 0 |"
+
+
+def test_the_page_shows_the_tables_of_the_rows() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert tables(read(RESULTS / "transfer.csv")) in page
