@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lamcts
+from benchmarks.harness.sheet import RESULTS, ROOT, read
 from benchmarks.optimizer import transfer
 from benchmarks.optimizer.transfer import Run, improvements, losses
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS, rows
@@ -48,12 +49,17 @@ def test_arms_differ_in_what_they_are_given(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_tables_count_evaluations_to_the_worse_final_loss() -> None:
     def row(arm: str, seed: int, text: str) -> dict[str, str]:
-        key = dict(zip(KEY, ("family", "s", "t", "auto", arm, str(seed), "9"), strict=True))
+        key = dict(zip(KEY, ("family", "s", "svm digits-b", "auto", arm, str(seed), "9"), strict=True))
         return key | {"improvements": text}
 
-    given = [row("none", seed, f"1:5 {4 + seed % 2}:2") for seed in range(6)]
-    given += [row("both", seed, f"1:4 2:{1 - 0.1 * seed:g}") for seed in range(6)]
-    assert curve_of(given[0]).tolist() == [5.0] * 3 + [2.0] * 6
+    given = [row("none", seed, f"1:5 {4 + seed % 2}:2 9:0.02") for seed in range(6)]
+    given += [row("both", seed, f"1:4 2:0.02 3:{0.01 - 0.001 * seed:g}") for seed in range(6)]
+    assert curve_of(given[0]).tolist() == [5.0] * 3 + [2.0] * 5 + [0.02]
     lines = tables(given).splitlines()
-    assert lines[2] == "| family | s -> t | 4.5 | 2 | 0.016 | 2 | 0.75 | 0.016 | 1 |"
-    assert lines[-1] == "| family | both | 1 | 0.44 | 1 | 0 |"
+    assert lines[2] == "| family | s -> svm digits-b | 9 | 2 | 0.016 | 9 | 2 | 0.016 | 0.02 | 0.0075 | 0.016 | 1 |"
+    assert lines[-1] == "| family | both | 1 | 0.22 | 1 | 0 |"
+
+
+def test_the_page_shows_the_tables_of_the_rows() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert tables(read(RESULTS / "transfer.csv")) in page
