@@ -127,28 +127,6 @@ class Observations:
         return _frozen(self._good[: self._n_good])
 
     @property
-    def modelled(self) -> Rows:
-        """Rows with losses for a model, in order of arrival: `good` ones, and pruned ones with a prediction."""
-        if not self.predicted:
-            return self.good
-        return np.union1d(self.good, np.fromiter(self.predicted, np.int64))
-
-    def losses(self, rows: Rows) -> Floats:
-        """Return the losses of rows [k, m], those of pruned rows as predicted."""
-        f = np.array(self._f[rows])
-        for place, row in enumerate(rows.tolist() if self.predicted else ()):
-            if row in self.predicted:
-                f[place] = [loss for loss, _ in self.predicted[row]]
-        return f
-
-    def errors(self, rows: Rows) -> Floats | None:
-        """Return the standard errors of `losses` of rows, [k, m], nan where unknown; None if no row has one."""
-        if not self.predicted:
-            return self.sems.of(rows, self._f.shape[1])
-        found = {row: tuple(sd for _, sd in self.predicted[row]) for row in rows.tolist() if row in self.predicted}
-        return StandardErrors(self.sems | found).of(rows, self._f.shape[1])
-
-    @property
     def best(self) -> int | None:
         """The row of the lowest `y` (the earliest of equals), or None before the first success."""
         if self.plain or not self._n_good:

@@ -12,6 +12,7 @@ from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
+from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.success import failed_rows
 from lamcts.observations import Observations
@@ -90,7 +91,7 @@ class DiscreteModel:
         The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
         On half of a front an objective is bad, where `half_rank` hides its values.
         """
-        y, m = self._seen.losses(rows)[:, j], self._seen.f.shape[1]
+        y, m = losses_of(self._seen, rows)[:, j], self._seen.f.shape[1]
         if m == 1 and not self._parameters.permutations:
             return self._loss(j, j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
@@ -105,7 +106,7 @@ class DiscreteModel:
 
     def _loss(self, j: int, slot: int, rows: Rows, z: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
         """Return the process of objective `j`, whose losses are `z` [n] in its units."""
-        f, sems = self._seen.losses(rows), self._seen.errors(rows)
+        f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
         known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
         prior = None if self._related is None else self._related.mean(self._inputs(rows), z)
         return self._process(slot, rows, z, due, shared, known, prior)

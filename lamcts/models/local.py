@@ -15,6 +15,7 @@ from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
 from lamcts.models.output_transforms import ColumnUnits
+from lamcts.models.predicted_rows import errors_of, losses_of, modelled
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
@@ -110,7 +111,7 @@ class LocalModel:
 
     def update(self, centre: Floats) -> MultiOutput:
         """Return the processes up to date with `seen`, which holds at least one success; `centre` [d] says where."""
-        good, state = self._seen.modelled, self.state
+        good, state = modelled(self._seen), self.state
         new = self._near(centre, good[state.known :])
         state.known = len(good)
         chosen = len(state.chunks[0]) if state.chunks else 0
@@ -158,7 +159,7 @@ class LocalModel:
     @property
     def units(self) -> ColumnUnits:
         """The units of the rows in the model."""
-        return ColumnUnits.of(self._seen.losses(self.rows), self._seen.g[self.rows])
+        return ColumnUnits.of(losses_of(self._seen, self.rows), self._seen.g[self.rows])
 
     def _refit(self) -> None:
         """Fit the hyper-parameters to the best rows: it is near them that the next points will lie."""
@@ -201,12 +202,12 @@ class LocalModel:
 
     def _standard(self, rows: Rows) -> Floats:
         """Return the columns of rows in the standard units of those rows, [n, q]."""
-        f, g = self._seen.losses(rows), self._seen.g[rows]
+        f, g = losses_of(self._seen, rows), self._seen.g[rows]
         return ColumnUnits.of(f, g).down(f, g)
 
     def _known(self, rows: Rows) -> tuple[KnownNoise | None, ...]:
         """Return the known noise of each loss in the standard units of rows; empty where none is known."""
-        f, sems = self._seen.losses(rows), self._seen.errors(rows)
+        f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
         if sems is None or np.isnan(sems).all():
             return ()
         z = ColumnUnits.of(f, self._seen.g[rows]).lost(f)

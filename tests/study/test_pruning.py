@@ -15,6 +15,7 @@ from evaluations import descent, sphere
 import lamcts
 from lamcts import pruners
 from lamcts.journal import Journal
+from lamcts.models.predicted_rows import modelled
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.pruners import Curves
 from lamcts.study.reporting import Reporter
@@ -54,7 +55,7 @@ def test_a_pruned_trial_is_told_with_the_final_loss_that_its_curve_predicts(prun
     ends = np.array([sphere(point) for point in seen.x[pruned] * 2 - 1])
     found, sd = np.array([seen.predicted[row][0] for row in pruned]).T
     assert len(pruned) > 5 and np.corrcoef(found, ends)[0, 1] > 0.8 and (sd > 0).all()
-    assert not set(pruned) & set(seen.good) and set(pruned) <= set(seen.modelled) and np.isnan(seen.f[pruned]).all()
+    assert not set(pruned) & set(seen.good) and set(pruned) <= set(modelled(seen)) and np.isnan(seen.f[pruned]).all()
     assert not study.optimizer.pending and not study.optimizer.seen.unseen(seen.x).any()  # not proposed again
 
 

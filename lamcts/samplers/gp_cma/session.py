@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.success import Success, success_near
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
@@ -136,7 +137,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         near = nearest(d, self.seen.x[rows], REACH if run.close else None)
         failed = len(self.seen.good) < len(self.seen)
         self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
-        sems = self.seen.errors(rows[near])
+        sems = errors_of(self.seen, rows[near])
         sems = None if sems is None else sems[:, 0]
         return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, n, sems)
 
@@ -267,7 +268,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return belongs
 
     def _losses(self, rows: Rows) -> Floats:
-        y = self.seen.losses(rows)[:, 0] if self.seen.plain else self.seen.y[rows]
+        y = losses_of(self.seen, rows)[:, 0] if self.seen.plain else self.seen.y[rows]
         return np.clip(y, -LARGEST, LARGEST)
 
     def _take(self, batch: Batch, x: Floats) -> None:

@@ -1,0 +1,34 @@
+"""Rows and losses that a Gaussian process learns from: evaluations, and pruned trials with a predicted loss.
+
+Letters: k rows, m losses.
+"""
+
+import numpy as np
+
+from lamcts.observations import Observations
+from lamcts.outcomes.measured import StandardErrors
+from lamcts.types import Floats, Rows
+
+
+def modelled(seen: Observations) -> Rows:
+    """Return the rows with losses, in order of arrival: those that can be compared, and predicted ones."""
+    if not seen.predicted:
+        return seen.good
+    return np.union1d(seen.good, np.fromiter(seen.predicted, np.int64))
+
+
+def losses_of(seen: Observations, rows: Rows) -> Floats:
+    """Return the losses of rows [k, m], those of pruned rows as predicted."""
+    f = np.array(seen.f[rows])
+    for place, row in enumerate(rows.tolist() if seen.predicted else ()):
+        if row in seen.predicted:
+            f[place] = [loss for loss, _ in seen.predicted[row]]
+    return f
+
+
+def errors_of(seen: Observations, rows: Rows) -> Floats | None:
+    """Return the standard errors of `losses_of` rows, [k, m], nan where unknown; None if no row has one."""
+    if not seen.predicted:
+        return seen.sems.of(rows, seen.f.shape[1])
+    found = {row: tuple(sd for _, sd in seen.predicted[row]) for row in rows.tolist() if row in seen.predicted}
+    return StandardErrors(seen.sems | found).of(rows, seen.f.shape[1])
