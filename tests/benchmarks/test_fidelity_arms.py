@@ -30,7 +30,9 @@ def test_an_arm_keeps_its_budget_and_its_gains_fall(monkeypatch, arm):
     monkeypatch.setattr(fidelities, "Recorded", Curves)
     row, _ = fidelities.measure(problem="mlp", arm=arm, seed=0, full=10)
     most = 10 if arm in ("full", "TPE") else 4
-    assert float(row["cost"]) <= most + (1e-3 if arm != "TPE median" else 1)
+    assert float(row["cost"]) <= most + (
+        1 if arm.startswith("TPE ") else 1e-3
+    )  # a trial that is pruned there ends one epoch later
     losses = [float(gain.split(":")[1]) for gain in row["gains"].split()]
     assert losses == sorted(losses, reverse=True) and losses[-1] == float(row["best"])
 
