@@ -215,7 +215,7 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
 
 
 def interval(differences: list[float]) -> str:
-    """Return a mean with half the width of its interval by Student's t; one difference has none, and no difference is a dash."""
+    """Return a mean with half the width of its interval by Student's t, none for one difference; or a dash."""
     if not differences:
         return "-"
     if len(differences) == 1:
