@@ -208,14 +208,15 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
         differences = []
         for baseline in ("width", "operations"):
             pairs = [(test[data, method, one], test.get((data, baseline, one))) for one in seeds]
-            differences.append(interval([mine - other for mine, other in pairs if other is not None]))
+            found = [] if method == baseline else [mine - other for mine, other in pairs if other is not None]
+            differences.append(interval(found))
         cells = [data, method, str(len(seeds)), f"{means['valid']:.1f}", f"{means['test']:.1f}", *differences]
         yield f"| {' | '.join(cells)} | {means['flops_ratio']:.2f} | {means['latency_ratio']:.2f} |"
 
 
 def interval(differences: list[float]) -> str:
-    """Return a mean with half the width of its interval by Student's t; one difference has none."""
-    if not any(differences):
+    """Return a mean with half the width of its interval by Student's t, none for one difference; or a dash."""
+    if not differences:
         return "-"
     if len(differences) == 1:
         return f"{differences[0]:+.1f}"
