@@ -42,10 +42,12 @@ class Units:
     @classmethod
     def of(cls, ends: Floats) -> "Units":
         """Return the units of finite ends [n]; the spread is that of the better half."""
-        middle = float(np.median(ends))
-        better = middle - ends[ends <= middle]
-        spread = float(np.sqrt(np.mean(better * better)))
-        spread = spread if spread > 0 else float(np.ptp(ends))
+        middle = 2 * float(np.median(ends / 2))  # halves: sums near the largest float overflow
+        with np.errstate(over="ignore"):
+            better = middle - ends[ends <= middle]
+            most = float(better.max())
+            spread = most * float(np.sqrt(np.mean(np.square(better / most)))) if 0 < most < math.inf else 0.0
+            spread = spread if spread > 0 else float(np.ptp(ends))
         return cls(middle, spread if 0 < spread < math.inf else 1.0)
 
     def down(self, y: Floats) -> Floats:

@@ -109,8 +109,7 @@ class Pruning:
 
     def refresh(self, seen: Observations) -> None:
         """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
-        found = self.curves.forecast()
-        if found is None:
+        if not seen.predicted or (found := self.curves.forecast()) is None:  # no pruned rows: no model is needed
             return
         row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
         for number, end in found.ends(self.curves).items():
