@@ -291,8 +291,8 @@ class Optimizer(Persistent, Predicting, Confirming):
 
     def _given_points(self, n: int) -> tuple[Proposal, int] | None:
         """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""
-        x, self._designed = self.design.fresh(self.seen, self._designed, n)
-        x = x if len(x) else self._warm.fresh(self.seen, n)
+        designed, self._designed = self.design.fresh(self.seen, self._designed, n)
+        x = designed if len(designed) else self._warm.fresh(self.seen, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
 
     def _leftovers(self, n: int) -> tuple[Proposal, int]:

@@ -56,6 +56,11 @@ class Outcome(NamedTuple):
     reports: tuple[tuple[int, float], ...] = ()
     metrics: Metrics | None = None
 
+    @property
+    def told(self) -> object:
+        """The value, or an exception of the name and text that the evaluation raised."""
+        return self.value if self.error is None else type(self.error[0], (Exception,), {})(self.error[1])
+
 
 class Workers(Protocol):
     """Something that does jobs."""

@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,13 @@ from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
 from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation
+from lamcts.text import visible
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 FIRST_LOOK, LOOKS = 20, 10  # rows at the first look for what is left to gain, and 1 / growth to the next (untuned)
+FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
 INVALID = "invalid point"  # a function that raises it works
 # what may differ between failures that are alike
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")
@@ -91,6 +94,14 @@ class Stopping:
         """Return "seconds" if the time is over."""
         limit = self._settings.seconds
         return "seconds" if limit is not None and time.monotonic() - self._start >= limit else None
+
+
+def warn_if_nothing_works(run: "Optimizer") -> None:
+    """Warn once, after the first evaluations, if every one has failed in the same way: a bug is likely."""
+    failures, n = run.failures, len(run.seen)
+    if n == max(run.n_init, FAILURES) == len(failures) and len(set(failures.values())) == 1:
+        text = f"the first {n} evaluations all failed with: {visible(failures[0])}; the run goes on"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def looks(n: int) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """One run of an optimizer on a function. `Study._search` is the loop."""
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
@@ -27,19 +26,15 @@ from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
-from lamcts.study.stopping import MESSAGES, Stopping
+from lamcts.study.stopping import MESSAGES, Stopping, warn_if_nothing_works
 from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
 from lamcts.study.workers import workers_of
-from lamcts.text import visible
 from lamcts.trial import Trial
 from lamcts.types import Point
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
-
-
-FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
 
 
 class Study:
@@ -242,7 +237,7 @@ class Study:
         held = None if outcome.held is None else [outcome.held]
         self.pruning.check(trial.id)  # no failure of the trial, which stays pending
         pruned = self.pruning.ended(trial.id, outcome)
-        value, metrics = pruned or _value(outcome), [outcome.metrics]
+        value, metrics = pruned or outcome.told, [outcome.metrics]
         self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held, metrics=metrics)
         self._done += 1
         row = len(self.optimizer.seen) - 1
@@ -259,7 +254,7 @@ class Study:
 
     def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        told = taken([_value(outcome)], [None], self.problem.goals)
+        told = taken([outcome.told], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)
@@ -283,20 +278,13 @@ class Study:
         if self._progress is not None:
             self._progress.update(evaluation)
         if evaluation.failed and not self._stopping.failing:
-            self._warn_if_nothing_works()
+            warn_if_nothing_works(self.optimizer)
         if self.settings.callback is None:
             return None
         try:
             return "callback" if self.settings.callback(self.result()) else None
         except StopIteration:  # scipy's way to say so
             return "callback"
-
-    def _warn_if_nothing_works(self) -> None:
-        """Warn once, after the first evaluations, if every one has failed in the same way: a bug is likely."""
-        failures, n = self.optimizer.failures, len(self.optimizer.seen)
-        if n == max(self.optimizer.n_init, FAILURES) == len(failures) and len(set(failures.values())) == 1:
-            text = f"the first {n} evaluations all failed with: {visible(failures[0])}; the run goes on"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def result(self) -> Result:
         """Return what was found so far."""
@@ -308,8 +296,3 @@ class Study:
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result
-
-
-def _value(outcome: Outcome) -> object:
-    """Return the value, or an exception of the name and text that the evaluation raised."""
-    return outcome.value if outcome.error is None else type(outcome.error[0], (Exception,), {})(outcome.error[1])
