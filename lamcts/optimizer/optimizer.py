@@ -46,9 +46,8 @@ class Optimizer(Persistent, Predicting, Confirming):
     seed : int or None, default None
         Determines every random draw. None draws a fresh seed, kept in `self.seed`.
     n_init : int or None, default None
-        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d for d parameters as in
-        TuRBO, from 10 to 100. It is d + 2, from 8 to 12, if half of them are discrete, or some of at most 20; and d + 1
-        under constraints. The paper uses 30.
+        Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, 10 to 100. It
+        is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20; d + 1 under constraints.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
