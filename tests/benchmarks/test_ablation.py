@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from benchmarks.optimizer import ablation, noise, public
+from benchmarks.optimizer import ablation, public
 from lamcts.samplers import GpCma
 
 Row = dict[str, str]
@@ -71,17 +71,3 @@ def test_the_table_has_ranks_among_the_peers_and_changes_from_the_whole() -> Non
     areas = [cell.split(" ") for cell in cells[1::2]]
     assert {area for area, _ in areas} == {"-0.150"}
     assert all(float(p.strip("()")) < 1e-5 for _, p in areas)
-
-
-def test_the_table_of_noise_ranks_on_the_problems_that_all_methods_share() -> None:
-    made = [
-        {"method": method, "problem": f"mabbob-{k}-5", "noise": "0.01", "gap": str(gap)}
-        for method, gap in (("lamcts", 0.1), ("pycma", 10.0), ("optuna gp", 1.0))
-        for k in range(101, 104)
-    ]
-    lines = noise.table(made[:-1]).splitlines()[2:]
-    assert [line.split("|")[2:6] for line in lines] == [
-        [" lamcts ", " 2 ", " 1.00 ", " 0.1 "],
-        [" pycma ", " 2 ", " 3.00 ", " 10 "],
-        [" optuna gp ", " 2 ", " 2.00 ", " 1 "],
-    ]

@@ -88,7 +88,7 @@ def test_one_kind_of_evaluations(tmp_path: Path) -> None:
     paths = runs(tmp_path)
     made = merge(paths, tmp_path / "failed.db", only="failed")
     assert 0 < made.n < 28 and {*made.failures.values()} == {"RuntimeError: too high"} and not made.reports
-    with pytest.raises(ValueError, match="only: expected ok, failed, checked, pruned or feasible, got 'good'"):
+    with pytest.raises(ValueError, match="only: expected ok, failed, checked, pruned, partial or feasible, got 'good'"):
         merge(paths, tmp_path / "good.db", only="good")
 
 

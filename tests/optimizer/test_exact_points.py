@@ -87,6 +87,6 @@ def test_a_stored_point_that_is_of_another_row_is_left_out() -> None:
 def test_a_damaged_note_of_a_journal_is_refused(tmp_path: Any) -> None:
     from lamcts.journal.intermediate_values import read_notes
 
-    for note in ("[1]", '{"other": 1}', '{"floor": 1.0}'):
+    for note in ("[1]", '{"other": 1}', '{"predicted": [[1.0, 0.1]]}'):
         with pytest.raises(lamcts.JournalError, match="rows: number 3 has a note"):
             read_notes("run.db", [(3, "ok", note)], losses=1)

@@ -211,11 +211,8 @@ def test_log_is_true_or_false(kind):
     assert kind(1, 8, np.True_).log is True
 
 
-def test_progress_is_a_stream_or_none(tmp_path):
+def test_progress_is_a_stream_or_none():
     with pytest.raises(ValueError, match="progress: expected True, False, None or a stream, got 'yes'"):
         lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, progress="yes")
     with pytest.raises(ValueError, match=r"workers: expected a whole number of at least 1, -1 .* got 0"):
         lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, workers=0)
-    lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, journal=tmp_path / "run.db")
-    with pytest.raises(ValueError, match=r"of a journal pass lamcts.load"):
-        lamcts.minimize(lambda point: 1.0, BOX, budget=2, seed=0, known=tmp_path / "run.db")
