@@ -173,8 +173,8 @@ def _ready(run: Source) -> Evaluations:
     """Return the evaluations of a run; ValueError where they are too few to fit a forest."""
     shown = evaluations_of(run)
     if not shown.forest.ready:
-        few = f"expected 20 evaluations or more that differ, got {len(shown)}"
-        raise ValueError(f"{few}: run on, or draw `best_so_far`")
+        different = np.unique(shown.forest.loss[np.isfinite(shown.forest.loss)])
+        raise ValueError(f"expected 20 different values or more, got {len(different)}: run on, or draw `best_so_far`")
     return shown
 
 

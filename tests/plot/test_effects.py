@@ -65,7 +65,7 @@ def test_every_kind_is_drawn_from_a_journal(capsys, tmp_path, run, kind):
 def test_too_few_evaluations_are_said_so(capsys):
     lamcts.minimize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="short.db")
     code, _, err = said(capsys, "plot", "short.db", "--kind", "slice")
-    assert code == 2 and "expected 20 evaluations or more that differ, got 5" in err
+    assert code == 2 and "expected 20 different values or more, got 5" in err
 
 
 def test_several_runs_are_one_figure_and_seeds_one_curve(capsys, tmp_path, monkeypatch):
