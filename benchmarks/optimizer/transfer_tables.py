@@ -23,7 +23,9 @@ FOLDS = {"svm": 3, "boost": 2}
 
 
 def main() -> None:
-    arguments = script.parsed(script.parser(__doc__, "transfer_tables.npz", "wine alone at one learning rate, into a temporary file"))
+    arguments = script.parsed(
+        script.parser(__doc__, "transfer_tables.npz", "wine alone, at one rate, into a temporary file")
+    )
     found = {}
     for data in DATA[-1:] if arguments.smoke else DATA:
         found[f"svm {data}"] = svm(data)
