@@ -36,6 +36,7 @@ class ExecutorSlot:
         self.make, self.size, self.first = make, size, first
         self.executor: Executor | None = None
         self.running: dict[Future[Outcome], Job] = {}
+        self.submitting = False  # a worker may have a job that is not in `running` yet: Ctrl-C may come in between
         self.suspects: deque[Job] = deque()
 
     @property
@@ -125,11 +126,13 @@ class Pool:
             slot.executor = slot.make()
         index = next(i for i in count(slot.first) if all(self._workers[each] != i for each in slot.running))
         arguments = *job.arguments, self._worker(index)
+        slot.submitting = True
         try:
             future = slot.executor.submit(self._call, *self._fixed, *arguments)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
+                slot.submitting = False
                 return
             self._remake(slot)
             future = slot.executor.submit(self._call, *self._fixed, *arguments)
@@ -139,6 +142,7 @@ class Pool:
                 f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
             )
         slot.running[future], self._workers[future] = job, index
+        slot.submitting = False
         self._order[future] = self._started
         self._started += 1
 

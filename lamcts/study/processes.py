@@ -50,7 +50,8 @@ class Processes(Pool):
 
     def close(self) -> None:
         """End all processes; those that evaluate, at once, and surely after a grace: no result is wanted any more."""
-        executors = [slot.executor for slot in self._slots if slot.running and slot.executor is not None]
+        slots = [slot for slot in self._slots if slot.running or slot.submitting]
+        executors = [slot.executor for slot in slots if slot.executor is not None]
         busy = [process for executor in executors for process in self._contexts[executor].started]
         super().close()
         _signal(busy, SpawnedProcess.terminate)

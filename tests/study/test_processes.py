@@ -92,6 +92,28 @@ def test_the_end_of_a_run_does_not_wait_for_an_evaluation_that_ignores_sigterm(
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_ctrl_c_between_the_start_of_an_evaluation_and_its_record_ends_the_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Processes(Deaf(tmp_path / "pid"), 1)
+    submit = processes.ProcessPoolExecutor.submit
+
+    def interrupted(executor: Any, call: Any, *arguments: Any) -> Any:
+        future = submit(executor, call, *arguments)
+        if call is processes._evaluate_installed:
+            assert until((tmp_path / "pid").exists)
+            raise KeyboardInterrupt
+        return future
+
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(processes.ProcessPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pool.start(Job(0, np.zeros(2), 0))
+    start = time.monotonic()
+    pool.close()
+    assert time.monotonic() - start < 30  # of the minute
+
+
 ORPHANED = """
 import os
 from pathlib import Path
