@@ -1,8 +1,8 @@
-"""Does a fidelity come to the same end at 40 % of the cost? Recorded learning curves of two models.
+"""Does a fidelity come to the same end at 40 % of the cost? Recorded learning curves of three models.
 
-    python -m benchmarks.neural.fidelities [--seeds 0-9] [--arms full fidelity] [--problems mlp convnet] [--table]
+    python -m benchmarks.neural.fidelities [--seeds 0-9] [--arms full fidelity] [--problems mlp ...] [--table]
 
-The curves are those of `learning_curves.py`, interpolated between 200 recorded configurations. Arms:
+The curves are those of `learning_curves.py`: two interpolated between 200 recorded configurations, one a table. Arms:
 
     full            the default, 50 evaluations of all epochs
     fidelity        `Fidelity`, the cost of 20 full evaluations, trainings go on where they stopped
@@ -56,7 +56,7 @@ COLUMNS = (*Case._fields, "best", "cost", "evaluations", "gains", "cpu_s", "vers
 def main() -> None:
     given = script.parser(__doc__, "fidelities.csv", "two arms of the smallest budget")
     script.many(given, "0-9")
-    given.add_argument("--problems", nargs="+", default=["mlp", "convnet"], choices=list(PROBLEMS))
+    given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
     given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
     given.add_argument("--full", type=int, default=FULL)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
@@ -78,13 +78,14 @@ class Training:
 
     def __init__(self, problem: str) -> None:
         self.curves = Recorded(problem)
-        self.epochs, self.trained, self.evaluations = self.curves.epochs, 0, 0
+        self.steps, self.epochs = self.curves.steps, self.curves.steps[-1]
+        self.trained, self.evaluations = 0, 0
         self.best, self.gains = math.inf, list[str]()
 
     def __call__(self, point: dict[str, Any], epochs: int, before: int = 0) -> float:
         """Return the loss after `epochs`, of which `before` were trained at an earlier time."""
         self.trained, self.evaluations = self.trained + epochs - before, self.evaluations + 1
-        loss = float(self.curves(point)[epochs - 1])
+        loss = float(self.curves(point)[self.steps.index(epochs)])
         if epochs == self.epochs and loss < self.best:
             self.best = loss
             self.gains.append(f"{self.trained / self.epochs:.3f}:{digits(loss)}")
@@ -111,7 +112,7 @@ def _lamcts(training: Training, case: Case) -> None:
         return
     resumes, reached = case.arm != "restarts", dict[tuple[Any, ...], int]()
     members = dict(zip(training.curves.space.names or (), training.curves.space.members, strict=True))
-    space = members | {EPOCHS: lamcts.Fidelity(1, training.epochs, resumes=resumes)}
+    space = members | {EPOCHS: lamcts.Fidelity(training.steps[0], training.epochs, resumes=resumes)}
 
     def loss(point: dict[str, Any]) -> float:
         key = tuple(value for name, value in point.items() if name != EPOCHS)
@@ -158,9 +159,9 @@ def _optuna(training: Training, case: Case) -> None:
     most = training.epochs * (max(case.full * FEW // FULL, 2) if few else case.full)
 
     def loss(trial: Any) -> float:
-        point, value = _suggested(trial, training.curves.space), math.nan
-        for epoch in range(1, training.epochs + 1):
-            value = training(point, epoch, epoch - 1)
+        point, value, before = _suggested(trial, training.curves.space), math.nan, 0
+        for epoch in training.steps:
+            value, before = training(point, epoch, before), epoch
             trial.report(value, epoch)
             if trial.should_prune():
                 raise optuna.TrialPruned
@@ -172,7 +173,7 @@ def _optuna(training: Training, case: Case) -> None:
     pruners: dict[str, Callable[[], Any]] = {
         "TPE": optuna.pruners.NopPruner,
         "TPE median": optuna.pruners.MedianPruner,
-        "TPE hyperband": lambda: optuna.pruners.HyperbandPruner(1, training.epochs, 3),
+        "TPE hyperband": lambda: optuna.pruners.HyperbandPruner(training.steps[0], training.epochs, 3),
     }
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=case.seed), pruner=pruners[case.arm]())
