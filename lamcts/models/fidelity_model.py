@@ -1,73 +1,199 @@
-"""Full values of configurations, predicted from cheaper evaluations: a Gaussian process over parameters and fidelity.
+"""Full values of configurations, predicted from cheaper ones: a Gaussian process over parameters and fidelity.
 
-Losses count by the logarithm of their gap to the best one, less the mean course of these along the fidelity, which is
-fitted to configurations with several values. Letters: n rows, m rows asked about, d coordinates.
+Epochs of a training are fidelities, too, and a learning curve is several values of one configuration. Letters: n rows,
+m rows asked about, d coordinates of a configuration, k values of one configuration. A position in [0, 1] says how far a
+row is on the way to the full value, 1.
 """
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
-from lamcts.models.output_transforms import plain
-from lamcts.spaces.fidelity import FidelityAxis
+from lamcts.models.output_transforms import Scale
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
-MOST_ROWS, ITERATIONS = 300, 15  # in the process, the latest; and steps of L-BFGS in a fit (untuned)
-NEAR = 0.1  # of the median gap: losses as near to the best one differ little (untuned)
+ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
 PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # that of `predictor.py`
+NODES = 9  # of the mean course along the fidelity (untuned)
 RIDGE = 1e-3  # keeps the course at 0 where no configuration connects two fidelities (untuned)
+OFFSET = 3.0  # times the median gap; of 0.1, 1 and 3 the best deviations (tuned on two problems of benchmarks.neural)
+LEAST = 1e-2  # of the offset: losses farther below the best end of the model are the same (untuned)
+EXACT = 2  # configurations whose predictions are right, which the inflation begins with (untuned)
+ROUNDING = 1e-9  # of a variance: what is left of it at least
+
+
+@dataclass(frozen=True)
+class LogGap:
+    """The logarithm of losses less the best end, and of an offset; and back."""
+
+    scale: Scale
+    best: float
+    offset: float
+
+    @classmethod
+    def of(cls, ends: Floats) -> "LogGap":
+        """Return the map for the losses [c] at the highest fidelity of each configuration."""
+        scale = Scale.of(ends)
+        z = scale.down(ends)
+        return cls(scale, float(z.min()), OFFSET * max(float(np.median(z - z.min())), LEAST))
+
+    def down(self, y: Floats) -> Floats:
+        """Return the logarithms of losses."""
+        with np.errstate(over="ignore"):
+            gap = np.minimum(self.scale.down(y) - self.best + self.offset, np.finfo(float).max)
+        result: Floats = np.log(np.maximum(gap, LEAST * self.offset))
+        return result
+
+    def up(self, z: Floats) -> Floats:
+        """Return logarithms as losses."""
+        return self.scale.up(np.exp(np.minimum(z, math.log(np.finfo(float).max) / 2)) - self.offset + self.best)
 
 
 class FidelityModel:
-    """The process given rows `x` [n, d] at any fidelity and their losses `y` [n]; it predicts in standard units."""
+    """The process given values at any fidelity.
 
-    def __init__(self, parameters: Parameters, axis: FidelityAxis, x: Floats, y: Floats) -> None:
-        x, y = x[-MOST_ROWS:], y[-MOST_ROWS:]
-        self._parameters, self._axis, self._coding = parameters, axis, Coding(parameters)
-        gap = plain(y) - plain(y).min()
-        z = plain(np.log(gap + NEAR * max(float(np.median(gap)), NEAR)))
-        z -= _course(axis.without(x), axis.of_rows(x), z)
-        inputs, owner = self._inputs(x), self._coding.owner
-        theta = fit(inputs, z, owner, PRIOR, None, ITERATIONS)
-        self._process = HammingPosterior(inputs, z, hyper_of(theta, self._coding.categories), owner)
+    Parameters
+    ----------
+    parameters : Parameters
+        Of the configurations.
+    x : array of shape (n, d)
+        The configuration of each row.
+    at : array of shape (n,)
+        The position of each row.
+    y : array of shape (n,)
+        Finite losses.
+    theta : array, optional
+        Hyper-parameters of an earlier model. None finds the most likely ones.
 
-    def full(self, configurations: Floats) -> tuple[Floats, Floats]:
-        """Return means and standard deviations of the full values of configurations [m, d - 1], both [m]."""
-        mean, variance = self._process.moments(self._full(configurations))
-        return mean, np.sqrt(variance)
+    Attributes
+    ----------
+    theta : array
+        The hyper-parameters.
+    inflation : float
+        Factor of all standard deviations, at least 1, by which predictions of the full values in the model are right.
 
-    def gains(self, x: Floats, best_of_others: Floats) -> Floats:
-        """Return by how much the least predicted full value is expected to fall once rows `x` [m, d] are known, [m].
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lamcts
+    >>> from lamcts.models.fidelity_model import FidelityModel
+    >>> x, at = np.repeat(np.linspace(0, 1, 5), 3)[:, None], np.tile([0.2, 0.6, 1.0], 5)
+    >>> model = FidelityModel(lamcts.spaces.Parameters(lamcts.Box(0, 1, dim=1)), x, at, x[:, 0] + 1 / (at + 1))
+    >>> mean, sd = model.end(np.array([0.6]), np.array([0.2]), np.array([0.6 + 1 / 1.2]))
+    >>> bool(abs(model.losses(mean, sd)[0] - (0.6 + 1 / 2)) < 0.05)
+    True
+    """
+
+    def __init__(self, parameters: Parameters, x: Floats, at: Floats, y: Floats, theta: Floats | None = None) -> None:
+        self._parameters, self._coding = parameters, Coding(parameters)
+        owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
+        order = np.lexsort((at, owner))
+        x, at, y, owner = x[order], at[order], y[order], owner[order]
+        last = np.append(owner[1:] != owner[:-1], True)
+        self.units = LogGap.of(y[last])
+        z = self.units.down(y)
+        self._course = _course(owner, at, z)
+        self._scale = Scale.of(z - self._mean(at))
+        inputs, z = self._inputs(x, at), self._scale.down(z - self._mean(at))
+        self.theta = fit(inputs, z, self._coding.owner, PRIOR, None, ITERATIONS) if theta is None else theta
+        hyper = hyper_of(self.theta, self._coding.categories)
+        self._process = HammingPosterior(inputs, z, hyper, self._coding.owner)
+        self._noise = self._process.hyper.noise * self._process.signal
+        self.inflation = self._inflated([own for own in _places(owner) if at[own[-1]] == 1.0])
+
+    def full(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return means and standard deviations of the full values of configurations [m, d], both [m].
+
+        They are in the units of the model, as those of `end`; `losses` makes losses of them.
+        """
+        mean, variance = self._process.moments(self._inputs(x, np.ones(len(x))))
+        return mean, self.inflation * np.sqrt(variance + self._noise)
+
+    def end(self, x: Floats, at: Floats, y: Floats) -> tuple[float, float]:
+        """Return mean and standard deviation of the full value of a configuration [d] that the model does not have.
+
+        at, y [k]: its finite losses so far at positions below 1.
+        """
+        asked = np.append(at, 1.0)
+        mean, covariance = self._process.joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
+        covariance.flat[:: len(asked) + 1] += self._noise
+        z = self._scale.down(self.units.down(y) - self._mean(at))
+        gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
+        left = max(covariance[-1, -1] - gain @ covariance[:-1, -1], ROUNDING * covariance[-1, -1])
+        return float(mean[-1] + gain @ (z - mean[:-1])), self.inflation * math.sqrt(left)
+
+    def losses(self, mean: Floats | float, sd: Floats | float) -> tuple[Floats, Floats]:
+        """Return predictions as losses."""
+        high, middle, low = (self.units.up(self._scale.up(np.asarray(mean + k * sd))) for k in (1, 0, -1))
+        return middle, (high - low) / 2
+
+    def below(self, loss: float) -> float:
+        """Return a full loss in the units of the model."""
+        return float(self._scale.down(self.units.down(np.array(loss))))
+
+    def gains(self, x: Floats, at: Floats, best_of_others: Floats) -> Floats:
+        """Return by how much the least predicted full value is expected to fall once rows (x, at) are known, [m].
 
         best_of_others: the least prediction of all other configurations, [m]. The variance of the prediction of a row's
         own configuration falls by `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
         """
-        there, full = self._inputs(x), self._full(self._axis.without(x))
+        there, full = self._inputs(x, at), self._inputs(x, np.ones(len(x)))
         mean, _ = self._process.moments(full)
         _, variance = self._process.moments(there)
-        noise = self._process.hyper.noise * self._process.signal
-        change = np.abs(self._process.covariances(there, full)) / np.sqrt(variance + noise)
+        change = np.abs(self._process.covariances(there, full)) / np.sqrt(variance + self._noise)
         known = np.maximum(best_of_others - mean, 0.0)
         gain: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
         return gain
 
-    def _full(self, configurations: Floats) -> Inputs:
-        return self._inputs(self._axis.at(configurations, self._axis.fidelity.high))
+    def _inputs(self, x: Floats, at: Floats) -> Inputs:
+        own = self._coding(self._parameters.codes(x))
+        return Inputs(own.options, own.orders, np.column_stack([own.numbers, at]))
 
-    def _inputs(self, x: Floats) -> Inputs:
-        return self._coding(self._parameters.codes(x))
+    def _mean(self, at: Floats) -> Floats:
+        result: Floats = _hats(at) @ self._course
+        return result
+
+    def _inflated(self, configurations: list[Rows]) -> float:
+        """Return the root mean square error of full values in deviations, each predicted without its configuration.
+
+        configurations: the rows of each, in order of position; the last is the full value. With `Q = K^-1`, these rows
+        have the covariance `Q_own^-1` given all others, and the errors `Q_own^-1 (Q (z - mean))_own`. Full values are
+        predicted from the first 1, 2, ... of the rows.
+        """
+        inverse = self._process.whiten(np.eye(len(self._process.white)))  # L^-1
+        pull, squares = self._process.weights, []
+        for own in configurations:
+            if len(own) > 1:
+                covariance = np.linalg.inv(inverse[:, own].T @ inverse[:, own])
+                root = np.linalg.cholesky(covariance)
+                white = np.linalg.solve(root, covariance @ pull[own])
+                error = np.cumsum((root[-1] * white)[:0:-1])
+                variance = np.cumsum(np.square(root[-1])[:0:-1])
+                squares.append(float(np.mean(error**2 / variance)) / self._process.signal)
+        return max(1.0, math.sqrt((sum(squares) + EXACT) / (len(squares) + EXACT)))
 
 
-def _course(configurations: Floats, fidelities: Rows, z: Floats) -> Floats:
-    """Return the mean course of values [n] along the fidelity, by differences within configurations; 0 at the least."""
-    levels, place = np.unique(fidelities, return_inverse=True)
-    _, owner = np.unique(configurations, axis=0, return_inverse=True)
-    order = np.lexsort((place, owner.ravel()))
-    same = owner.ravel()[order][:-1] == owner.ravel()[order][1:]
-    first, second = order[:-1][same], order[1:][same]
-    system = np.eye(len(levels))[place[second]] - np.eye(len(levels))[place[first]]
-    offsets = np.linalg.solve(system.T @ system + RIDGE * np.eye(len(levels)), system.T @ (z[second] - z[first]))
-    result: Floats = (offsets - offsets[0])[place]
+def _places(owner: Rows) -> list[Rows]:
+    """Return the rows of each configuration, for the numbers of configurations [n] in ascending order."""
+    return np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)
+
+
+def _hats(at: Floats) -> Floats:
+    """Return the piecewise linear functions [n, NODES] at positions [n]."""
+    nodes = np.linspace(0.0, 1.0, NODES)
+    result: Floats = np.maximum(1.0 - np.abs(at[:, None] - nodes) * (NODES - 1), 0.0)
+    return result
+
+
+def _course(owner: Rows, at: Floats, z: Floats) -> Floats:
+    """Return the mean course of values [n] at the nodes, by differences within configurations; 0 at the full value."""
+    same = owner[:-1] == owner[1:]
+    system, difference = np.diff(_hats(at), axis=0)[same], np.diff(z)[same]
+    values = np.linalg.solve(system.T @ system + RIDGE * np.eye(NODES), system.T @ difference)
+    result: Floats = values - values[-1]
     return result

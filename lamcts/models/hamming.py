@@ -218,6 +218,13 @@ class HammingPosterior:
         variance = self.signal * (1.0 - np.einsum("ij,ij->j", white, white))
         return mean, np.maximum(variance, 0.0)
 
+    def joint(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the posterior mean [m] and covariance [m, m] of the noise-free losses at some rows."""
+        cross = self._correlate(inputs)  # [n, m]
+        white = self.whiten(np.asfortranarray(cross))
+        covariance: Floats = self.signal * (self._correlate(inputs, inputs) - white.T @ white)
+        return self._expect(inputs, cross), covariance
+
     def covariances(self, inputs: Inputs, others: Inputs) -> Floats:
         """Return the posterior covariance of the noise-free loss at each row with that at the same row of `others`."""
         both = inputs.joined(others)

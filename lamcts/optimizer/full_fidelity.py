@@ -40,5 +40,5 @@ class Confirming:
         if axis is None:
             return None
         known = Configurations(axis, self.seen, self.seen.pending_x())
-        row = known.best_open(model_of(self.space, axis, self.seen))
+        row = known.best_open(model_of(axis, self.seen))
         return None if row is None else self._trials.issue(row, -1, None)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from lamcts.pruners.forecast import Forecast, forecast
+from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 
@@ -22,7 +23,9 @@ class Curves:
     ended : list of int
         The numbers of the finished and the pruned trials, in the order in which they ended.
     x : dict of int to array of shape (d,)
-        The points of trials in the unit cube, where they are known.
+        The encoded points of trials, where they are known; forecasts need them.
+    space : SearchSpace or None
+        Whose points they are. None: the unit cube.
 
     Examples
     --------
@@ -33,7 +36,8 @@ class Curves:
     (1, 0.5)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, space: SearchSpace | None = None) -> None:
+        self.space = space
         self.losses: dict[int, dict[int, float]] = {}
         self.ends: dict[int, float] = {}
         self.ended: list[int] = []

@@ -1,6 +1,7 @@
 """Early stopping by a model of learning curves (Swersky et al. 2014, freeze-thaw)."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
@@ -57,6 +58,7 @@ class Model:
         last = curves.last(number)
         if last is None or len(curves.ends) < self.startup or (found := curves.forecast()) is None:
             return False
-        if last[0] < self.warmup * found.last:
+        if last[0] < self.warmup * found.last or (expected := found.moments(number, curves)) is None:
             return False
-        return found.chance(number, curves, min(curves.ends.values())) < self.chance
+        mean, sd = expected
+        return NormalDist(mean, sd).cdf(found.model.below(min(curves.ends.values()))) < self.chance

@@ -17,11 +17,12 @@ from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Sampler, Scope
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
-from lamcts.spaces.base import SearchSpace, identity_of
+from lamcts.spaces.base import identity_of
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Note, Rows
 
+MOST_ROWS = 300  # in the model (untuned)
 FEWEST = 4  # values before a model is fitted (untuned)
 MOST_LOOKED = 60  # configurations of the lowest predictions whose next evaluations are looked at (untuned)
 EQUAL = 3  # configurations with equal values at several fidelities, before a warning
@@ -73,7 +74,7 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return "space"
 
     def ask(self, n: int) -> Proposal:
-        taken, model = np.empty((0, self.seen.dim)), model_of(self.region.space, self.axis, self.seen)
+        taken, model = np.empty((0, self.seen.dim)), model_of(self.axis, self.seen)
         while len(taken) < n:
             known = Configurations(self.axis, self.seen, np.vstack([self.seen.pending_x(), taken]))
             if (row := self._chosen(known, model, self._new(known, model))) is None:
@@ -110,7 +111,8 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         pairs = [(i, level) for i, own in enumerate(reached) for level in fidelity.levels if level > own]
         places, levels = np.array(pairs).T
         cost = levels - fidelity.resumes * reached[places]
-        best = int(np.argmax(model.gains(self.axis.at(x[places], levels), least[places]) / cost))
+        positions = self.axis.at(x[places], levels)[:, self.axis.column]
+        best = int(np.argmax(model.gains(x[places], positions, least[places]) / cost))
         level = levels[places == places[best]][0] if fidelity.resumes else levels[best]
         chosen: Floats = self.axis.at(x[places[[best]]], int(level))[0]
         return chosen
@@ -185,12 +187,13 @@ class Configurations:
         return row
 
 
-def model_of(space: SearchSpace, axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
-    """Return the model of all values; None where they are too few or equal."""
-    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))
+def model_of(axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
+    """Return the model of the latest values; None where they are too few or equal."""
+    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MOST_ROWS:]
     if len(rows) < FEWEST or not np.ptp(seen.f[rows, 0]) > 0:
         return None
-    return FidelityModel(Parameters(space), axis, seen.x[rows], seen.f[rows, 0])
+    x = seen.x[rows]
+    return FidelityModel(Parameters(axis.rest), axis.without(x), x[:, axis.column], seen.f[rows, 0])
 
 
 def _ignored(axis: FidelityAxis, seen: Observations) -> bool:

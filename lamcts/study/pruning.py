@@ -25,7 +25,7 @@ class Pruning:
 
     def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
         goals, reports = problem.goals, problem.declared.reports
-        self.curves = Curves()
+        self.curves = Curves(problem.space)
         self._pruner, self._sign = make(pruner), float(goals.signs[0])
         self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
         self._wanted = takes(problem.f, "trial")  # by the function

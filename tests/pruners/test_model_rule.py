@@ -12,12 +12,11 @@ from lamcts.pruners.forecast import forecast
 LAST = 9
 
 
-def filled(limits, ended=None, last=LAST, points=True):
+def filled(limits, ended=None, last=LAST):
     """Return curves that fall to limits; the first `ended` trials have finished, the others reported three steps."""
     curves, ended = Curves(), len(limits) if ended is None else ended
     for number, limit in enumerate(limits):
-        if points:
-            curves.x[number] = np.array([limit, 0.5])
+        curves.x[number] = np.array([limit, 0.5])
         for step in range(1, last + 1 if number < ended else 4):
             curves.add(number, step, limit + 1 / step)
         if number < ended:
@@ -25,9 +24,8 @@ def filled(limits, ended=None, last=LAST, points=True):
     return curves
 
 
-@pytest.mark.parametrize("points", [True, False], ids=["points", "curves alone"])
-def test_a_hopeless_trial_is_stopped_and_one_that_leads_goes_on(points):
-    curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.05], ended=5, points=points)
+def test_a_hopeless_trial_is_stopped_and_one_that_leads_goes_on():
+    curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.05], ended=5)
     assert not Model(chance=0.3).prune(6, curves)
     assert Model().prune(5, curves)
 
@@ -64,11 +62,14 @@ def test_a_trial_that_ends_early_counts_as_at_the_final_step():
     found = curves.forecast()
     assert found.last == LAST and len(curves.ends) == 5
     curves.add(5, 1, 1.1)
+    assert found.predict(5, curves) is None  # without a point
+    curves.x[5] = np.array([0.3, 0.5])
     assert found.predict(5, curves)[1] > 0
 
 
-def test_a_trial_that_reports_longer_than_all_others_is_predicted_at_its_own_step():
+def test_a_trial_that_reports_longer_than_all_others_is_predicted_near_its_last_value():
     curves = filled([0.1, 0.3, 0.5, 0.7, 0.9], ended=5)
+    curves.x[7] = np.array([0.2, 0.5])
     for step in range(1, 2 * LAST):
         curves.add(7, step, 0.2 + 1 / step)
     mean, sd = curves.forecast().predict(7, curves)
