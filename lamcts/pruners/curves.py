@@ -13,6 +13,11 @@ class Curves:
 
     Lower losses are better; a reported nan is inf.
 
+    Parameters
+    ----------
+    objectives : int, default 1
+        Number of objectives.
+
     Attributes
     ----------
     losses : dict of int to dict of int to float
@@ -23,6 +28,8 @@ class Curves:
         The numbers of the finished and the pruned trials, in the order in which they ended.
     x : dict of int to array of shape (d,)
         The points of trials in the unit cube, where they are known.
+    objectives : tuple of Curves
+        The curves of each objective; the first are these. All have the same trials and steps.
 
     Examples
     --------
@@ -33,7 +40,7 @@ class Curves:
     (1, 0.5)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, objectives: int = 1) -> None:
         self.losses: dict[int, dict[int, float]] = {}
         self.ends: dict[int, float] = {}
         self.ended: list[int] = []
@@ -41,6 +48,9 @@ class Curves:
         self._forecast: Forecast | None = None
         self._at: dict[int, list[tuple[float, float]]] = {}  # by step: what finished trials had there, and their ends
         self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it
+        self.objectives: tuple[Curves, ...] = (self, *(Curves() for _ in range(objectives - 1)))
+        for own in self.objectives:
+            own.x = self.x
 
     def add(self, number: int, step: int, loss: float) -> None:
         """Add a report; the reports of a trial come in the order of their steps."""

@@ -36,6 +36,12 @@ class Forecast(NamedTuple):
         x, step, curve = self._asked(number, curves)
         return float(self.model.chance(x, step, below, curve)[0])
 
+    def moments(self, number: int, curves: "Curves") -> tuple[float, float]:
+        """Return mean and standard deviation of a trial's final loss in the units of the model."""
+        x, step, curve = self._asked(number, curves)
+        mean, sd = self.model.moments(x, step, curve)
+        return float(mean[0]), float(sd[0])
+
     def ends(self, curves: "Curves") -> dict[int, tuple[float, float]]:
         """Return the expected final losses of pruned trials by number, and their standard deviations."""
         places, (mean, sd) = self.model.trials, self.model.ends()

@@ -1,8 +1,10 @@
 """Early stopping by a model of learning curves (Swersky et al. 2014, freeze-thaw)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lamcts.pruners.curves import Curves
+from lamcts.pruners.fronts import chance_on_front
 from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
@@ -12,7 +14,8 @@ from lamcts.types import whole_number
 class Model:
     """Stop a trial that a model of all learning curves gives little chance to end best.
 
-    The model is a Gaussian process over points and steps. It learns from finished and pruned trials.
+    The model is a Gaussian process over points and steps. It learns from finished and pruned trials. With several
+    objectives each has a model, and a trial ends best if no finished trial dominates its final losses.
 
     Parameters
     ----------
@@ -23,6 +26,11 @@ class Model:
     chance : float, default 0.2
         Least chance of a better final loss than that of every finished trial, at which a trial continues. Tuned: of
         0.05, 0.2 and 0.4 the best compromise of epochs and ends in benchmarks/neural/pruning_curves.py.
+
+    Notes
+    -----
+    With several objectives the final losses of a trial are independent normals in the units of their models. Their
+    chance is exact: a sum over disjoint boxes, which are what the front of finished trials does not dominate.
 
     References
     ----------
@@ -42,6 +50,7 @@ class Model:
     (False, True)
     """
 
+    several: ClassVar[bool] = True
     startup: int = 5
     warmup: float = 1 / 9
     chance: float = 0.2
@@ -59,4 +68,6 @@ class Model:
             return False
         if last[0] < self.warmup * found.last:
             return False
+        if len(curves.objectives) > 1:
+            return chance_on_front(number, curves) < self.chance
         return found.chance(number, curves, min(curves.ends.values())) < self.chance

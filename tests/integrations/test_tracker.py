@@ -42,7 +42,10 @@ def test_each_evaluation_is_logged_once_as_the_result_has_it():
         assert trial.message == row["message"] and trial.seconds == row["seconds"]
         assert trial.parameters == {name: row[name] for name in ("x", "k", "z") if name in row}
         assert trial.numbers == ({"value": row["value"]} if row["k"] == "a" else {})
-        assert trial.reports == ({1: row["x"]} if row["k"] == "c" else {1: row["x"], 3: row["x"] - 1})
+        assert trial.reports == {
+            step: {"intermediate": value}
+            for step, value in ((1, row["x"]), *([] if row["k"] == "c" else [(3, row["x"] - 1)]))
+        }
     assert {trial.state for trial in tracker.trials} == {"complete", "pruned", "failed"}
     assert tracker.trials[-1].best == result.fun and tracker.ends == [False]
 
