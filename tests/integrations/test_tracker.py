@@ -54,6 +54,7 @@ def test_constraints_and_objectives_have_their_names():
     tracker = Recording()
     result = run(tracker, f=goals, **GOALS)
     assert [*tracker.trials[0].numbers] == ["cost", "gain", "stress <= 0.5"]
+    assert tracker.trials[0].reports == {2: {"intermediate.cost": 3.0, "intermediate.gain": result.rows()[0]["x"]}}
     excess = result.history.constraints[:, 0].tolist()
     assert [trial.numbers["stress <= 0.5"] for trial in tracker.trials] == excess
     assert {trial.best for trial in tracker.trials} == {None}

@@ -1,0 +1,66 @@
+"""The rule that stops trials whose predicted losses are probably dominated, with several objectives."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lamcts.pruners import Curves, Model
+from lamcts.pruners.fronts import chance_on_front
+
+LAST = 9
+FRONT = [(0.1, 0.9), (0.3, 0.5), (0.5, 0.45), (0.7, 0.2), (0.9, 0.1)]
+
+
+def filled(finished, running=(), steps=3):
+    """Return curves of trials that fall to limits [m]; running ones have reported some steps."""
+    trials = [*finished, *running]
+    curves = Curves(len(trials[0]))
+    for number, limits in enumerate(trials):
+        curves.x[number] = np.array([limits[0], limits[-1]])
+        ended = number < len(finished)
+        for own, limit in zip(curves.objectives, limits, strict=True):
+            for step in range(1, 1 + (LAST if ended else steps)):
+                own.add(number, step, limit + 1 / step)
+            if ended:
+                own.finish(number, limit + 1 / LAST)
+    return curves
+
+
+def test_one_objective_is_one_case_of_several():
+    curves = filled([(limit,) for limit, _ in FRONT], [(0.2,), (0.95,)])
+    for number in (5, 6):
+        model = curves.forecast()
+        assert chance_on_front(number, curves) == model.chance(number, curves, min(curves.ends.values()))
+    assert curves.objectives == (curves,)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_chance_is_that_of_draws_that_no_finished_trial_dominates(m):
+    rng = np.random.default_rng(0)
+    curves = filled(rng.random((8, m)).tolist(), rng.random((4, m)).tolist(), steps=2)
+    models = [own.forecast() for own in curves.objectives]
+    units = [model.model.units for model in models]
+    ends = np.array([u.down(np.array([*own.ends.values()])) for u, own in zip(units, curves.objectives, strict=True)]).T
+    for number in range(8, 12):
+        moments = [model.moments(number, own) for model, own in zip(models, curves.objectives, strict=True)]
+        drawn = np.array([rng.normal(mean, sd, 40_000) for mean, sd in moments]).T
+        free = ~(ends[None] <= drawn[:, None]).all(2).any(1)
+        assert abs(chance_on_front(number, curves) - free.mean()) < 0.01
+
+
+def test_a_dominated_trial_is_stopped_and_a_compromise_goes_on():
+    curves = filled(FRONT, [(0.8, 0.85), (0.4, 0.3), (0.05, 2.0)])
+    assert [Model().prune(number, curves) for number in (5, 6, 7)] == [True, False, False]
+    assert not Model(startup=6).prune(5, curves) and not Model(warmup=0.5).prune(5, curves)
+    assert not Model().prune(5, filled([], [(0.8, 0.85)] * 6))
+
+
+def test_a_nan_counts_as_the_worst_loss_of_its_objective():
+    curves = filled(FRONT, [(0.4, 0.3)])
+    before = chance_on_front(5, curves)
+    first, second = curves.objectives
+    for step in (4, 5):
+        first.add(5, step, math.inf)
+        second.add(5, step, 0.3 + 1 / step)
+    assert chance_on_front(5, curves) < before and math.isfinite(chance_on_front(5, curves))
