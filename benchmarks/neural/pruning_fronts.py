@@ -2,14 +2,15 @@
 
     python -m benchmarks.neural.pruning_fronts [--problems mlp convnet] [--seeds 0-9] [--arms NAME ...] [--table]
 
-The objectives are the loss after the last epoch and the logarithm (base 10) of the number of weights, which is known
-from the first epoch on. Curves come from results/curves-NAME.npz (benchmarks.neural.learning_curves). 50 trials a run,
-one at a time, all settings at their defaults. "blind": pruned trials are told without their predicted losses. Optuna
-prunes no trials with several objectives. Rows go to results/pruning_fronts.csv.
+The objectives are the logarithms (base 10) of the loss after the last epoch and of the number of weights, which is
+known from the first epoch on. Curves come from results/curves-NAME.npz (benchmarks.neural.learning_curves). 50 trials
+a run, one at a time, all settings at their defaults. "blind": pruned trials are told without their predicted losses.
+Optuna prunes no trials with several objectives. Rows go to results/pruning_fronts.csv.
 
-The reference point of the hypervolume lies 10 % behind the front of the recorded configurations. The table compares
-each pruned arm with the same search without pruning, seed by seed, once after 50 trials and once stopped at the epochs
-of the pruned run. The last columns hold the hypervolume of each arm at the median epochs of `pruner="model"`.
+The reference point of the hypervolume has the largest final loss and the largest size of the recorded configurations.
+The table compares each pruned arm with the same search without pruning, seed by seed, once after 50 trials and once
+stopped at the epochs of the pruned run. The last column holds the hypervolume of each arm at the median epochs of
+`pruner="model"`.
 """
 
 import math
@@ -32,7 +33,7 @@ from benchmarks.neural.learning_curves import PROBLEMS, Recorded
 from benchmarks.neural.pruning_curves import _suggested
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
-from lamcts.outcomes.hypervolume import default_reference, hypervolume
+from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.study.pruning import Pruning
 
 PLAIN, MODEL = "lamcts", "lamcts model"
@@ -97,19 +98,19 @@ def measure(**fields: Any) -> Result:
 
 
 class Objective:
-    """The final loss of a recorded model and its size; counts epochs, and keeps the hypervolume so far."""
+    """Logarithms of a recorded model's final loss and size; counts epochs, and keeps the hypervolume so far."""
 
     def __init__(self, problem: str) -> None:
         self.recorded, self.epochs, self._size = Recorded(problem), 0, SIZES[problem]
         space, ends = self.recorded.space, self.recorded.losses[:, -1]
         sizes = [self._size(space.decode(x)) for x in self.recorded.x]
-        self.reference = default_reference(np.column_stack([ends, np.log10(sizes)]))
+        self.reference = np.log10([ends.max(), max(sizes)])
         self._found: list[tuple[float, float]] = []
         self.gains: list[tuple[int, float]] = []  # epochs by then, and the new hypervolume
 
     def __call__(self, point: dict[str, Any], report: Report) -> tuple[float, float]:
         loss, size = math.nan, math.log10(self._size(point))
-        for epoch, loss in enumerate(self.recorded(point).tolist()):
+        for epoch, loss in enumerate(np.log10(self.recorded(point)).tolist()):
             self.epochs += 1
             report(epoch + 1, (loss, size))
         self._found.append((loss, size))
@@ -173,7 +174,9 @@ def table(rows: list[dict[str, str]]) -> str:
             at = median(_until(row, median(spent)) for row in mine.values()) if spent else math.nan
             volume = median(float(row["hypervolume"]) for row in mine.values())
             compared = _compared(both) if ARMS[arm] is not None and arm.startswith(PLAIN) else ("",) * 5
-            lines.append((problem, arm, str(len(mine)), f"{volume:.4g}", *compared, f"{at:.4g}"))
+            lines.append(
+                (f"{problem}, {' and '.join(NAMES)}", arm, str(len(mine)), f"{volume:.4g}", *compared, f"{at:.4g}")
+            )
     head = ("problem", "arm", "seeds", "hypervolume", "share of epochs", "change after 50 trials", "p")
     return markdown((*head, "change at equal epochs", "p", "hypervolume at the epochs of the model"), lines)
 

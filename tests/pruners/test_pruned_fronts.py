@@ -27,7 +27,8 @@ def filled(finished, running=(), steps=3):
     return curves
 
 
-def test_one_objective_is_one_case_of_several():
+def test_one_objective_is_one_case_of_several(monkeypatch):
+    monkeypatch.setattr("lamcts.pruners.fronts.MARGIN", 0.0)
     curves = filled([(limit,) for limit, _ in FRONT], [(0.2,), (0.95,)])
     for number in (5, 6):
         model = curves.forecast()
@@ -35,8 +36,21 @@ def test_one_objective_is_one_case_of_several():
     assert curves.objectives == (curves,)
 
 
+def test_an_equal_cost_that_is_known_exactly_is_no_gain():
+    curves = filled(FRONT, [(0.6, 0.5), (0.6, 0.5)])
+    second = curves.objectives[1]
+    for number in range(7):
+        for step in second.losses[number]:
+            second.losses[number][step] = 1.0 if number > 4 else float(number % 2)
+        if number < 5:
+            second.ends[number] = float(number % 2)
+    second.losses[6] = dict.fromkeys(second.losses[6], -1.0)
+    assert Model().prune(5, curves) and not Model().prune(6, curves)
+
+
 @pytest.mark.parametrize("m", [2, 3])
-def test_the_chance_is_that_of_draws_that_no_finished_trial_dominates(m):
+def test_the_chance_is_that_of_draws_that_no_finished_trial_dominates(m, monkeypatch):
+    monkeypatch.setattr("lamcts.pruners.fronts.MARGIN", 0.0)
     rng = np.random.default_rng(0)
     curves = filled(rng.random((8, m)).tolist(), rng.random((4, m)).tolist(), steps=2)
     models = [own.forecast() for own in curves.objectives]
