@@ -41,7 +41,6 @@ ARMS: dict[str, Any] = {
     PLAIN: None,
     MODEL: "model",
     "lamcts model, chance 0.05": lamcts.pruners.Model(chance=0.05),
-    "lamcts model, chance 0.4": lamcts.pruners.Model(chance=0.4),
     "lamcts model, blind": "model",
     "lamcts median": "median",
     "lamcts hyperband": "hyperband",

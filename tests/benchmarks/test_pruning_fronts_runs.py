@@ -29,7 +29,8 @@ def test_a_run_counts_its_epochs_and_keeps_the_hypervolume_of_trials_that_finish
 
 def test_the_sizes_are_those_of_the_networks():
     classifier = pytest.importorskip("sklearn.neural_network", reason="scikit-learn is not installed").MLPClassifier
-    network = classifier((9,) * 2, batch_size=10).partial_fit(np.zeros((10, 64)), np.arange(10), np.arange(10))
+    network = classifier((9,) * 2, batch_size=10)
+    network.partial_fit(np.zeros((10, 64)), np.arange(10), classes=np.arange(10))
     weights = sum(part.size for part in (*network.coefs_, *network.intercepts_))
     assert pruning_fronts.SIZES["mlp"]({"units": 9, "layers": 2}) == weights
     convolutions, dense = 4 * (9 + 1) + 8 * (4 * 9 + 1), (8 * 16 + 1) * 10
