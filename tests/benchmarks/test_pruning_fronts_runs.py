@@ -29,7 +29,7 @@ def test_a_run_counts_its_epochs_and_keeps_the_hypervolume_of_trials_that_finish
 
 def test_the_sizes_are_those_of_the_networks():
     classifier = pytest.importorskip("sklearn.neural_network", reason="scikit-learn is not installed").MLPClassifier
-    network = classifier((9,) * 2, batch_size=10)
+    network = classifier((9,) * 2, batch_size=10, random_state=0)
     network.partial_fit(np.zeros((10, 64)), np.arange(10), classes=np.arange(10))
     weights = sum(part.size for part in (*network.coefs_, *network.intercepts_))
     assert pruning_fronts.SIZES["mlp"]({"units": 9, "layers": 2}) == weights
