@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from lamcts.errors import JournalError
-from lamcts.journal.intermediate_values import Report
+from lamcts.journal.intermediate_values import Report, reports_of
 from lamcts.journal.journal import Journal
 from lamcts.journal.lock import inspect_header, named
 from lamcts.journal.recorded import Recorded
@@ -153,12 +153,12 @@ def _keys(record: Recorded) -> list[bytes]:
 
 def _reports(part: _Part) -> list[Report]:
     """Return the intermediate values of the trials that are kept, under their new numbers."""
-    told, curves = {*part.record.trial[part.rows].tolist()}, part.record.reports
+    told, curves = {*part.record.trial[part.rows].tolist()}, part.record.curves
     return [
-        (part.first_trial + trial, step, loss)
-        for trial in curves
-        for step, loss in curves[trial].items()
+        (part.first_trial + trial, step, losses)
+        for trial in curves[0]
         if trial in told
+        for _, step, losses in reports_of(curves, trial)
     ]
 
 

@@ -97,6 +97,12 @@ def pack_numbers(values: Iterable[float]) -> bytes:
     return np.array(values, NUMBER).tobytes()
 
 
+def unpack_numbers(blob: object) -> list[float]:
+    """Return the numbers that `pack_numbers` packed; none of anything else."""
+    whole = isinstance(blob, bytes) and len(blob) % NUMBER.itemsize == 0
+    return np.frombuffer(blob, NUMBER).tolist() if whole and isinstance(blob, bytes) else []
+
+
 # What a column must be ----------------------------------------------------------------------------------------------
 
 

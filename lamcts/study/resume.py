@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.errors import JournalError
+from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import VALUE, Goals
@@ -40,7 +41,7 @@ class Beginning:
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
     memory: SharedState | None = None
-    reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
+    curves: Sequence[Reported] = ()  # by objective: trial -> step -> loss there
 
 
 def begin(
@@ -132,7 +133,7 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     if memory is not None:
         memory.load(recorded.memory, journal.path)
     _warn_of_another_function(problem, recorded, about)
-    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
+    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.curves)
 
 
 def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:

@@ -185,7 +185,7 @@ class Study:
         start = begin(self.problem, settings, stack, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
-        self.pruning.restore(start.reports, self.optimizer.seen)
+        self.pruning.restore(start.curves, self.optimizer.seen)
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         stack.callback(self.folders.close)
@@ -292,7 +292,7 @@ class Study:
         words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.curves.losses)
+        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result

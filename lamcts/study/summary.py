@@ -1,12 +1,12 @@
 """From the state of a run to its `Evaluation`s and its `Result`."""
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
@@ -23,8 +23,7 @@ from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
 
-Curve = Mapping[int, Mapping[int, float]]
-NOTHING: Curve = MappingProxyType({})
+NOTHING: Sequence[Reported] = ({},)
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
@@ -52,9 +51,14 @@ class RunState(Protocol):
 
 
 def summarise(
-    opt: RunState, checks: list[Check], asks: int, status: str, message: str, curves: Curve = NOTHING
+    opt: RunState,
+    checks: list[Check],
+    asks: int,
+    status: str,
+    message: str,
+    curves: Sequence[Reported] = NOTHING,
 ) -> Result:
-    """Return what was found so far; `curves`: what trials reported, losses by number and step.
+    """Return what was found so far; `curves`: what trials reported of each objective, losses by number and step.
 
     Nothing is copied: the columns of the history are views of `opt.seen`.
     """
@@ -81,7 +85,7 @@ def summarise(
     return result
 
 
-def history_of(opt: RunState, checks: list[Check], curves: Curve = NOTHING) -> History:
+def history_of(opt: RunState, checks: list[Check], curves: Sequence[Reported] = NOTHING) -> History:
     """Return the evaluations of a run and its re-evaluations as columns."""
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
