@@ -99,8 +99,9 @@ def pack_numbers(values: Iterable[float]) -> bytes:
 
 def unpack_numbers(blob: object) -> list[float]:
     """Return the numbers that `pack_numbers` packed; none of anything else."""
-    whole = isinstance(blob, bytes) and len(blob) % NUMBER.itemsize == 0
-    return np.frombuffer(blob, NUMBER).tolist() if whole and isinstance(blob, bytes) else []
+    if not isinstance(blob, bytes) or len(blob) % NUMBER.itemsize:
+        return []
+    return [float(number) for number in np.frombuffer(blob, NUMBER)]
 
 
 # What a column must be ----------------------------------------------------------------------------------------------
