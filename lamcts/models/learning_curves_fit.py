@@ -18,8 +18,8 @@ ITERATIONS = 20  # steps of L-BFGS in a fit (untuned)
 # order of the kernel, in units of the spread of ends, and b as a share of the longest curve (untuned)
 LENGTH, LENGTH_SPREAD = math.exp(math.sqrt(2) - 3), math.sqrt(3)
 VARIANCES = (1.0, 1.0, 0.3, 0.1, 0.1, 1e-3)  # limit, common, shape, own limit, own shape, noise
-DECAY = 0.1
-SPREAD = 1.5
+DECAY = 0.1  # median of b (untuned)
+SPREAD = 1.5  # deviation of the logarithms of variances and of b (untuned)
 BOUND = 7.0  # of logarithms about their prior medians: three to five deviations
 
 

@@ -182,7 +182,7 @@ class Study:
     def _begin(self, stack: ExitStack) -> Workers:
         """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
         settings = self.settings
-        start = begin(self.problem, settings, stack, self.related)
+        start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.reports, self.optimizer.seen)

@@ -202,13 +202,13 @@ def candidates(opt: RunState, checks: list[Check], history: History) -> list[Can
     except ValueError:  # too few values for a model, or equal ones
         mean, std = values, np.zeros(len(rows))
     order = np.argsort(sign * mean, kind="stable")
-    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (float(mean[i]), float(std[i])))
-            for k, i in enumerate(order) if k == 0 or int(rows[i]) in again]  # fmt: skip
+    kept = [i for i in order if i == order[0] or int(rows[i]) in again]
+    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), float(mean[i]), float(std[i])) for i in kept]
 
 
-def _candidate(opt: RunState, row: int, losses: list[float], expected: tuple[float, float]) -> Candidate:
-    """Return a row as a candidate: of no repeats, with what the model expects."""
-    sign, n, (mean, error) = float(opt.goals.signs[0]), len(losses), expected
+def _candidate(opt: RunState, row: int, losses: list[float], mean: float, error: float) -> Candidate:
+    """Return a row as a candidate: of no repeats, with the mean and error that the model expects."""
+    sign, n = float(opt.goals.signs[0]), len(losses)
     if n:
         unit = math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
         scaled = np.array(losses) / unit
