@@ -11,7 +11,7 @@ from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
-from lamcts.outcomes.front import Front, knee
+from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
@@ -180,11 +180,15 @@ def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | N
     )
 
 
-def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Evaluation:
+def evaluated_again(opt: RunState, check: Check, point: Point, count: int, metrics: Metrics) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
-    return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
+    parts = dict(parts_of(point))
+    own = {name: each for name, each in metrics.items() if name not in parts}
+    return Evaluation(
+        trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed, metrics=own
+    )
 
 
 @one_blas_thread()
