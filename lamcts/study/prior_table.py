@@ -37,7 +37,7 @@ SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
 OWN = ("trial", *LAST)  # columns of every table of ours
 SEM = "sem"  # the column of standard errors, or the prefix of several
 QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
-Values = dict[str, float | Measured | None] | None
+Values = dict[str, float | Measured | None]
 Members = Mapping[str, tuple[str, SearchSpace | None]]  # by name: its column, and its space where it has one
 WORDS = {"true": True, "false": False}
 
@@ -59,7 +59,7 @@ class Parsed(NamedTuple):
 
     where: str
     point: Point
-    value: Values
+    value: Values | None
     quantities: dict[str, float]
     metrics: Metrics
 
@@ -251,7 +251,7 @@ def _readings(cell: str) -> Iterator[Point]:
     yield cell.strip()
 
 
-def _values(row: TableRow, goals: Goals, errors: Mapping[str, str]) -> tuple[Values, dict[str, float]]:
+def _values(row: TableRow, goals: Goals, errors: Mapping[str, str]) -> tuple[Values | None, dict[str, float]]:
     values: Values = {name: _measured(row, name, errors) for name in goals.names}
     quantities = {name: number for name in goals.quantities if (number := _number(row, name)) is not None}
     for held in goals.constraints:
