@@ -94,8 +94,10 @@ def merge(
         raise JournalError(f"merge: expected a new file, got {target}, which exists; give another path")
     _check_alike(records)
     parts = [*_parts(records, only)]
-    if not parts:
-        raise JournalError(f"merge: expected evaluations, got none in {', '.join(record.path for record in records)}")
+    if not any(len(part.rows) for part in parts):
+        kind = "" if only is None else f" of the kind {only!r}"
+        where = ", ".join(record.path for record in records)
+        raise JournalError(f"merge: expected evaluations{kind}, got none in {where}")
     first = records[0]
     with Journal.open(target, first.fingerprint, first.about | {"merged": [record.path for record in records]}) as made:
         made.write(_delta(parts), first.memory, [report for part in parts for report in _reports(part)])

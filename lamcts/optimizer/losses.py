@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Predicted, Sems, apart, sem_of
+from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -284,4 +284,5 @@ def _number(number: object, name: str, what: str) -> float | None:
     try:
         return number_of(number)
     except TypeError:
-        raise ValueError(f"{what}: expected a number for {name!r}, got {safe_repr(number):.60}") from None
+        cure = "; only objectives have a standard error" if isinstance(number, (tuple, Measured)) else ""
+        raise ValueError(f"{what}: expected a number for {name!r}, got {safe_repr(number):.60}{cure}") from None

@@ -22,7 +22,6 @@ from lamcts.study.options import RunSettings
 from lamcts.study.prior_observations import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
-from lamcts.study.spending import Spending
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -48,11 +47,12 @@ def begin(
     problem: RunProblem,
     settings: RunSettings,
     stack: ExitStack,
+    evaluations: int,
     related: Sequence[Sequence[PriorObservation]] = (),
 ) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal.
 
-    related: evaluations of related tasks.
+    evaluations: how many the budget affords at most; related: evaluations of related tasks.
     """
     from lamcts.optimizer.optimizer import Optimizer
 
@@ -76,7 +76,7 @@ def begin(
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(Spending(problem.space, settings).evaluations * BLIND)))
+        optimizer.design.limit(max(1, int(evaluations * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)

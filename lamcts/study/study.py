@@ -12,6 +12,7 @@ from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.constrained_rank import FAILED
+from lamcts.outcomes.metrics import metrics_of
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
@@ -182,7 +183,7 @@ class Study:
     def _begin(self, stack: ExitStack) -> Workers:
         """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
         settings = self.settings
-        start = begin(self.problem, settings, stack, self.related)
+        start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
         self.pruning.restore(start.curves, self.optimizer.seen)
@@ -259,7 +260,8 @@ class Study:
         if self._journal is not None:
             self._journal.check(check)
         self.checks.append(check)
-        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
+        metrics = metrics_of(told.others[0]) | (outcome.metrics or {})
+        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks), metrics)
 
     def _job(self, what: object, point: Point, seed: int, reporter: Reporter | None) -> Job:
         """Return an evaluation that starts now, with what others have learned."""

@@ -11,7 +11,7 @@ from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
-from lamcts.outcomes.front import Front, knee
+from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
@@ -184,11 +184,15 @@ def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | N
     )
 
 
-def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Evaluation:
+def evaluated_again(opt: RunState, check: Check, point: Point, count: int, metrics: Metrics) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
-    return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
+    parts = dict(parts_of(point))
+    own = {name: each for name, each in metrics.items() if name not in parts}
+    return Evaluation(
+        trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed, metrics=own
+    )
 
 
 @one_blas_thread()
@@ -206,13 +210,13 @@ def candidates(opt: RunState, checks: list[Check], history: History) -> list[Can
     except ValueError:  # too few values for a model, or equal ones
         mean, std = values, np.zeros(len(rows))
     order = np.argsort(sign * mean, kind="stable")
-    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (float(mean[i]), float(std[i])))
-            for k, i in enumerate(order) if k == 0 or int(rows[i]) in again]  # fmt: skip
+    kept = [i for i in order if i == order[0] or int(rows[i]) in again]
+    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), float(mean[i]), float(std[i])) for i in kept]
 
 
-def _candidate(opt: RunState, row: int, losses: list[float], expected: tuple[float, float]) -> Candidate:
-    """Return a row as a candidate: of no repeats, with what the model expects."""
-    sign, n, (mean, error) = float(opt.goals.signs[0]), len(losses), expected
+def _candidate(opt: RunState, row: int, losses: list[float], mean: float, error: float) -> Candidate:
+    """Return a row as a candidate: of no repeats, with the mean and error that the model expects."""
+    sign, n = float(opt.goals.signs[0]), len(losses)
     if n:
         unit = math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
         scaled = np.array(losses) / unit

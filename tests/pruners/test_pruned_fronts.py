@@ -57,12 +57,8 @@ def test_the_chance_is_that_of_draws_that_no_finished_trial_dominates(m, monkeyp
     rng = np.random.default_rng(0)
     curves = filled(rng.random((8, m)).tolist(), rng.random((4, m)).tolist(), steps=2)
     models = [own.forecast() for own in curves.objectives]
-    ends = np.array(
-        [
-            each.model.standard(np.array([*own.ends.values()]))
-            for each, own in zip(models, curves.objectives, strict=True)
-        ]
-    ).T
+    pairs = list(zip(models, curves.objectives, strict=True))
+    ends = np.array([each.model.standard(np.array([*own.ends.values()])) for each, own in pairs]).T
     for number in range(8, 12):
         moments = [model.moments(number, own) for model, own in pairs]
         drawn = np.array([rng.normal(mean, sd, 40_000) for mean, sd in moments]).T
