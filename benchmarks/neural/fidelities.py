@@ -1,8 +1,8 @@
-"""Does a fidelity come to the same end at 40 % of the cost? Recorded learning curves of two models.
+"""Does a fidelity come to the same end at 40 % of the cost? Recorded learning curves of three models.
 
-    python -m benchmarks.neural.fidelities [--seeds 0-9] [--arms full fidelity] [--problems mlp convnet] [--table]
+    python -m benchmarks.neural.fidelities [--seeds 0-9] [--arms full fidelity] [--problems mlp ...] [--table]
 
-The curves are those of `learning_curves.py`, interpolated between 200 recorded configurations. Arms:
+The curves are those of `learning_curves.py`: two interpolated between 200 recorded configurations, one a table. Arms:
 
     full            the default, 50 evaluations of all epochs
     fidelity        `Fidelity`, the cost of 20 full evaluations, trainings go on where they stopped
@@ -11,6 +11,9 @@ The curves are those of `learning_curves.py`, interpolated between 200 recorded 
     TPE             Optuna's TPE, 50 evaluations of all epochs
     TPE median      the same with the median pruner, until it has trained as many epochs as `fidelity` may
     TPE hyperband   the same with the Hyperband pruner
+    SMAC            SMAC's multi-fidelity facade (Hyperband with a random forest) at the cost of `fidelity`
+
+An arm whose package is not installed is skipped; SMAC may run under another interpreter with PYTHONPATH set.
 
 The table has the cost to the goal, which is the median loss of `full` after 20 evaluations. A row has the best loss at
 all epochs, the cost in full evaluations, and each gain as COST:LOSS.
@@ -19,7 +22,9 @@ all epochs, the cost in full evaluations, and each gain as COST:LOSS.
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +36,16 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.neural.learning_curves import PROBLEMS, Recorded
+from benchmarks.peers import absent
+from benchmarks.peers.native.smac import distribution, point_of
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
 from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFidelity
 
 FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
 OURS_FULL = "full"
-ARMS = (OURS_FULL, "fidelity", "restarts", "halving", "TPE", "TPE median", "TPE hyperband")
+ARMS = (OURS_FULL, "fidelity", "restarts", "halving", "TPE", "TPE median", "TPE hyperband", "SMAC")
+SMAC_TRIALS = {"mlp": 270, "convnet": 150, "digits4096": 35}  # at the cost of 20; a quarter is its random design
 EPOCHS = "epochs"
 
 
@@ -56,18 +64,22 @@ COLUMNS = (*Case._fields, "best", "cost", "evaluations", "gains", "cpu_s", "vers
 def main() -> None:
     given = script.parser(__doc__, "fidelities.csv", "two arms of the smallest budget")
     script.many(given, "0-9")
-    given.add_argument("--problems", nargs="+", default=["mlp", "convnet"], choices=list(PROBLEMS))
+    given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
     given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
     given.add_argument("--full", type=int, default=FULL)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
     arguments = script.parsed(given, problems=["mlp"], arms=["fidelity", "TPE hyperband"], seeds=[0], full=5)
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
+    lack = absent("smac")
     if not arguments.table:
+        if lack and "SMAC" in arguments.arms:
+            print("skipped SMAC: smac is not installed", flush=True)
         cases = [
             Case(p, arm, seed, arguments.full)
             for seed in arguments.seeds
             for p in arguments.problems
             for arm in arguments.arms
+            if not (lack and arm == "SMAC")
         ]
         script.record(cases, sheet, "benchmarks.neural.fidelities:measure", arguments.jobs)
     print(table([row for row in sheet.rows() if int(row["full"]) == arguments.full]))
@@ -78,13 +90,14 @@ class Training:
 
     def __init__(self, problem: str) -> None:
         self.curves = Recorded(problem)
-        self.epochs, self.trained, self.evaluations = self.curves.epochs, 0, 0
+        self.steps, self.epochs = self.curves.steps, self.curves.steps[-1]
+        self.trained, self.evaluations = 0, 0
         self.best, self.gains = math.inf, list[str]()
 
     def __call__(self, point: dict[str, Any], epochs: int, before: int = 0) -> float:
         """Return the loss after `epochs`, of which `before` were trained at an earlier time."""
         self.trained, self.evaluations = self.trained + epochs - before, self.evaluations + 1
-        loss = float(self.curves(point)[epochs - 1])
+        loss = float(self.curves(point)[self.steps.index(epochs)])
         if epochs == self.epochs and loss < self.best:
             self.best = loss
             self.gains.append(f"{self.trained / self.epochs:.3f}:{digits(loss)}")
@@ -97,10 +110,10 @@ def measure(**fields: Any) -> Result:
 
     case, start = Case(**fields), time.process_time()
     training = Training(case.problem)
-    (_optuna if case.arm.startswith("TPE") else _lamcts)(training, case)
+    (_smac if case.arm == "SMAC" else _optuna if case.arm.startswith("TPE") else _lamcts)(training, case)
     row = case._asdict() | {"best": digits(training.best), "cost": f"{training.trained / training.epochs:.3f}"}
     row |= {"evaluations": training.evaluations, "gains": " ".join(training.gains)}
-    made = f"commit {commit()} {versions((*OURS, 'optuna'))}"
+    made = f"commit {commit()} {versions((*OURS, 'smac' if case.arm == 'SMAC' else 'optuna'))}"
     return row | {"cpu_s": f"{time.process_time() - start:.1f}", "versions": made}, None
 
 
@@ -111,7 +124,7 @@ def _lamcts(training: Training, case: Case) -> None:
         return
     resumes, reached = case.arm != "restarts", dict[tuple[Any, ...], int]()
     members = dict(zip(training.curves.space.names or (), training.curves.space.members, strict=True))
-    space = members | {EPOCHS: lamcts.Fidelity(1, training.epochs, resumes=resumes)}
+    space = members | {EPOCHS: lamcts.Fidelity(training.steps[0], training.epochs, resumes=resumes)}
 
     def loss(point: dict[str, Any]) -> float:
         key = tuple(value for name, value in point.items() if name != EPOCHS)
@@ -158,9 +171,9 @@ def _optuna(training: Training, case: Case) -> None:
     most = training.epochs * (max(case.full * FEW // FULL, 2) if few else case.full)
 
     def loss(trial: Any) -> float:
-        point, value = _suggested(trial, training.curves.space), math.nan
-        for epoch in range(1, training.epochs + 1):
-            value = training(point, epoch, epoch - 1)
+        point, value, before = _suggested(trial, training.curves.space), math.nan, 0
+        for epoch in training.steps:
+            value, before = training(point, epoch, before), epoch
             trial.report(value, epoch)
             if trial.should_prune():
                 raise optuna.TrialPruned
@@ -172,11 +185,35 @@ def _optuna(training: Training, case: Case) -> None:
     pruners: dict[str, Callable[[], Any]] = {
         "TPE": optuna.pruners.NopPruner,
         "TPE median": optuna.pruners.MedianPruner,
-        "TPE hyperband": lambda: optuna.pruners.HyperbandPruner(1, training.epochs, 3),
+        "TPE hyperband": lambda: optuna.pruners.HyperbandPruner(training.steps[0], training.epochs, 3),
     }
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=case.seed), pruner=pruners[case.arm]())
     study.optimize(loss, n_trials=None if few else case.full)
+
+
+def _smac(training: Training, case: Case) -> None:
+    import logging
+
+    from ConfigSpace import ConfigurationSpace
+    from smac import MultiFidelityFacade, Scenario
+    from smac.runhistory.dataclasses import TrialValue
+
+    logging.disable(logging.WARNING)
+    space, steps, most = training.curves.space, training.steps, training.epochs * max(case.full * FEW // FULL, 2)
+    members = dict(zip(space.names or (), space.members, strict=True))
+    configurations, reached = ConfigurationSpace(seed=case.seed), dict[Any, int]()
+    configurations.add([distribution(name, member) for name, member in members.items()])
+    with TemporaryDirectory() as folder:
+        ends = {"min_budget": steps[0], "max_budget": steps[-1], "n_trials": SMAC_TRIALS[case.problem], "seed": case.seed}
+        scenario = Scenario(configurations, deterministic=True, output_directory=Path(folder), **ends)
+        facade = MultiFidelityFacade(scenario, lambda config, budget, seed: 0.0, overwrite=True, logging_level=False)
+        while training.trained < most:
+            trial = facade.ask()
+            epochs = max(step for step in steps if step <= max(round(trial.budget), steps[0]))
+            loss = training(point_of(members, trial.config), epochs, reached.get(trial.config, 0))
+            reached[trial.config] = epochs
+            facade.tell(trial, TrialValue(cost=loss))
 
 
 def _suggested(trial: Any, space: lamcts.Space) -> dict[str, Any]:

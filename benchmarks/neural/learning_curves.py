@@ -1,4 +1,4 @@
-"""Learning curves of 200 configurations of two real models, recorded once, so that a pruning benchmark takes seconds.
+"""Learning curves of real models, recorded once, so that a benchmark of pruning or of fidelities takes seconds.
 
     python -m benchmarks.neural.learning_curves [--problems mlp convnet] [--configurations 200]
 
@@ -8,13 +8,16 @@ tested on 500 others. The loss is the mean log loss of the test images after eac
 Configurations are scrambled Sobol points. Curves go to results/curves-NAME.npz; a recording that was stopped goes on
 where it was.
 
+`digits4096` is the table of `lamcts.nas` that ships, complete: 4,096 cells with their validation errors after trainings
+of 3 and of 12 epochs (means of three seeds), taken as two reports of one training.
+
 `Recorded` interpolates between configurations, so that a search may propose any point of the space.
 """
 
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +27,10 @@ import numpy as np
 import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS
+from lamcts.nas import Digits4096
+from lamcts.nas.formats import DIGITS4096
+from lamcts.nas.published import EPOCHS, SHIPPED
+from lamcts.nas.tables import read
 from lamcts.types import Floats
 
 WORST = 3.0  # the loss of whatever is worse; guessing is 2.3
@@ -55,25 +62,29 @@ CONVNET_SPACE = lamcts.Space(
 
 
 class Problem(NamedTuple):
-    """A model to train: its parameters, and its losses by epoch at a point."""
+    """A model: its parameters, the epochs after which it has a loss, and its losses by epoch at a point.
+
+    train: None where the losses are those of a table.
+    """
 
     space: lamcts.Space
-    epochs: int
-    train: Callable[[Point, int], Iterator[float]]
+    steps: Sequence[int]
+    train: Callable[[Point, int], Iterator[float]] | None
 
 
 def main() -> None:
     given = script.parser(__doc__, "", "two configurations of two epochs")
-    given.add_argument("--problems", nargs="+", default=["mlp"], choices=list(PROBLEMS))
+    given.add_argument("--problems", nargs="+", default=["mlp"], choices=["mlp", "convnet"])
     given.add_argument("--configurations", type=int, default=200)
     arguments = script.parsed(given, configurations=2)
     for name in arguments.problems:
-        record(name, arguments.out, arguments.configurations, 2 if arguments.smoke else PROBLEMS[name].epochs)
+        record(name, arguments.out, arguments.configurations, 2 if arguments.smoke else len(PROBLEMS[name].steps))
 
 
 def record(name: str, folder: Path, n: int, epochs: int) -> None:
     """Train the configurations that the file of a problem lacks, and save every ten."""
     problem, path = PROBLEMS[name], folder / f"curves-{name}.npz"
+    assert problem.train is not None
     x = _configurations(problem.space, n)
     losses = np.full((n, epochs), np.nan)
     if path.exists():
@@ -94,21 +105,34 @@ def _configurations(space: lamcts.Space, n: int) -> Floats:
 
 
 class Recorded:
-    """Losses by epoch at any point, from the recorded configurations nearest to it; exact at these."""
+    """Losses after `steps` epochs at any point, from the recorded configurations nearest to it; exact at these."""
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
-        with np.load(folder / f"curves-{name}.npz") as held:
-            whole = np.isfinite(held["losses"]).all(1)
-            self.x, self.losses = held["x"][whole].astype(float), held["losses"][whole].astype(float)
-        self.space, self.epochs = PROBLEMS[name].space, self.losses.shape[1]
+        self.space, steps, train = PROBLEMS[name]
+        self.x, self.losses = _table(self.space) if train is None else _curves(folder / f"curves-{name}.npz")
+        self.steps = steps[: self.losses.shape[1]]
 
     def __call__(self, point: Point) -> Floats:
-        """Return the losses [epochs] at a point: means of log losses, weighted by the distance to the power -3."""
+        """Return the losses [steps] at a point: means of log losses, weighted by the distance to the power -3."""
         square = np.square(self.x - self.space.encode(point)).sum(1)
         near = np.argsort(square, kind="stable")[:NEAREST]
         weights = (square[near] + 1e-12) ** -1.5
         curve: Floats = np.exp(weights @ np.log(self.losses[near]) / weights.sum())
         return curve
+
+
+def _curves(path: Path) -> tuple[Floats, Floats]:
+    """Return the recorded configurations [n, d] and their losses [n, epochs]."""
+    with np.load(path) as held:
+        whole = np.isfinite(held["losses"]).all(1)
+        return held["x"][whole].astype(float), held["losses"][whole].astype(float)
+
+
+def _table(space: lamcts.Space) -> tuple[Floats, Floats]:
+    """Return the cells of digits4096 [4096, d] and their validation errors [4096, steps]."""
+    arrays = read(DIGITS4096, SHIPPED)
+    points = [DIGITS.point(tuple(map(int, numbers))) for numbers in arrays["ops"]]
+    return np.array([space.encode(point) for point in points]), 1 - arrays["val_right"].mean(2) / arrays["images"][0]
 
 
 # Models ---------------------------------------------------------------------------------------------------------------
@@ -196,7 +220,12 @@ def _mnist() -> tuple[Any, ...]:
     return images, y[:TRAINED].long(), test_images, test_y[:TESTED].long()
 
 
-PROBLEMS = {"mlp": Problem(MLP_SPACE, 81, _train_mlp), "convnet": Problem(CONVNET_SPACE, 27, _train_convnet)}
+DIGITS = Digits4096()
+PROBLEMS = {
+    "mlp": Problem(MLP_SPACE, range(1, 82), _train_mlp),
+    "convnet": Problem(CONVNET_SPACE, range(1, 28), _train_convnet),
+    "digits4096": Problem(DIGITS.space, EPOCHS, None),
+}
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """Epochs and ends of pruned searches on recorded learning curves, next to Optuna's pruners: seconds a run.
 
-    python -m benchmarks.neural.pruning_curves [--problems mlp convnet] [--seeds 0-9] [--arms NAME ...] [--table]
+    python -m benchmarks.neural.pruning_curves [--problems mlp ...] [--seeds 0-9] [--arms NAME ...] [--table]
 
 Curves come from results/curves-NAME.npz (benchmarks.neural.learning_curves). 50 trials a run, one at a time, all
 settings at their defaults. "blind": pruned trials are told without their predicted losses. Rows go to
@@ -106,10 +106,10 @@ class Objective:
         self.gains: list[tuple[int, float]] = []  # epochs by then, and the new best
 
     def __call__(self, point: dict[str, Any], report: Report) -> float:
-        loss = math.nan
-        for epoch, loss in enumerate(self.recorded(point).tolist()):
-            self.epochs += 1
-            report(epoch + 1, loss)
+        loss, before = math.nan, 0
+        for epoch, loss in zip(self.recorded.steps, self.recorded(point).tolist(), strict=True):
+            self.epochs, before = self.epochs + epoch - before, epoch
+            report(epoch, loss)
         if loss < self.best:
             self.best = loss
             self.gains.append((self.epochs, loss))

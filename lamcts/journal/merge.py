@@ -43,7 +43,7 @@ class _Part(NamedTuple):
         x, f, seconds, trial, source, g, kind = self.record.columns
         rows, trial, source = self.rows, trial[self.rows], source[self.rows]
         trial = np.where(trial >= 0, trial + self.first_trial, -1)
-        source = np.where(source >= 0, source + self.first_search, -1)
+        source = np.where(source >= 0, source + self.first_search, source)
         return Columns(x[rows], f[rows], seconds[rows], trial, source, g[rows], kind[rows])
 
 

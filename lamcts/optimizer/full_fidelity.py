@@ -8,6 +8,8 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.threads import one_blas_thread
 from lamcts.trial import Trial
 
+CONFIRMING = -2  # source of rows that confirm a prediction, next to the numbers of searches and -1, the design
+
 
 class Confirming:
     """The part of `Optimizer` that confirms predictions. The loop is in `optimizer.py`."""
@@ -41,4 +43,4 @@ class Confirming:
             return None
         known = Configurations(axis, self.seen, self.seen.pending_x())
         row = known.best_open(model_of(axis, self.seen))
-        return None if row is None else self._trials.issue(row, -1, None)
+        return None if row is None else self._trials.issue(row, CONFIRMING, None)

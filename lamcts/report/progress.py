@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from lamcts.optimizer.full_fidelity import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
@@ -19,7 +20,8 @@ MOST_NAMES = 6  # proposers in a legend
 MOST_PAIRS = 6  # of objectives
 MOST_LINES = 150  # trials of each kind whose intermediate values are shown (by eye)
 MOST_STEPS = 200  # of a trial (by eye)
-NO_SEARCH = {-2: "known before the run, or unsolicited", -1: "initial design"}  # source of rows that no search proposed
+UNSOLICITED = "known before the run, or unsolicited"
+NO_SEARCH = {CONFIRMING: "confirmation of a prediction", -1: "initial design"}  # by the source of rows
 HOLLOW: Json = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 
@@ -28,8 +30,8 @@ def proposers(run: LabelledRun) -> list[tuple[str, Rows]]:
     found: dict[str, list[int]] = {}
     parts, several = run.record.proposers, len(np.unique(run.record.source[run.record.source >= 0])) > 1
     for row, (source, trial) in enumerate(zip(run.record.source.tolist(), run.record.trial.tolist(), strict=True)):
-        who = -2 if trial < 0 else source
-        name = NO_SEARCH.get(who) or (f"search {who + 1}" if several or row not in parts else "")
+        search = f"search {source + 1}" if several or row not in parts else ""
+        name = UNSOLICITED if trial < 0 else NO_SEARCH.get(source, search)
         found.setdefault(", ".join(filter(None, (name, parts.get(row)))), []).append(row)
     rows = [(name, np.array(mine, np.int64)) for name, mine in found.items()]
     return sorted(rows, key=lambda each: -len(each[1]))

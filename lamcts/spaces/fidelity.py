@@ -3,6 +3,7 @@
 Letters: n rows, d coordinates. A row of the space has the fidelity in one `column`; without it, it is a configuration.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -64,9 +65,9 @@ class Fidelity(Int):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The fidelities that a run proposes: `low`, and `high` divided by powers of 3."""
+        """The fidelities that a run proposes: `low`, and `high` divided by powers of 3 that is not near `low`."""
         found, level = {self.low, self.high}, self.high / FACTOR
-        while round(level) > self.low:
+        while round(level) > self.low * math.sqrt(FACTOR):
             found.add(round(level))
             level /= FACTOR
         return tuple(sorted(found))

@@ -30,10 +30,10 @@ class Costs:
             key = configuration(self.axis, x)
             self._reached[key] = max(self._reached.get(key, 0), int(self.axis.of_rows(x[None])[0]))
 
-    def total(self, seen: Observations) -> int:
-        """Take all rows of a run, and return what its trials cost; known results cost nothing."""
-        total = 0
+    def take(self, seen: Observations) -> list[int]:
+        """Take all rows of a run, and return what each costs; known results cost nothing."""
+        costs = []
         for x, trial, kind in zip(seen.x, seen.trial.tolist(), seen.kind.tolist(), strict=True):
-            total += self.of(x) if trial >= 0 else 0
+            costs.append(self.of(x) if trial >= 0 else 0)
             self.tell(x, kind == FAILED)
-        return total
+        return costs

@@ -102,7 +102,8 @@ class RunSettings:
         Stop at a feasible value at least as good as this one, in the user's sign. For one objective.
     patience : int, default None
         Stop after this many evaluations without improvement. Before the first feasible evaluation, a smaller violation
-        is an improvement; with several objectives, a new point of the front is.
+        is an improvement; with several objectives, a new point of the front is. With a `Fidelity`, the cost of this
+        many full evaluations, after the first one.
     min_gain : float, "noise" or None, default None
         Stop when the model gives 90 % that less than this is left to gain, in the user's units: `remaining_gain.upper`.
         "noise" is the noise of one evaluation, as fitted by the model. It is looked at after 20 evaluations and then

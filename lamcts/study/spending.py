@@ -36,7 +36,7 @@ class Spending:
 
     def load(self, seen: Observations) -> None:
         """Take the rows of an earlier session."""
-        self._spent = self._costs.total(seen)
+        self._spent = sum(self._costs.take(seen))
         self.over = self._spent >= self.budget
 
     def extend(self, evaluations: int) -> None:
@@ -74,11 +74,18 @@ class Spending:
         self._costs.tell(trial.x, failed)
         self.over = self.over or self._spent >= self.budget
 
-    def ask(self, optimizer: Optimizer, n: int) -> list[Trial]:
-        """Return at most `n` new trials that leave room for a full evaluation, and then that evaluation."""
+    def ask(self, optimizer: Optimizer, n: int, hurry: bool = False) -> list[Trial]:
+        """Return at most `n` new trials that leave room for a full evaluation, and then that evaluation.
+
+        hurry: whether the best prediction is evaluated now, unless there is a full evaluation.
+        """
+        axis, seen = self._costs.axis, optimizer.seen
+        if axis is None:
+            return optimizer.ask(n)
+        none_full = seen.best is None and axis.partial(seen.pending_x()).all()
+        if hurry and none_full and (first := optimizer.ask_full()) is not None:
+            return [first]  # affordable: its cost was kept
         trials = optimizer.ask(n)
-        if self._costs.axis is None:
-            return trials
         room = self.room - self._costs.full
         kept = [trial for trial in trials if (room := room - self._costs.of(trial.x)) >= 0]
         for trial in trials[len(kept) :]:

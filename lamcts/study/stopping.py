@@ -11,6 +11,7 @@ import numpy as np
 from lamcts.observations import Observations
 from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
+from lamcts.study.costs import Costs
 from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation
 from lamcts.text import visible
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK, LOOKS = 20, 10  # rows at the first look for what is left to gain, and 1 / growth to the next (untuned)
 FAILURES = 5  # in the same way from the first on, at least, before a bug is thought likely (untuned)
+HURRY = 0.5  # of the seconds, after which the best prediction is evaluated if no full evaluation was (untuned)
 INVALID = "invalid point"  # a function that raises it works
 # what may differ between failures that are alike
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?")
@@ -58,7 +60,7 @@ class Stopping:
             return "failing"
         if self._target is not None and self._reached(seen):
             return "target"
-        if self._settings.patience is not None and _fruitless(seen) >= self._settings.patience:
+        if self._settings.patience is not None and self._fruitless(seen) >= self._settings.patience:
             return "patience"
         if self._settings.min_gain is not None and any(map(self._little_left, looks(len(seen)))):
             return "min_gain"
@@ -92,8 +94,31 @@ class Stopping:
 
     def late(self) -> str | None:
         """Return "seconds" if the time is over."""
+        return "seconds" if self._over(1.0) else None
+
+    @property
+    def hurry(self) -> bool:
+        """Whether a run with a fidelity needs a full evaluation by now."""
+        return self._over(HURRY)
+
+    def _over(self, share: float) -> bool:
         limit = self._settings.seconds
-        return "seconds" if limit is not None and time.monotonic() - self._start >= limit else None
+        return limit is not None and time.monotonic() - self._start >= share * limit
+
+    def _fruitless(self, seen: Observations) -> float:
+        """Return the cost, in full evaluations, since the last row that was better: the best, or one of the front.
+
+        With a fidelity there is none before the first full evaluation.
+        """
+        last = seen.best
+        if seen.f.shape[1] > 1 and len(front := seen.front):
+            _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain
+            last = int(front[first].max())
+        since = 0 if last is None else last + 1
+        costs = Costs(self._run.space)
+        if costs.axis is not None:
+            return sum(costs.take(seen)[since:]) / costs.full if since else 0
+        return int(np.count_nonzero(seen.trial[since:] >= 0))  # known results are no evaluations
 
 
 def warn_if_nothing_works(run: "Optimizer") -> None:
@@ -110,13 +135,3 @@ def looks(n: int) -> Iterator[int]:
     while at <= n:
         yield at
         at += max(at // LOOKS, 1)
-
-
-def _fruitless(seen: Observations) -> int:
-    """Return how many evaluations came since the last row that was better: the best, or one of the front."""
-    last = seen.best
-    if seen.f.shape[1] > 1 and len(front := seen.front):
-        _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain
-        last = int(front[first].max())
-    since = 0 if last is None else last + 1
-    return int(np.count_nonzero(seen.trial[since:] >= 0))  # known results are no evaluations

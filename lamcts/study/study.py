@@ -224,7 +224,7 @@ class Study:
         if self._exhausted:
             return []
         try:
-            trials = self.spending.ask(self.optimizer, n)
+            trials = self.spending.ask(self.optimizer, n, self._stopping.hurry)
         except Exhausted as error:
             self._exhausted = str(error)
             return []

@@ -79,7 +79,7 @@ def summarise(
     )
     result.update(found)
     if (costs := Costs(opt.space)).axis is not None:
-        result["cost"] = costs.total(seen) / costs.full
+        result["cost"] = sum(costs.take(seen)) / costs.full
     if again := candidates(opt, checks, result["history"]):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result

@@ -9,12 +9,14 @@ import pytest
 import lamcts
 from benchmarks.harness.sheet import RESULTS, read
 from benchmarks.neural import fidelities
+from benchmarks.neural.learning_curves import Recorded
+from lamcts.objectives import make
 
 
 class Curves:
     """Six epochs of a loss that falls to the distance from 0.3."""
 
-    space, epochs = lamcts.Space({"x": lamcts.Float(0, 1), "n": lamcts.Int(1, 3)}), 6
+    space, steps = lamcts.Space({"x": lamcts.Float(0, 1), "n": lamcts.Int(1, 3)}), range(1, 7)
 
     def __init__(self, problem):
         pass
@@ -35,6 +37,14 @@ def test_an_arm_keeps_its_budget_and_its_gains_fall(monkeypatch, arm):
     )  # a trial that is pruned there ends one epoch later
     losses = [float(gain.split(":")[1]) for gain in row["gains"].split()]
     assert losses == sorted(losses, reverse=True) and losses[-1] == float(row["best"])
+
+
+def test_recorded_losses_are_those_of_the_table_that_ships():
+    recorded = Recorded("digits4096")
+    point = recorded.space.decode(recorded.x[777])
+    errors = [1 - make("digits4096", epochs=steps)(point) / 100 for steps in recorded.steps]
+    assert tuple(recorded.steps) == (3, 12)
+    np.testing.assert_allclose(recorded(point), errors)
 
 
 def test_the_cost_to_a_goal_is_that_of_the_first_gain_below_it():

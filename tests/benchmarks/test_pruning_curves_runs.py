@@ -23,7 +23,7 @@ def recorded(tmp_path):
 
 def test_a_recorded_configuration_has_its_own_curve_and_others_lie_between(recorded):
     own = Recorded("mlp", recorded)
-    assert len(own.x) == 19 and own.epochs == 9
+    assert len(own.x) == 19 and len(own.steps) == 9
     np.testing.assert_allclose(own(own.space.decode(own.x[5])), own.losses[5], rtol=1e-3)
     middle = own(own.space.decode(np.full(own.space.dim, 0.5)))
     assert (middle >= own.losses.min(0)).all() and (middle <= own.losses.max(0)).all()

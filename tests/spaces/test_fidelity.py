@@ -22,6 +22,7 @@ def test_levels_are_the_least_fidelity_and_the_full_one_divided_by_powers_of_thr
     assert lamcts.Fidelity(1, 81).levels == (1, 3, 9, 27, 81)
     assert lamcts.Fidelity(2, 40).levels == (2, 4, 13, 40)
     assert lamcts.Fidelity(30, 40).levels == (30, 40)
+    assert lamcts.Fidelity(3, 12).levels == (3, 12)  # 4 is too near to 3
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 9), (9, 9), (9, 3)])

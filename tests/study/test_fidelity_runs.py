@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import lamcts
+from lamcts.journal import Journal
 from lamcts.objectives import Command
+from lamcts.report import LabelledRun
+from lamcts.report.progress import proposers
 
 EPOCHS = lamcts.Fidelity(1, 27)
 SPACE = {"x": lamcts.Float(0, 1), "epochs": EPOCHS}
@@ -91,6 +94,36 @@ def test_continued_trainings_cost_the_difference(tmp_path):
     for row in result.rows():
         assert places.setdefault(row["place"], row["x"]) == row["x"]
     assert {path.name for path in (tmp_path / "run.db.folders").iterdir()} == {*places}
+
+
+def test_patience_is_the_cost_of_full_evaluations():
+    calls = []
+
+    def worse(point, trial):
+        calls.append(point["epochs"])
+        return counting(point, trial) | {"value": len(calls) * point["epochs"]}  # the first full one is the best
+
+    result = lamcts.minimize(worse, RESUMING, budget=30, patience=2, seed=0)
+    trained = [row["trained"] for row in result.rows()][calls.index(27) + 1 :]
+    assert result.status == "patience" and len(trained) > 2
+    assert sum(trained[:-1]) < 2 * 27 <= sum(trained)
+
+
+def test_half_way_through_the_seconds_there_is_a_full_evaluation(monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr("lamcts.study.stopping.time.monotonic", lambda: next(clock))
+    result = lamcts.minimize(loss, SPACE, budget=100, seconds=24, seed=0)
+    first = epochs_of(result).index(27)
+    assert result.status == "seconds" and result.x["epochs"] == 27 and first <= 8
+    assert np.count_nonzero(~result.history.partial[: first + 1]) == 1
+
+
+def test_a_report_names_the_evaluation_that_confirms(tmp_path):
+    lamcts.minimize(loss, SPACE, budget=3, seed=0, journal=tmp_path / "run.db")
+    found = dict(proposers(LabelledRun("run", Journal.read(tmp_path / "run.db"))))
+    confirming = found["confirmation of a prediction"]
+    assert len(confirming) == 1 and confirming[0] == max(map(max, found.values()))
+    assert max(found["initial design"]) < min(confirming)
 
 
 def test_folders_without_a_journal_are_removed():
