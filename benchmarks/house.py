@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="one import, into a temporary file")
     given = parser.parse_args()
     out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
-    found = measured(1 if given.smoke else weight.TIMES)
+    found = measured(*(1, 1) if given.smoke else (walk.TIMES, weight.TIMES))
     if given.install:
         found |= {f"pip install, {unit}": (amount,) * 3 for unit, amount in weight.installation().items()}
     here = commit()
@@ -63,15 +63,15 @@ def print_lists() -> None:
         print(f"    {name}: {', '.join(places)}")
 
 
-def measured(times: int) -> dict[str, Numbers]:
+def measured(walks: int, starts: int) -> dict[str, Numbers]:
     """Return all numbers by what they measure; one that is only counted stands three times."""
-    found: dict[str, Numbers] = {**walk.counts(), **bodies.counts(PACKAGE)}
+    found: dict[str, Numbers] = {**walk.counts(walks), **bodies.counts(PACKAGE)}
     for counted in (names.counts(PACKAGE), rooms.counts(PACKAGE)):
         found |= {name: (float(count),) * 3 for name, count in counted.items()}
     for name, files in sampler_files().items():
         own, total = bodies.bookkeeping(files)
         found |= {f"{name}: lines of code": (float(total),) * 3, f"{name}: bookkeeping, %": (100 * own / total,) * 3}
-    return found | imports(times)
+    return found | imports(starts)
 
 
 def sampler_files() -> dict[str, list[Path]]:

@@ -29,9 +29,9 @@ class Pruned(LamctsError):
     ----------
     message : str, default "pruned"
         The reason.
-    value : number, or list of numbers for several objectives, optional
+    value : number, or list or dict of numbers for several objectives, optional
         The predicted final value. Gaussian processes learn from it; the trial is never the best. None: unknown.
-    sem : number or list of numbers, optional
+    sem : number, or list or dict of numbers, optional
         Standard deviation of the prediction.
     """
 

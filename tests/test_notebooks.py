@@ -1,6 +1,7 @@
 """Notebooks are committed as they were executed: with outputs, in order, without errors and paths of a machine."""
 
 import ast
+import importlib
 import json
 import re
 from pathlib import Path
@@ -47,6 +48,17 @@ def pictures(cell: Cell) -> list[str]:
 
 def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 6
+
+
+@each
+def test_what_is_imported_from_the_package_is_there(path: Path) -> None:
+    source = "\n".join("".join(cell["source"]) for cell in cells(path))
+    tree = ast.parse(re.sub(r"^%.*$", "", source, flags=re.MULTILINE))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imports = [(str(node.module), name.name) for node in found for name in node.names]
+    for module, name in imports:
+        if module.split(".")[0] == "lamcts":
+            assert hasattr(importlib.import_module(module), name) or importlib.import_module(f"{module}.{name}")
 
 
 @each

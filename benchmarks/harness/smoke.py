@@ -1,19 +1,26 @@
 """Run every benchmark with --smoke, two at a time, in forks of one process that imports the slow libraries once.
 
+The runs of a benchmark are forks too; tests/benchmarks/test_runner.py starts them as processes, as benchmarks do.
+
 python -m benchmarks.harness.smoke
 """
 
+import json
 import os
 import runpy
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot  # noqa: F401
 import scipy.stats  # noqa: F401
 import sklearn.svm  # noqa: F401
-import torch  # noqa: F401
+import torch._dynamo  # noqa: F401 # optimizers of torch import it
+
+from benchmarks.harness import pool, worker
 
 AT_A_TIME = 2
 NOT_SCRIPTS = {"harness", "attacks", "tools"}
@@ -53,8 +60,37 @@ def started(name: str, said: Path) -> int:
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.argv = [name, "--smoke"]
+    pool.started = Forked
     runpy.run_module(name, run_name="__main__", alter_sys=True)
     sys.exit()
+
+
+class Forked:
+    """The worker of a task as a fork of this process: what a `Pool` uses of a process."""
+
+    def __init__(self, measure: str, task: Any, folder: Path) -> None:
+        (read, write), self._code = os.pipe(), None
+        self.stdin = os.fdopen(write, "wb")  # closes when we are gone: the worker's sign to end
+        self.pid = os.fork()
+        if not self.pid:
+            os.setsid()
+            os.chdir(folder)
+            log = os.open("log", os.O_WRONLY | os.O_CREAT)
+            for own, theirs in enumerate((read, log, log)):
+                os.dup2(theirs, own)
+            os.close(write)
+            warnings.simplefilter("ignore")
+            sys.argv = ["worker", measure, json.dumps(task._asdict()), "result.json"]
+            worker.run()
+        os.close(read)
+
+    def poll(self) -> int | None:
+        return self.wait(os.WNOHANG)
+
+    def wait(self, options: int = 0) -> int | None:
+        if self._code is None and (ended := os.waitpid(self.pid, options))[0]:
+            self._code = os.waitstatus_to_exitcode(ended[1])
+        return self._code
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import Never
 
 
 def main() -> None:
@@ -28,7 +29,8 @@ def _die_with_parent() -> None:
     os._exit(1)  # the main thread may be deep in a library
 
 
-if __name__ == "__main__":
+def run() -> Never:
+    """Do the run of the command line, and end this process."""
     ended = 0
     try:
         main()
@@ -37,3 +39,7 @@ if __name__ == "__main__":
         ended = 1
     sys.stdout.flush()
     os._exit(ended)  # a library's own thread may never end: Nevergrad's does not where the COBYLA in it has failed
+
+
+if __name__ == "__main__":
+    run()

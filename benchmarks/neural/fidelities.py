@@ -205,7 +205,12 @@ def _smac(training: Training, case: Case) -> None:
     configurations, reached = ConfigurationSpace(seed=case.seed), dict[Any, int]()
     configurations.add([distribution(name, member) for name, member in members.items()])
     with TemporaryDirectory() as folder:
-        ends = {"min_budget": steps[0], "max_budget": steps[-1], "n_trials": SMAC_TRIALS[case.problem], "seed": case.seed}
+        ends = {
+            "min_budget": steps[0],
+            "max_budget": steps[-1],
+            "n_trials": SMAC_TRIALS[case.problem],
+            "seed": case.seed,
+        }
         scenario = Scenario(configurations, deterministic=True, output_directory=Path(folder), **ends)
         facade = MultiFidelityFacade(scenario, lambda config, budget, seed: 0.0, overwrite=True, logging_level=False)
         while training.trained < most:

@@ -27,7 +27,6 @@ import numpy as np
 import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS
-from benchmarks.neural.pruning import SPACE as MLP_SPACE
 from lamcts.nas import Digits4096
 from lamcts.nas.formats import DIGITS4096
 from lamcts.nas.published import EPOCHS, SHIPPED
@@ -38,6 +37,17 @@ WORST = 3.0  # the loss of whatever is worse; guessing is 2.3
 NEAREST = 3  # configurations that a curve is interpolated from
 TRAINED, TESTED = 500, 500  # images of MNIST
 Point = dict[str, Any]
+MLP_SPACE = lamcts.Space(
+    {
+        "layers": lamcts.Int(1, 3),
+        "units": lamcts.Int(8, 64, log=True),
+        "batch": lamcts.Int(32, 256, log=True),
+        "solver": lamcts.Choice(["adam", "sgd"]),
+        "alpha": lamcts.Float(1e-6, 1.0, log=True),
+        "rate": lamcts.Float(1e-4, 1.0, log=True),
+        "momentum": lamcts.Float(0.0, 0.99),
+    }
+)
 CONVNET_SPACE = lamcts.Space(
     {
         "channels": lamcts.Int(2, 16, log=True),

@@ -1,21 +1,25 @@
-"""Epochs and ends of pruned searches on recorded learning curves, next to Optuna's pruners: seconds a run.
+"""What pruning saves: the best end of 40 % of the epochs next to that of 50 whole trials, on recorded curves.
 
-    python -m benchmarks.neural.pruning_curves [--problems mlp ...] [--seeds 0-9] [--arms NAME ...] [--table]
+    python -m benchmarks.neural.pruning_curves [--problems mlp convnet digits4096] [--seeds 0-29] [--arms NAME ...]
+    python -m benchmarks.neural.pruning_curves --table
 
-Curves come from results/curves-NAME.npz (benchmarks.neural.learning_curves). 50 trials a run, one at a time, all
-settings at their defaults. "blind": pruned trials are told without their predicted losses. Rows go to
-results/pruning_curves.csv.
+Curves come from results/curves-NAME.npz (benchmarks.neural.learning_curves), and from the data of digits4096. The arms
+"50 trials" train 50 trials to the end. All others start trials until they have trained 40 % of the epochs of these;
+what is under way then does not count. "none" prunes nothing. "blind": pruned trials are told without their predicted
+losses. One trial at a time, all settings at their defaults. Rows go to results/pruning_curves.csv.
 
-The table pairs each arm with the same search without pruning, seed by seed. "epochs to target": median epochs until the
-loss of a finished trial is at most 1.1 times the median end of Optuna's TPE without pruning; inf where it never is.
+The table pairs each arm with the 50 trials of the same library, seed by seed. "epochs to target": median epochs until
+the loss of a finished trial is at most the median of Optuna's TPE after 20 whole trials; inf where it never is.
 """
 
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from statistics import median
 from typing import Any, NamedTuple
 from unittest.mock import patch
+
+import numpy as np
 
 import lamcts
 from benchmarks.harness import script
@@ -28,27 +32,31 @@ from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
 from lamcts.study.pruning import Pruning
 
-PLAIN, TPE = "lamcts", "Optuna TPE"  # without pruning
+WHOLE = "50 trials"
+PLAIN, TPE = "lamcts", "Optuna TPE"
 ARMS: dict[str, Any] = {
-    PLAIN: None,
-    "lamcts model": "model",
-    "lamcts model, chance 0.05": lamcts.pruners.Model(chance=0.05),
-    "lamcts model, chance 0.05, blind": lamcts.pruners.Model(chance=0.05),
-    "lamcts model, chance 0.05, warmup 0": lamcts.pruners.Model(chance=0.05, warmup=0),
-    "lamcts model, warmup 0": lamcts.pruners.Model(warmup=0),
-    "lamcts model, chance 0.4": lamcts.pruners.Model(chance=0.4),
-    "lamcts median": "median",
-    "lamcts median, blind": "median",
-    "lamcts hyperband": "hyperband",
-    "lamcts halving": "halving",
-    "lamcts extrapolation": "extrapolation",
-    TPE: None,
-    f"{TPE} median": "MedianPruner",
-    f"{TPE} hyperband": "HyperbandPruner",
-    f"{TPE} halving": "SuccessiveHalvingPruner",
+    f"{PLAIN}, {WHOLE}": None,
+    f"{PLAIN}, none": None,
+    f"{PLAIN}, model": "model",
+    f"{PLAIN}, median": "median",
+    f"{PLAIN}, median, blind": "median",
+    f"{PLAIN}, hyperband": "hyperband",
+    f"{PLAIN}, halving": "halving",
+    f"{PLAIN}, extrapolation": "extrapolation",
+    f"{TPE}, {WHOLE}": None,
+    f"{TPE}, none": "NopPruner",
+    f"{TPE}, median": "MedianPruner",
+    f"{TPE}, hyperband": "HyperbandPruner",
+    f"{TPE}, halving": "SuccessiveHalvingPruner",
 }
-NEAR = 1.1  # times the median end of Optuna's TPE without pruning: the target
+SHARE = 0.4  # of the epochs of the whole trials
+MANY = 10  # times as many trials as whole ones, at most
+GOAL = 20  # whole trials of Optuna's TPE, after which its median is the target
 Report = Callable[[int, float], None]
+
+
+class Spent(KeyboardInterrupt):
+    """All epochs are trained."""
 
 
 class Case(NamedTuple):
@@ -60,17 +68,17 @@ class Case(NamedTuple):
     trials: int
 
 
-COLUMNS = (*Case._fields, "best", "epochs", "pruned", "gains", "versions")
+COLUMNS = (*Case._fields, "best", "epochs", "started", "finished", "gains", "versions")
 
 
 def main() -> None:
-    given = script.parser(__doc__, "pruning_curves.csv", "two arms, eight trials")
-    script.many(given, "0-9")
+    given = script.parser(__doc__, "pruning_curves.csv", "two arms, the epochs of three trials")
+    script.many(given, "0-29")
     given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
     given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
     given.add_argument("--trials", type=int, default=50)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
-    small = {"arms": ["lamcts model", f"{TPE} median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
+    small = {"arms": [f"{PLAIN}, model", f"{TPE}, median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
     arguments = script.parsed(given, **small)
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     if not arguments.table:
@@ -87,44 +95,55 @@ def main() -> None:
 def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
     case = Case(**fields)
-    objective = Objective(case.problem)
+    objective = Objective(case.problem, case.trials if case.arm.endswith(WHOLE) else case.trials * SHARE)
     blind: Any = nullcontext()
     if "blind" in case.arm:
         blind = patch.object(Pruning, "_predicted", lambda own, number: None)
     with blind:
-        pruned = (_optuna if case.arm.startswith(TPE) else _lamcts)(objective, case)
-    row = case._asdict() | {"best": digits(objective.best), "epochs": objective.epochs, "pruned": pruned}
+        (_optuna if case.arm.startswith(TPE) else _lamcts)(objective, case)
+    row = case._asdict() | {"best": digits(objective.best), "epochs": objective.epochs}
+    row |= {"started": objective.started, "finished": objective.finished}
     gains = " ".join(f"{epochs}:{digits(best)}" for epochs, best in objective.gains)
     return row | {"gains": gains, "versions": f"commit {commit()} {versions((*OURS, 'optuna'))}"}, None
 
 
 class Objective:
-    """The final loss of a recorded model; counts epochs, and keeps the best of the trials that finished."""
+    """The final loss of a recorded model; counts epochs, and keeps the best of the trials that finished.
 
-    def __init__(self, problem: str) -> None:
-        self.recorded, self.epochs, self.best = Recorded(problem), 0, math.inf
+    It raises `Spent` when it has trained the epochs of `trials` whole trials.
+    """
+
+    def __init__(self, problem: str, trials: float) -> None:
+        self.recorded, self.epochs, self.best, self.started, self.finished = Recorded(problem), 0, math.inf, 0, 0
+        self._most = round(trials * self.recorded.steps[-1])
         self.gains: list[tuple[int, float]] = []  # epochs by then, and the new best
 
     def __call__(self, point: dict[str, Any], report: Report) -> float:
         loss, before = math.nan, 0
+        self.started += self.epochs < self._most
         for epoch, loss in zip(self.recorded.steps, self.recorded(point).tolist(), strict=True):
+            if self.epochs + epoch - before > self._most:
+                raise Spent
             self.epochs, before = self.epochs + epoch - before, epoch
             report(epoch, loss)
+        self.finished += 1
         if loss < self.best:
             self.best = loss
             self.gains.append((self.epochs, loss))
         return loss
 
 
-def _lamcts(objective: Objective, case: Case) -> int:
+def _lamcts(objective: Objective, case: Case) -> None:
     def loss(point: dict[str, Any], trial: Any) -> float:
         return objective(point, trial.report)
 
-    options: Any = {"budget": case.trials, "seed": case.seed, "progress": False}
-    return int(lamcts.minimize(loss, objective.recorded.space, pruner=ARMS[case.arm], **options).pruned)
+    most = case.trials * (1 if case.arm.endswith(WHOLE) else MANY)
+    options: Any = {"budget": most, "seed": case.seed, "progress": False}
+    with suppress(Spent):
+        lamcts.minimize(loss, objective.recorded.space, pruner=ARMS[case.arm], **options)
 
 
-def _optuna(objective: Objective, case: Case) -> int:
+def _optuna(objective: Objective, case: Case) -> None:
     import optuna
 
     def loss(trial: Any) -> float:
@@ -138,8 +157,8 @@ def _optuna(objective: Objective, case: Case) -> int:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = getattr(optuna.pruners, ARMS[case.arm] or "NopPruner")()
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=case.seed), pruner=pruner)
-    study.optimize(loss, n_trials=case.trials)
-    return [trial.state for trial in study.trials].count(optuna.trial.TrialState.PRUNED)
+    with suppress(Spent):
+        study.optimize(loss, n_trials=case.trials * (1 if case.arm.endswith(WHOLE) else MANY))
 
 
 def _suggested(trial: Any, space: Any) -> dict[str, Any]:
@@ -158,38 +177,50 @@ def _suggested(trial: Any, space: Any) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Return a line for each problem and arm: ends next to those without pruning, epochs, and epochs to the target."""
+    """Return a line for each problem and arm: ends next to those of whole trials, and epochs to the target."""
     lines = []
     for problem in PROBLEMS:
-        own = [row for row in rows if row["problem"] == problem]
-        goal = [float(row["best"]) for row in own if row["arm"] == TPE]
+        runs = {(row["arm"], row["seed"]): row for row in rows if row["problem"] == problem}
+        whole = [_loss_at(row, GOAL / int(row["trials"])) for (arm, _), row in runs.items() if arm == f"{TPE}, {WHOLE}"]
         for arm in ARMS:
-            mine = {row["seed"]: row for row in own if row["arm"] == arm}
-            base = TPE if arm.startswith(TPE) else PLAIN
-            plain = {row["seed"]: row for row in own if row["arm"] == base}
-            both = [(mine[seed], plain[seed]) for seed in mine if seed in plain]
+            mine = [row for (own, _), row in runs.items() if own == arm]
+            base = f"{TPE if arm.startswith(TPE) else PLAIN}, {WHOLE}"
+            both = [(row, runs[base, row["seed"]]) for row in mine if (base, row["seed"]) in runs]
             if mine:
-                ends = f"{median(float(row['best']) for row in mine.values()):.4g}"
-                to_target = median(_until(row, NEAR * median(goal)) for row in mine.values()) if goal else math.nan
-                lines.append((problem, arm, str(len(mine)), ends, *_compared(both), f"{to_target:.0f}"))
-    head = ("problem", "arm", "seeds", "best loss", "share of epochs", "median change of the loss", "better", "worse")
-    return markdown((*head, "p", "epochs to target"), lines)
+                found = [median(float(row[name]) for row in mine) for name in ("best", "started", "finished")]
+                to_target = median(_until(row, median(whole)) for row in mine) if whole else math.nan
+                counts = f"{found[1]:.0f} ({found[2]:.0f})"
+                cells = str(len(mine)), counts, f"{found[0]:.4g}", *_compared(both if arm != base else [])
+                lines.append((problem, arm, *cells, f"{to_target:.0f}"))
+    head = ("problem", "arm", "seeds", "trials (finished)", "best loss", "change of the loss", "better", "worse", "p")
+    return markdown((*head, "epochs to target"), lines)
 
 
 def _compared(both: list[tuple[dict[str, str], dict[str, str]]]) -> tuple[str, ...]:
-    """Return the share of epochs, the median relative change of the loss, better and worse runs, and Wilcoxon's p."""
-    if not both or all(mine is plain for mine, plain in both):
-        return ("",) * 5
-    share = sum(int(mine["epochs"]) for mine, _ in both) / sum(int(plain["epochs"]) for _, plain in both)
-    gaps = [math.log(float(mine["best"]) / float(plain["best"])) for mine, plain in both]
+    """Return the mean relative change of the loss with its 95 % interval, better and worse runs, and Wilcoxon's p."""
+    if len(both) < 2:
+        return ("",) * 4
+    gaps = [math.log(float(mine["best"]) / float(whole["best"])) for mine, whole in both]
+    middle, half = float(np.mean(gaps)), 1.96 * float(np.std(gaps, ddof=1)) / math.sqrt(len(gaps))
+    change, low, high = (100 * math.expm1(each) for each in (middle, middle - half, middle + half))
     better, worse = sum(gap < 0 for gap in gaps), sum(gap > 0 for gap in gaps)
-    return f"{share:.2f}", f"{100 * math.expm1(median(gaps)):+.1f} %", str(better), str(worse), f"{wilcoxon(gaps):.2g}"
+    return f"{change:+.1f} % ({low:+.1f} to {high:+.1f})", str(better), str(worse), f"{wilcoxon(gaps):.2g}"
+
+
+def _gains(row: dict[str, str]) -> list[tuple[float, float]]:
+    """Return the gains of a run: epochs and the best loss from then on."""
+    pairs = [gain.split(":") for gain in row["gains"].split()]
+    return [(float(epochs), float(best)) for epochs, best in pairs]
+
+
+def _loss_at(row: dict[str, str], share: float) -> float:
+    """Return the best loss of a run after a share of its epochs."""
+    return min((best for epochs, best in _gains(row) if epochs <= share * int(row["epochs"])), default=math.inf)
 
 
 def _until(row: dict[str, str], goal: float) -> float:
     """Return the epochs until a finished trial was at least as good as a goal; inf if none was."""
-    gains = [gain.split(":") for gain in row["gains"].split()]
-    return next((float(epochs) for epochs, best in gains if float(best) <= goal), math.inf)
+    return next((epochs for epochs, best in _gains(row) if best <= goal), math.inf)
 
 
 if __name__ == "__main__":

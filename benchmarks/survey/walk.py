@@ -14,7 +14,7 @@ DIM, WARM, TIMES = 6, 60, 10  # coordinates; evaluations before the first count;
 COUNTS = ("functions", "calls", "files", "edges", "depth")
 
 
-def counts() -> dict[str, tuple[float, float, float]]:
+def counts(times: int = TIMES) -> dict[str, tuple[float, float, float]]:
     """Return median, least and most of each count, by names such as "ask calls": default settings, one by one."""
     f = objectives.make("ackley", dim=DIM, shift=0)
     opt = lamcts.Optimizer(f.space, seed=0)
@@ -22,7 +22,7 @@ def counts() -> dict[str, tuple[float, float, float]]:
         for trial in opt.ask():
             opt.tell(trial, f(trial.point))
     asks, tells = [], []
-    for _ in range(TIMES):
+    for _ in range(times):
         trial, walked = walk(lambda: opt.ask()[0])
         asks.append(walked)
         value = f(trial.point)

@@ -65,6 +65,7 @@ def _add_own_options(one: Parser) -> None:
     line = "reference point of the hypervolume, for each objective"
     own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
     line = "intermediate values in the output of a program: 'epoch (?P<step>\\d+) loss (?P<value>\\S+)', or two groups"
+    line += "; with several objectives a group for each, by name or in order"
     own.add_argument("--report", metavar="REGEX", help=line)
     line = "end an evaluation after this time: a program with its child processes, a function as `timeout=` does"
     own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)

@@ -52,8 +52,8 @@ class MlflowCallback(Tracker):
     several objectives the size of the `front`).
 
     A nested run has the parameters, the objectives, the excess of each constraint, metrics that are numbers, and the
-    intermediate values by step (`intermediate`). Its status is FINISHED, FAILED, or KILLED for a pruned trial; the tag
-    `lamcts.message` says why.
+    intermediate values by step (`intermediate`, or `intermediate.NAME` of several objectives). Its status is FINISHED,
+    FAILED, or KILLED for a pruned trial; the tag `lamcts.message` says why.
 
     Errors of MLflow never end the run: the first is a RuntimeWarning, and after three failed calls in a row nothing
     more is logged. `with MlflowCallback(...) as tracker:` marks the parent run as finished at the end of the block;
@@ -149,7 +149,8 @@ class MlflowCallback(Tracker):
         """Log the parameters and numbers of a trial, in as many requests as MLflow wants."""
         texts = clean({name: str(value)[:LONGEST] for name, value in trial.parameters.items()})
         metrics = [Metric(name, value, time_ms, trial.count) for name, value in clean(trial.numbers).items()]
-        metrics += [Metric("intermediate", value, time_ms, step) for step, value in trial.reports.items()]
+        for step, values in trial.reports.items():
+            metrics += [Metric(name, value, time_ms, step) for name, value in clean(values).items()]
         parameters = [Param(name, text) for name, text in texts.items()]
         for i in range(0, len(parameters), MOST_PARAMETERS):
             self._client.log_batch(run, params=parameters[i : i + MOST_PARAMETERS])

@@ -38,8 +38,9 @@ class TensorboardCallback(Tracker):
     -----
     Each trial is a run of TensorBoard, `trial-12`, as in Optuna's `TensorBoardCallback`. The HParams page then has a
     row for each trial, compares parameters and values, and marks failed trials. A trial has its objectives and the
-    excess of each constraint at the step of its evaluation, and its intermediate values by step (`intermediate`). The
-    folder itself has the best value by evaluation, `best`, or with several objectives the size of the `front`.
+    excess of each constraint at the step of its evaluation, and its intermediate values by step (`intermediate`, or
+    `intermediate.NAME` of several objectives). The folder itself has the best value by evaluation, `best`, or with
+    several objectives the size of the `front`.
 
     The callback needs neither TensorFlow nor torch. Errors never end the run: the first is a RuntimeWarning, and after
     three failed calls in a row nothing more is written.
@@ -62,8 +63,9 @@ class TensorboardCallback(Tracker):
         hparams = {name: _shown(value) for name, value in trial.parameters.items()}
         with _written(self._folder / name) as writer:
             writer.add_event(_event(summary_v2.hparams_pb(hparams, trial_id=name, start_time_secs=start)))
-            for step, value in trial.reports.items():
-                writer.add_event(_scalar("intermediate", value, step))
+            for step, values in trial.reports.items():
+                for tag, value in values.items():
+                    writer.add_event(_scalar(tag, value, step))
             for tag, value in trial.numbers.items():
                 writer.add_event(_scalar(tag, value, trial.count))
             writer.add_event(_event(_ended(trial.state == "failed", end)))

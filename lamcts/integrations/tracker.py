@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lamcts.study.history import History
     from lamcts.study.result import Result
 
+TAG = "intermediate"  # of intermediate values
 MOST_ERRORS = 3  # calls in a row that fail before the tracker is left alone: each may wait for a time-out (untuned)
 
 
@@ -22,7 +23,8 @@ class TrackedTrial:
 
     number: of the trial. count: of the evaluation, from 1. state: "complete", "failed", "pruned", "checked", "partial".
     numbers: objectives, excesses of constraints and metrics by name, without nan. notes: metrics that are texts. best:
-    the best feasible value so far, or None.
+    the best feasible value so far, or None. reports: intermediate values by step and tag, which is "intermediate", or
+    "intermediate.NAME" of several objectives.
     """
 
     number: int
@@ -34,7 +36,7 @@ class TrackedTrial:
     best: float | None
     seconds: float
     message: str | None
-    reports: Mapping[int, float]
+    reports: Mapping[int, Mapping[str, float]]
 
     def row(self) -> Json:
         """Return everything but the intermediate values by name; a parameter that clashes is `point.NAME`."""
@@ -148,6 +150,8 @@ def _trial(history: "History", row: int, count: int, state: str, best: float | N
     metrics = history.metrics.get(row, {})
     numbers = {name: float(value) for name, value in metrics.items() if isinstance(value, (int, float))}
     numbers |= zip(names, values, strict=True)
+    reports = history.named_reports(row)
+    tags = [f"{TAG}.{name}" for name in goals.names] if len(goals.names) > 1 else [TAG]
     return TrackedTrial(
         number=number,
         count=count,
@@ -158,5 +162,5 @@ def _trial(history: "History", row: int, count: int, state: str, best: float | N
         best=None if best is None or math.isnan(best) else best,
         seconds=float(history.seconds[row]),
         message=history.message(row),
-        reports=history.reports_of(row),
+        reports={step: dict(zip(tags, each.values(), strict=True)) for step, each in reports.items()},
     )

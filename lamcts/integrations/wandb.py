@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lamcts.study.result import Result
 
 STEP = "evaluation"  # the column along which W&B draws all others
-COLUMNS = ["trial", "step", "value"]  # of the table of intermediate values
+COLUMNS = ["trial", "step"]  # of the table of intermediate values, before the values
 
 
 class WandbCallback(Tracker):
@@ -37,8 +37,9 @@ class WandbCallback(Tracker):
     By default the whole run is one run of W&B and each trial is one step of it, as in Optuna's
     `WeightsAndBiasesCallback`. A chart then shows the search, and the table has a row for each trial. The columns are
     those of `result.rows()`, with `state` ("complete", "failed", "pruned" or "checked") and `best`. The axis of the
-    charts is `evaluation`. Intermediate values are a table `intermediate` with the columns trial, step and value,
-    written at the end. With `multirun=True` they are the history of the trial's own run.
+    charts is `evaluation`. Intermediate values are a table `intermediate` with the columns trial, step and value (or
+    the names of several objectives), written at the end. With `multirun=True` they are the history of the trial's own
+    run.
 
     An active run (`wandb.run`) is used and left open. Otherwise the first call starts a run, which `close()` or the end
     of `with WandbCallback(...) as tracker:` finishes.
@@ -84,8 +85,8 @@ class WandbCallback(Tracker):
         config = {**(self._init.get("config") or {}), **self._config, **trial.parameters}
         run = self._started(**{**self._init, **own, "config": config, "reinit": "create_new"})
         try:
-            for step, value in trial.reports.items():
-                run.log({"intermediate": value}, step=step)
+            for step, values in trial.reports.items():
+                run.log(values, step=step)
             run.summary.update({name: _loggable(value) for name, value in trial.row().items()})
         finally:
             run.finish(exit_code=int(trial.state == "failed"))
@@ -98,15 +99,21 @@ class WandbCallback(Tracker):
             return
         run, self._run = self._run, None
         if self._result is not None and (told := _intermediate(self._result)):
-            run.log({"intermediate": wandb.Table(columns=COLUMNS, data=told)})
+            names = self._result.history.goals.names
+            columns = [*COLUMNS, *(names if len(names) > 1 else ["value"])]
+            run.log({"intermediate": wandb.Table(columns=columns, data=told)})
         if self._owned:
             run.finish(exit_code=int(failed))
 
 
 def _intermediate(result: "Result") -> list[list[float]]:
-    """Return trial, step and value of each intermediate value."""
-    trials, reports = result.history.trial, result.history.reports
-    return [[int(trials[row]), step, value] for row, curve in reports.items() for step, value in curve.items()]
+    """Return trial, step and values of each report."""
+    history = result.history
+    return [
+        [int(history.trial[row]), step, *values.values()]
+        for row in range(len(history))
+        for step, values in history.named_reports(row).items()
+    ]
 
 
 def _loggable(value: object) -> Any:

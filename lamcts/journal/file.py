@@ -16,7 +16,7 @@ from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
 
-FORMAT = 4  # raised with every change of the tables, or of what stands in them
+FORMAT = 5  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows
 APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python

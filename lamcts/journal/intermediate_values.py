@@ -2,40 +2,54 @@
 
 import math
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lamcts.journal.fingerprint import plain
-from lamcts.journal.table import JournalTable, damaged, pack, unpack
+from lamcts.journal.table import JournalTable, damaged, pack, pack_numbers, unpack, unpack_numbers
 from lamcts.optimizer.state import Delta
 from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.types import Json, JsonValue
 
-# Losses by trial and step, inf for a reported nan ---------------------------------------------------------------------
+# Losses by trial and step, inf for a reported nan; those of several objectives as a blob of float64 -------------------
 REPORTS = JournalTable(
     "reports",
     "trial INTEGER, step INTEGER, value REAL NOT NULL",
     "trial, step",
     ", PRIMARY KEY (trial, step)) WITHOUT ROWID",
 )
-Report = tuple[int, int, float]
+Report = tuple[int, int, tuple[float, ...]]  # trial, step, the loss of each objective
+Reported = Mapping[int, Mapping[int, float]]  # of one objective: losses by trial and step
 Entry = TypeVar("Entry")
 
 
 def put_reports(db: sqlite3.Connection, reports: Iterable[Report]) -> None:
-    REPORTS.put(db, ((trial, step, value + 0.0) for trial, step, value in reports))  # a real column has no -0.0
+    REPORTS.put(db, ((trial, step, _packed(losses)) for trial, step, losses in reports))
 
 
-def read_reports(db: sqlite3.Connection, path: str) -> dict[int, dict[int, float]]:
-    """Return the losses by trial and step."""
-    found: dict[int, dict[int, float]] = {}
-    for trial, step, loss in REPORTS.read(db, path):
-        if not (isinstance(trial, int) and isinstance(step, int) and isinstance(loss, float) and loss > -math.inf):
-            raise damaged(path, f"reports: expected a loss at a step of a trial, got {loss!r}")
-        found.setdefault(trial, {})[step] = loss
+def _packed(losses: tuple[float, ...]) -> float | bytes:
+    return pack_numbers(losses) if len(losses) > 1 else losses[0] + 0.0  # a real column has no -0.0
+
+
+def read_reports(db: sqlite3.Connection, path: str, objectives: int) -> tuple[dict[int, dict[int, float]], ...]:
+    """Return the losses of each objective by trial and step."""
+    found: tuple[dict[int, dict[int, float]], ...] = tuple({} for _ in range(objectives))
+    for trial, step, value in REPORTS.read(db, path):
+        losses = [value] if isinstance(value, float) else unpack_numbers(value)
+        whole = isinstance(trial, int) and isinstance(step, int) and len(losses) == objectives
+        if not (whole and all(loss > -math.inf for loss in losses)):
+            raise damaged(path, f"reports: expected {objectives} losses at a step of a trial, got {value!r:.60}")
+        for own, loss in zip(found, losses, strict=True):
+            own.setdefault(trial, {})[step] = loss
     return found
+
+
+def reports_of(curves: Sequence[Reported], trial: int) -> list[Report]:
+    """Return the reports of one trial, from the curves of each objective."""
+    own = [each.get(trial, {}) for each in curves]
+    return [(trial, step, tuple(each[step] for each in own)) for step in own[0]]
 
 
 NOTES = {"predicted", "point", "metrics", "sem", "floor"}  # floor: a bound in journals of versions before predictions

@@ -157,8 +157,9 @@ class Journal:
             The changes, from `Optimizer.delta(journal.mark)`.
         memory : JSON value, default None
             The new `recorded().memory`; None leaves it as it is.
-        reports : iterable of (int, int, float), default ()
-            Trial, step and loss of each intermediate value of the trials that are told now; inf for nan.
+        reports : iterable of (int, int, tuple of float), default ()
+            Trial, step and losses of each report of the trials that are told now, a loss for each objective; inf for
+            nan.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from lamcts.errors import JournalError
-from lamcts.journal.intermediate_values import Report
+from lamcts.journal.intermediate_values import Report, reports_of
 from lamcts.journal.journal import Journal
 from lamcts.journal.lock import inspect_header, named
 from lamcts.journal.recorded import Recorded
@@ -94,8 +94,10 @@ def merge(
         raise JournalError(f"merge: expected a new file, got {target}, which exists; give another path")
     _check_alike(records)
     parts = [*_parts(records, only)]
-    if not parts:
-        raise JournalError(f"merge: expected evaluations, got none in {', '.join(record.path for record in records)}")
+    if not any(len(part.rows) for part in parts):
+        kind = "" if only is None else f" of the kind {only!r}"
+        where = ", ".join(record.path for record in records)
+        raise JournalError(f"merge: expected evaluations{kind}, got none in {where}")
     first = records[0]
     with Journal.open(target, first.fingerprint, first.about | {"merged": [record.path for record in records]}) as made:
         made.write(_delta(parts), first.memory, [report for part in parts for report in _reports(part)])
@@ -153,12 +155,12 @@ def _keys(record: Recorded) -> list[bytes]:
 
 def _reports(part: _Part) -> list[Report]:
     """Return the intermediate values of the trials that are kept, under their new numbers."""
-    told, curves = {*part.record.trial[part.rows].tolist()}, part.record.reports
+    told, curves = {*part.record.trial[part.rows].tolist()}, part.record.curves
     return [
-        (part.first_trial + trial, step, loss)
-        for trial in curves
-        for step, loss in curves[trial].items()
+        (part.first_trial + trial, step, losses)
+        for trial in curves[0]
         if trial in told
+        for _, step, losses in reports_of(curves, trial)
     ]
 
 

@@ -63,7 +63,7 @@ class Recorded:
     memory: JsonValue = None  # what evaluations have learned, where the objective learns (JSON values)
     proposers: dict[int, str] = field(default_factory=dict)  # row -> the part of its search that proposed it, as an arm
     predicted: dict[int, Predicted] = field(default_factory=dict)  # pruned row -> its predicted final losses
-    reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there (nan: inf)
+    curves: tuple[dict[int, dict[int, float]], ...] = ({},)  # by objective: trial -> step -> loss there (nan: inf)
     lost: list[Waiting] = field(default_factory=list)  # pending trials without a point
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
@@ -72,6 +72,11 @@ class Recorded:
     @property
     def n(self) -> int:
         return len(self.columns.x)
+
+    @property
+    def reports(self) -> dict[int, dict[int, float]]:
+        """The losses that trials reported by step, inf for nan: of the first objective; `curves` has each."""
+        return self.curves[0]
 
     @property
     def x(self) -> Floats:
@@ -232,7 +237,7 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         exact=notes.points,
         metrics=notes.metrics,
         sems=notes.sems,
-        reports=read_reports(db, path),
+        curves=read_reports(db, path, meta["widths"]["losses"]),
         lost=[trial for trial in pending if not trial.possible],
     )
 

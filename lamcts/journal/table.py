@@ -97,6 +97,13 @@ def pack_numbers(values: Iterable[float]) -> bytes:
     return np.array(values, NUMBER).tobytes()
 
 
+def unpack_numbers(blob: object) -> list[float]:
+    """Return the numbers that `pack_numbers` packed; none of anything else."""
+    if not isinstance(blob, bytes) or len(blob) % NUMBER.itemsize:
+        return []
+    return [float(number) for number in np.frombuffer(blob, NUMBER)]
+
+
 # What a column must be ----------------------------------------------------------------------------------------------
 
 

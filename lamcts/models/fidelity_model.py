@@ -132,9 +132,9 @@ class FidelityModel:
         high, middle, low = (self.units.up(self._scale.up(np.asarray(mean + k * sd))) for k in (1, 0, -1))
         return middle, (high - low) / 2
 
-    def below(self, loss: float) -> float:
-        """Return a full loss in the units of the model."""
-        return float(self._scale.down(self.units.down(np.array(loss))))
+    def standard(self, y: Floats) -> Floats:
+        """Return full losses in the units of the model."""
+        return self._scale.down(self.units.down(y))
 
     def gains(self, x: Floats, at: Floats, best_of_others: Floats) -> Floats:
         """Return by how much the least predicted full value is expected to fall once rows (x, at) are known, [m].

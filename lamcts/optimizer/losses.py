@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Predicted, Sems, apart, sem_of
+from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -154,10 +154,10 @@ def _predicted(pruned: Pruned, goals: Goals) -> Predicted | None:
     """Return the final losses that were predicted for a pruned trial, None where one is unknown."""
     if pruned.value is None:
         return None
-    losses = goals.losses(_numbers(_in_order(pruned.value, goals.names, (), "value of a pruned trial")))
-    sems = [math.nan] * len(losses) if pruned.sem is None else [sem_of(each) for each in _list(pruned.sem)]
-    if len(sems) != len(losses):
-        raise ValueError(f"sem of a pruned trial: expected {len(losses)} numbers, got {safe_repr(pruned.sem):.60}")
+    names = goals.names
+    losses = goals.losses(_numbers(each_of(pruned.value, names, "value of a pruned trial")))
+    known = {} if pruned.sem is None else each_of(pruned.sem, names, "sem of a pruned trial")
+    sems = [sem_of(known.get(name)) for name in names]
     return tuple(zip(losses.tolist(), sems, strict=True)) if np.isfinite(losses).all() else None
 
 
@@ -239,6 +239,17 @@ def _quantities(held: object, goals: Goals) -> dict[str, float | None]:
     return _in_order(held, goals.quantities, (), "constraints")
 
 
+def each_of(given: object, names: Sequence[str], what: str) -> dict[str, float | None]:
+    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing."""
+    if not isinstance(given, Mapping):
+        return _in_order(given, names, (), what)
+    found = _by_name(given, names, what)
+    for name in names:
+        if name not in found:
+            raise ValueError(f"{what}: expected a number for each of {', '.join(names)}, got none for {name!r}")
+    return found
+
+
 def _by_name(given: Mapping[Any, object], names: Sequence[str], what: str) -> dict[str, float | None]:
     for name in given:
         if name not in names:
@@ -273,4 +284,5 @@ def _number(number: object, name: str, what: str) -> float | None:
     try:
         return number_of(number)
     except TypeError:
-        raise ValueError(f"{what}: expected a number for {name!r}, got {safe_repr(number):.60}") from None
+        cure = "; only objectives have a standard error" if isinstance(number, (tuple, Measured)) else ""
+        raise ValueError(f"{what}: expected a number for {name!r}, got {safe_repr(number):.60}{cure}") from None

@@ -222,14 +222,14 @@ class Optimizer(Persistent, Predicting, Confirming):
         ----------
         point : point of the space
             Where it was evaluated.
-        value : number, dict or list
-            Its value, as in `tell`.
-        constraints : dict or list, default None
-            Values of the constrained quantities.
+        value, constraints : number, dict or list
+            What `tell` takes for one trial.
         """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
-    def tell_points(self, points: Sequence[Point], values: Sequence[object], constraints: object = None) -> None:
+    def tell_points(
+        self, points: Sequence[Point], values: Sequence[object], constraints: object = None, metrics: object = None
+    ) -> None:
         """Add many unsolicited points and their values at once; nothing is added if anything is wrong.
 
         Parameters
@@ -238,10 +238,10 @@ class Optimizer(Persistent, Predicting, Confirming):
             Where they were evaluated.
         values : list
             A value for each point, as in `tell`.
-        constraints : list, default None
-            Values of the constrained quantities of each point.
+        constraints, metrics : list, default None
+            Those of each point, as in `tell`.
         """
-        self._take(self._trials.told_points(points, values, constraints))
+        self._take(self._trials.told_points(points, values, constraints, metrics))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as that of a lost worker.

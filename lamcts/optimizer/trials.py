@@ -149,7 +149,7 @@ class Trials:
             return [given]  # a value with its standard error
         return as_list(given, n, name)
 
-    def told_points(self, points: Sequence[Point], values: object, constraints: object) -> Told:
+    def told_points(self, points: Sequence[Point], values: object, constraints: object, metrics: object = None) -> Told:
         """Check unsolicited results; one at the point of a pending trial belongs to that trial."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
@@ -161,7 +161,7 @@ class Trials:
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
-        found = self._metrics(outcome, points, [None] * n)
+        found = self._metrics(outcome, points, as_list(metrics, n, "metrics"))
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
         return Told(trials, x, self._by_fidelity(outcome, x), np.full(len(x), np.nan), exact_points, found)
 

@@ -14,6 +14,13 @@ class Curves:
 
     Lower losses are better; a reported nan is inf.
 
+    Parameters
+    ----------
+    objectives : int, default 1
+        Number of objectives.
+    space : SearchSpace, optional
+        The space of the points; None is the unit cube.
+
     Attributes
     ----------
     losses : dict of int to dict of int to float
@@ -24,8 +31,8 @@ class Curves:
         The numbers of the finished and the pruned trials, in the order in which they ended.
     x : dict of int to array of shape (d,)
         The encoded points of trials, where they are known; forecasts need them.
-    space : SearchSpace or None
-        Whose points they are. None: the unit cube.
+    objectives : tuple of Curves
+        The curves of each objective; the first are these. All have the same trials and steps.
 
     Examples
     --------
@@ -36,7 +43,7 @@ class Curves:
     (1, 0.5)
     """
 
-    def __init__(self, space: SearchSpace | None = None) -> None:
+    def __init__(self, objectives: int = 1, space: SearchSpace | None = None) -> None:
         self.space = space
         self.losses: dict[int, dict[int, float]] = {}
         self.ends: dict[int, float] = {}
@@ -45,6 +52,9 @@ class Curves:
         self._forecast: Forecast | None = None
         self._at: dict[int, list[tuple[float, float]]] = {}  # by step: what finished trials had there, and their ends
         self._rungs: dict[int, dict[int, float]] = {}  # by step: what each trial had there, or first after it
+        self.objectives: tuple[Curves, ...] = (self, *(Curves(space=space) for _ in range(objectives - 1)))
+        for own in self.objectives:
+            own.x = self.x
 
     def add(self, number: int, step: int, loss: float) -> None:
         """Add a report; the reports of a trial come in the order of their steps."""

@@ -34,26 +34,24 @@ class Forecast(NamedTuple):
     trials: int  # that had ended
     fitted: int  # that had ended when the hyper-parameters were fitted
 
-    def moments(self, number: int, curves: "Curves") -> tuple[float, float] | None:
-        """Return mean and deviation of the final loss of a trial that has not ended, in the units of the model.
+    def moments(self, number: int, curves: "Curves", so_far: bool = True) -> tuple[float, float]:
+        """Return mean and deviation of the final loss of a trial with a point, in the units of the model.
 
-        None without a point.
+        so_far: whether its reports count; it has not ended.
         """
-        if number not in curves.x:
-            return None
-        curve = _until(self.last, curves.losses.get(number, {}))
-        steps = thinned(curve, MOST_STEPS)
-        if not steps:
+        curve = _until(self.last, curves.losses.get(number, {})) if so_far else {}
+        if not curve:
             mean, sd = self.model.full(curves.x[number][None])
             return float(mean[0]), float(sd[0])
-        at = _positions(np.array(steps), self.last)
-        return self.model.end(curves.x[number], at, _finite([curve[step] for step in steps], self.worst))
+        steps = thinned(curve, MOST_STEPS)
+        losses = _finite([curve[step] for step in steps], self.worst)
+        return self.model.end(curves.x[number], _positions(np.array(steps), self.last), losses)
 
     def predict(self, number: int, curves: "Curves") -> tuple[float, float] | None:
-        """Return the expected final loss of a trial that has not ended, and its standard deviation."""
-        if (found := self.moments(number, curves)) is None:
+        """Return the expected final loss of a trial that has not ended with its deviation; None without a point."""
+        if number not in curves.x:
             return None
-        loss, sd = self.model.losses(*found)
+        loss, sd = self.model.losses(*self.moments(number, curves))
         return float(loss), float(sd)
 
     def ends(self, curves: "Curves") -> dict[int, tuple[float, float]]:

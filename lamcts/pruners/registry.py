@@ -7,7 +7,11 @@ from lamcts.pruners.curves import Curves
 
 
 class Pruner(Protocol):
-    """A rule that stops trials early."""
+    """A rule that stops trials early.
+
+    With several objectives a rule whose attribute `several` is true gets the curves of all of them, and another one
+    stops a trial that it would stop in each objective alone.
+    """
 
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether trial `number` should stop."""

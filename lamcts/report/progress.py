@@ -196,19 +196,24 @@ def clock(run: LabelledRun) -> PlotlyFigure | None:
 
 def intermediate_values(run: LabelledRun) -> list[Section]:
     """Return the section of a run whose trials reported intermediate values; none for other runs."""
-    curves = run.record.reports
+    curves, names = run.record.reports, run.record.goals.names
     if not curves:
         return []
     trial, kind = run.record.trial, run.record.columns.kind
     rows = np.array([row for row in range(run.n) if int(trial[row]) in curves], np.int64)
     pruned, whole = rows[kind[rows] == PRUNED], rows[kind[rows] == OK]
-    traces = [_reported(run, pruned, "pruned", FAINT, 1.0), _reported(run, whole, "finished", PALETTE[0], 1.0)]
-    best = run.record.best
-    if best is not None and best[2] in rows:
-        traces.append(_reported(run, np.array([best[2]]), "the best", PALETTE[1], 3.0))
-    y = axis(f"{axis_label(run.shown).partition(' (')[0]}, as reported")
-    figure = PlotlyFigure(traces, layout(axis("step of the evaluation"), y))
-    return [Section("Intermediate values", [_counted(run, pruned, rows), figure])]
+    figures = [_intermediate_figure(run, pruned, whole, k) for k in range(len(names))]
+    return [Section("Intermediate values", [_counted(run, pruned, rows), *figures])]
+
+
+def _intermediate_figure(run: LabelledRun, pruned: Rows, whole: Rows, k: int) -> PlotlyFigure:
+    """Draw the curves of one objective of pruned and finished rows; with one objective, the best stands out."""
+    traces = [_reported(run, pruned, "pruned", FAINT, 1.0, k), _reported(run, whole, "finished", PALETTE[0], 1.0, k)]
+    best, alone = run.record.best, len(run.record.goals.names) == 1
+    if alone and best is not None and best[2] in (*pruned, *whole):
+        traces.append(_reported(run, np.array([best[2]]), "the best", PALETTE[1], 3.0, k))
+    y = axis(f"{axis_label(run.shown, k).partition(' (')[0]}, as reported")
+    return PlotlyFigure(traces, layout(axis("step of the evaluation"), y))
 
 
 def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
@@ -221,11 +226,11 @@ def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
     return said + f"{len(early)} were pruned, half of them before report {np.median(early):.0f}."
 
 
-def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float) -> Json:
-    """Return one trace with the curves of some rows, with gaps between them."""
-    sign, x, y = float(run.record.goals.signs[0]), list[float | None](), list[float | None]()
+def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float, k: int) -> Json:
+    """Return one trace with the curves of some rows in objective k, with gaps between them."""
+    sign, x, y = float(run.record.goals.signs[k]), list[float | None](), list[float | None]()
     for row in rows[thinned(len(rows), MOST_LINES)]:
-        curve = list(run.record.reports[int(run.record.trial[row])].items())
+        curve = list(run.record.curves[k][int(run.record.trial[row])].items())
         for i in thinned(len(curve), MOST_STEPS):
             step, loss = curve[i]
             x.append(step)

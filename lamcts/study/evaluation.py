@@ -12,7 +12,7 @@ from lamcts.errors import Pruned
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
 from lamcts.study.devices import Worker
-from lamcts.study.reporting import Reporter
+from lamcts.study.reporting import Reporter, Value
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
 from lamcts.types import Json, Point, array_of, number_of, scalar_of
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     note: object = None
     held: dict[str, float] | None = None
     pruned: bool = False
-    reports: tuple[tuple[int, float], ...] = ()
+    reports: tuple[tuple[int, Value], ...] = ()
     metrics: Metrics | None = None
 
     @property

@@ -23,6 +23,7 @@ from lamcts.study.devices import Worker
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
 
+NOTICE_SECONDS = 1.0  # of a wait at most: CPython forgets a Ctrl-C just before a lock until the wait ends (untuned)
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 
 
@@ -113,9 +114,9 @@ class Pool:
             slot.running.clear()
             slot.suspects.clear()
 
-    def _look(self) -> float | None:
-        """Look whether evaluations are late, and return after how many seconds to look again; None: never."""
-        return None
+    def _look(self) -> float:
+        """Look whether evaluations are late, and return after how many seconds to look again."""
+        return NOTICE_SECONDS
 
     def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
         """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""

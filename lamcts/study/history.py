@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
+from lamcts.journal.intermediate_values import Reported, reports_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, excess, feasible
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.front import parts_of
@@ -87,7 +88,7 @@ class History:
     goals: Goals = PLAIN
     excesses: Floats | None = None  # [n, c], None where there are no constraints
     kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
-    curves: Mapping[int, Mapping[int, float]] = field(default_factory=dict)  # losses by trial and step, inf for nan
+    curves: Sequence[Reported] = ({},)  # of each objective: losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
     sems: Mapping[int, Sems] = field(default_factory=dict)
     repeats: Sequence[tuple[int, float]] = ()
@@ -131,25 +132,35 @@ class History:
         return np.asarray(self.kind == PARTIAL)
 
     @property
-    def reports(self) -> dict[int, dict[int, float]]:
-        """What evaluations reported on their way: by row, the values by step, in the user's sign."""
-        told = [(row, trial) for row, trial in enumerate(self.trial.tolist()) if trial in self.curves]
-        return {row: self._reported(trial) for row, trial in told}
+    def reports(self) -> dict[int, dict[int, Any]]:
+        """What evaluations reported on their way: by row, the values by step, in the user's sign.
 
-    def reports_of(self, row: int) -> dict[int, float]:
+        With several objectives a value is a dict of numbers by name.
+        """
+        rows = [row for row, trial in enumerate(self.trial.tolist()) if trial in self.curves[0]]
+        return {row: self.reports_of(row) for row in rows}
+
+    def reports_of(self, row: int) -> dict[int, Any]:
         """Return the intermediate values of one row by step, in the user's sign; empty if it reported none."""
-        return self._reported(int(self.trial[row]))
+        found = self.named_reports(row)
+        several = len(self.goals.objectives) > 1
+        return {step: values if several else next(iter(values.values())) for step, values in found.items()}
 
-    def _reported(self, trial: int) -> dict[int, float]:
-        sign = -1.0 if self.maximize else 1.0
-        curve = self.curves.get(trial, {})
-        return {step: math.nan if math.isinf(loss) else sign * loss for step, loss in curve.items()}
+    def named_reports(self, row: int) -> dict[int, dict[str, float]]:
+        """Return the intermediate values of one row by step and name of the objective, in the user's sign."""
+        return {
+            step: {
+                goal.name: math.nan if math.isinf(loss) else -loss if goal.maximize else loss
+                for goal, loss in zip(self.goals.objectives, losses, strict=True)
+            }
+            for _, step, losses in reports_of(self.curves, int(self.trial[row]))
+        }
 
     def message(self, row: int) -> str | None:
         """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
         if self.kind[row] != PRUNED:
             return self.messages.get(row)
-        curve = self.curves.get(int(self.trial[row]))
+        curve = self.curves[0].get(int(self.trial[row]))
         return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
 
     def parameters(self, row: int) -> Json:

@@ -68,7 +68,7 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
     run = _RecordedRun(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
-    result = summarise(run, list(record.checks), record.asks, "loaded", message, record.reports)
+    result = summarise(run, list(record.checks), record.asks, "loaded", message, record.curves)
     result.update(space=run.space, about=record.about)
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")

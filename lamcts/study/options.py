@@ -144,7 +144,8 @@ class RunSettings:
     pruner : str or Pruner, default None
         Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "model",
         "median", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
-        and searches learn from its predicted value. For one objective.
+        and searches learn from its predicted value. With several objectives "model" stops a trial that is probably
+        dominated, and the other rules one that is behind in every objective.
     timeout : float, default None
         Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
         Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.
@@ -243,11 +244,6 @@ class RunSettings:
             raise ValueError(
                 f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "
                 "bound them by constraints, or stop by patience or by the callback"
-            )
-        if len(goals.objectives) > 1 and self.pruner is not None:
-            raise ValueError(
-                f"pruner: expected none with the objectives {', '.join(goals.names)}: trials are compared by one value "
-                "on their way; leave it out"
             )
         if not goals.plain and self.checks:
             what = "constraints" if len(goals.objectives) == 1 else f"the objectives {', '.join(goals.names)}"

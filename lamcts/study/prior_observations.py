@@ -21,6 +21,7 @@ import numpy as np
 
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
 from lamcts.study.prior_sources import rows_of_source, sources_of
@@ -39,12 +40,13 @@ Key = tuple[bytes, tuple[float | None, ...]]
 
 
 class PriorObservation(NamedTuple):
-    """A result: its point, what the function returned there, what constraints bound, and where it was given."""
+    """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
 
     point: Point
     value: object
     constraints: Mapping[str, float] | Sequence[float] | None
     where: str
+    metrics: Metrics | None = None
 
 
 def prior_observations(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
@@ -85,7 +87,7 @@ def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
     found = parsed(rows, problem.space, problem.goals, names)
     return [
-        PriorObservation(one.point, _value(one.value, problem.goals), one.quantities or None, one.where)
+        PriorObservation(one.point, _value(one.value, problem.goals), one.quantities or None, one.where, one.metrics)
         for one in found
     ]
 
@@ -141,7 +143,8 @@ def tell(known: list[PriorObservation], opt: "Optimizer") -> int:
     """Tell an optimizer those results that it has not seen, all at once, and return how many they are."""
     new = untold(known, opt)
     if new:
-        opt.tell_points([one.point for one in new], [one.value for one in new], [one.constraints for one in new])
+        points, values, held, _, metrics = zip(*new, strict=True)
+        opt.tell_points(points, values, held, metrics)
     return len(new)
 
 

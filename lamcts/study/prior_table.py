@@ -2,8 +2,8 @@
 
 A column for each parameter (x1, x2, ... where points are arrays or tuples), each objective (`value` where there is one)
 and each quantity that is bounded, by its name; or how far beyond its bound it is, by the words of the constraint. That
-is what `lamcts show RUN --csv` writes. An empty value is a failed evaluation, or with quantities one that was checked;
-other columns are left alone.
+is what `lamcts show RUN --csv` writes. An empty value is a failed evaluation, or with quantities one that was checked.
+A column `sem` (or `sem.NAME` of an objective) has standard errors. Numbers and texts of other columns are metrics.
 """
 
 import csv
@@ -12,7 +12,7 @@ import math
 import os
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -22,6 +22,8 @@ import numpy as np
 
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Constraint, Goals
+from lamcts.outcomes.measured import Measured
+from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import Fixed
@@ -32,7 +34,10 @@ from lamcts.study.export import LAST, columns_of
 from lamcts.types import Point
 
 SEPARATORS = ",;\t"  # of a file: the one that its first line has most of
+OWN = ("trial", *LAST)  # columns of every table of ours
+SEM = "sem"  # the column of standard errors, or the prefix of several
 QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
+Values = dict[str, float | Measured | None]
 Members = Mapping[str, tuple[str, SearchSpace | None]]  # by name: its column, and its space where it has one
 WORDS = {"true": True, "false": False}
 
@@ -54,8 +59,9 @@ class Parsed(NamedTuple):
 
     where: str
     point: Point
-    value: dict[str, float | None] | None
+    value: Values | None
     quantities: dict[str, float]
+    metrics: Metrics
 
 
 def rows_of_file(path: "str | os.PathLike[str]") -> list[TableRow]:
@@ -105,16 +111,23 @@ def parsed(rows: Sequence[TableRow], space: SearchSpace, goals: Goals, measured:
     """
     if not rows:
         return []
-    held = (*goals.names, *map(str, goals.constraints), "trial", *LAST)
+    sems = {name: SEM if len(goals.names) == 1 else f"{SEM}.{name}" for name in goals.names}
+    held = (*goals.names, *map(str, goals.constraints), SEM, *sems.values(), *OWN)
     inside = members_of(space)
     columns = columns_of(inside, held)
     rows = _renamed(rows, [*columns, *columns.values(), *held, *goals.quantities])
     columns = {name: own if own in rows[0].cells else name for name, own in columns.items()}
     members = {name: (columns[name], member) for name, member in inside.items()}
     _check_columns(rows[0], members, goals, measured)
+    used = {*columns.values(), *goals.quantities, *goals.names}
+    errors = {name: own for name, own in sems.items() if own not in used}
+    used |= {*held}
     named = isinstance(_sample(space), Mapping)
     rows = [row for row in rows if not row.optional or _is_whole(row, members, named, space)]
-    return [Parsed(row.where, _point(row, members, named), *_values(row, goals)) for row in rows]
+    return [
+        Parsed(row.where, _point(row, members, named), *_values(row, goals, errors), _metrics(row, used))
+        for row in rows
+    ]
 
 
 def _is_whole(row: TableRow, members: Members, named: bool, space: SearchSpace) -> bool:
@@ -238,14 +251,34 @@ def _readings(cell: str) -> Iterator[Point]:
     yield cell.strip()
 
 
-def _values(row: TableRow, goals: Goals) -> tuple[dict[str, float | None] | None, dict[str, float]]:
-    values = {name: _number(row, name) for name in goals.names}
+def _values(row: TableRow, goals: Goals, errors: Mapping[str, str]) -> tuple[Values | None, dict[str, float]]:
+    values: Values = {name: _measured(row, name, errors) for name in goals.names}
     quantities = {name: number for name in goals.quantities if (number := _number(row, name)) is not None}
     for held in goals.constraints:
         over = _number(row, str(held))
         if over is not None and held.name in goals.quantities and held.name not in quantities:
             quantities[held.name] = _quantity(held, over)
-    return None if all(number is None for number in values.values()) else values, quantities
+    return None if all(each is None for each in values.values()) else values, quantities
+
+
+def _measured(row: TableRow, name: str, errors: Mapping[str, str]) -> float | Measured | None:
+    """Return a value, with its standard error where the row has one."""
+    value, error = _number(row, name), _number(row, errors[name]) if name in errors else None
+    return value if value is None or error is None else Measured(value, error)
+
+
+def _metrics(row: TableRow, used: Container[str]) -> Metrics:
+    """Return the numbers and texts of the columns that are not used; those of one of `OWN` lose their prefix."""
+    found: Metrics = {}
+    for name, cell in row.cells.items():
+        if name in used or not name.strip() or (row.text and not cell.strip()):
+            continue
+        bare_name = name.removeprefix("metric.")  # as `rows_of` calls a metric of that name
+        for value in _readings(cell) if row.text else (cell,):
+            with suppress(ValueError):  # a list, say, which is no metric
+                found |= metrics_of({bare_name if bare_name in OWN else name: value})
+                break
+    return found
 
 
 def _quantity(held: Constraint, over: float) -> float:

@@ -63,9 +63,9 @@ class Processes(Pool):
                 slot.executor = None
         grace.cancel()  # not reached after another Ctrl-C: the grace holds then, too
 
-    def _look(self) -> float | None:
+    def _look(self) -> float:
         if self._deadlines is None:
-            return None
+            return super()._look()
         for slot in self._slots:
             for future in slot.running:
                 if slot.executor is not None:

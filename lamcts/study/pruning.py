@@ -2,32 +2,36 @@
 
 import math
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts.errors import Pruned
-from lamcts.journal.intermediate_values import Report
+from lamcts.journal.intermediate_values import Report, Reported, reports_of
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK, PRUNED
+from lamcts.outcomes.measured import Predicted
 from lamcts.pruners import Curves, Pruner, make
 from lamcts.study.evaluation import Outcome, takes
 from lamcts.study.problem import RunProblem
 from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
-from lamcts.study.reporting import Reporter
+from lamcts.study.reporting import Reporter, Value
 from lamcts.study.workers import client_of
 from lamcts.text import safe_repr, safe_text
 from lamcts.trial import Trial
 
-SEVERAL = "trial.report: expected one objective, there are {}: no trial can be compared on its way; leave it out"
-
 
 class Pruning:
-    """The curves of all trials, and a rule over them (None: no trial is stopped)."""
+    """The curves of all trials, and a rule over them (None: no trial is stopped).
+
+    A rule without an attribute `several` judges each objective alone, and a trial stops if it stops in all of them.
+    """
 
     def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
         goals, reports = problem.goals, problem.declared.reports
-        self.curves = Curves(problem.space)
-        self._pruner, self._sign = make(pruner), float(goals.signs[0])
-        self._refuse = SEVERAL.format(", ".join(goals.names)) if len(goals.objectives) > 1 else None
+        self.curves = Curves(len(goals.objectives), problem.space)
+        self._pruner, self._names, self._signs = make(pruner), goals.names, tuple(goals.signs.tolist())
+        self._judged = (self.curves,) if getattr(self._pruner, "several", False) else self.curves.objectives
+        self._told: dict[int, Predicted] = {}  # by pruned trial: its losses as predicted when it was told
         self._wanted = takes(problem.f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
         self._judge = None if self._pruner is None else ReportServer(self.judge, _listening(executor))
@@ -48,20 +52,26 @@ class Pruning:
             return None
         with self._lock:
             self.curves.x[trial.id] = trial.x
-        return Reporter(trial.id, self._judge, self._refuse, folder)
+        return Reporter(trial.id, self._judge, self._names, folder)
 
     def aside(self, folder: Path) -> Reporter | None:
         """Return the same for an evaluation that is no trial, and is not compared."""
-        return Reporter(-1, None, self._refuse, folder) if self._wanted else None
+        return Reporter(-1, None, self._names, folder) if self._wanted else None
 
-    def judge(self, number: int, step: int, value: float, first: bool) -> bool:
+    @property
+    def losses(self) -> tuple[Reported, ...]:
+        """What trials have reported of each objective: losses by trial and step."""
+        return tuple(own.losses for own in self.curves.objectives)
+
+    def judge(self, number: int, step: int, value: Value, first: bool) -> bool:
         """Take a report, and return whether the trial should stop."""
         with self._lock:
             if first:
-                self.curves.drop(number)
-            self.curves.add(number, step, self._loss(value))
+                self._drop(number)
+            self._add(number, step, value)
             try:
-                return self._pruner is not None and bool(self._pruner.prune(number, self.curves))
+                rule = self._pruner
+                return rule is not None and all(bool(rule.prune(number, own)) for own in self._judged)
             except Exception as error:  # the evaluation fails, wherever it runs, and `check` then ends the run
                 self._broken.setdefault(number, (step, error))
                 raise
@@ -81,55 +91,73 @@ class Pruning:
         """Take what an evaluation has reported, and return what to tell where it was stopped."""
         with self._lock:
             if outcome.reports:  # else it was ended from outside: what was heard of it stays
-                self.curves.drop(number)
+                self._drop(number)
                 for step, value in outcome.reports:
-                    self.curves.add(number, step, self._loss(value))
-            if not outcome.pruned or self._refuse is not None:
+                    self._add(number, step, value)
+            if not outcome.pruned:
                 return None
             predicted = self._predicted(number)
-            return Pruned() if predicted is None else Pruned(value=self._sign * predicted[0], sem=predicted[1])
+            if predicted is None:
+                return Pruned()
+            values = [sign * loss for sign, (loss, _) in zip(self._signs, predicted, strict=True)]
+            return Pruned(value=values, sem=[sd for _, sd in predicted])
 
     def told(self, number: int, seen: Observations) -> list[Report]:
         """Take note of the last row of `seen`, of this trial; return its reports for the journal."""
         with self._lock:
-            self._end(number, int(seen.kind[-1]), float(seen.f[-1, 0]))
-            return [(number, step, loss) for step, loss in self.curves.losses.get(number, {}).items()]
+            self._end(number, len(seen) - 1, seen)
+            return reports_of(self.losses, number)
 
-    def restore(self, recorded: dict[int, dict[int, float]], seen: Observations) -> None:
-        """Go on from what a journal holds: reports by trial, and rows in order of arrival."""
-        for number, curve in recorded.items():
-            for step, loss in curve.items():
-                self.curves.add(number, step, loss)
-        for number, x, kind, loss in zip(
-            seen.trial.tolist(), seen.x, seen.kind.tolist(), seen.f[:, 0].tolist(), strict=True
-        ):
+    def restore(self, recorded: Sequence[Reported], seen: Observations) -> None:
+        """Go on from what a journal holds: reports of each objective by trial, and rows in order of arrival."""
+        for own, curves in zip(self.curves.objectives, recorded, strict=False):  # a fresh run has none
+            for number, curve in curves.items():
+                for step, loss in curve.items():
+                    own.add(number, step, loss)
+        for row, number in enumerate(seen.trial.tolist()):
             if number >= 0:
-                self.curves.x[number] = x
-                self._end(number, kind, loss)
+                self.curves.x[number] = seen.x[row]
+                self._end(number, row, seen)
 
     def refresh(self, seen: Observations) -> None:
-        """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
-        if not seen.predicted or (found := self.curves.forecast()) is None:  # no pruned rows: no model is needed
-            return
+        """Bring the predicted losses of pruned rows up to date with all trials that have ended.
+
+        A trial that ended before all others has no prediction, and one that a model leaves out keeps its first.
+        """
+        if not self._told or None in (found := [own.forecast() for own in self.curves.objectives]):
+            return  # no pruned rows: no model is needed
+        pairs = zip(found, self.curves.objectives, strict=True)
+        ends = [model.ends(own) for model, own in pairs if model is not None]
         row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
-        for number, end in found.ends(self.curves).items():
-            if row_of[number] in seen.predicted:  # else it ended before all others: models do not have its row
-                seen.predicted[row_of[number]] = (end,)
+        for number, told in self._told.items():
+            held = all(number in each for each in ends)
+            seen.predicted[row_of[number]] = tuple(each[number] for each in ends) if held else told
 
-    def _end(self, number: int, kind: int, loss: float) -> None:
-        """Record how a trial has ended."""
-        if kind == OK:
-            self.curves.finish(number, loss)
-        elif kind == PRUNED:
-            self.curves.stop(number)
+    def _add(self, number: int, step: int, value: Value) -> None:
+        """Add a report in the user's sign to the curves of each objective."""
+        values = value if isinstance(value, tuple) else (value,)
+        for own, each, sign in zip(self.curves.objectives, values, self._signs, strict=True):
+            own.add(number, step, math.inf if math.isnan(each) else sign * each)
 
-    def _predicted(self, number: int) -> tuple[float, float] | None:
-        """Return the predicted final loss of a trial with its standard deviation, None before one has finished."""
-        found = self.curves.forecast()
-        return None if found is None else found.predict(number, self.curves)
+    def _drop(self, number: int) -> None:
+        for own in self.curves.objectives:
+            own.drop(number)
 
-    def _loss(self, value: float) -> float:
-        return math.inf if math.isnan(value) else self._sign * value
+    def _end(self, number: int, row: int, seen: Observations) -> None:
+        """Record how a trial has ended, of this row."""
+        for own, loss in zip(self.curves.objectives, seen.f[row].tolist(), strict=True):
+            if seen.kind[row] == OK:
+                own.finish(number, loss)
+            elif seen.kind[row] == PRUNED:
+                own.stop(number)
+        if row in seen.predicted:
+            self._told[number] = seen.predicted[row]
+
+    def _predicted(self, number: int) -> Predicted | None:
+        """Return the predicted final losses of a trial with their deviations, None before one has finished."""
+        found = [(own.forecast(), own) for own in self.curves.objectives]
+        ends = [end for model, own in found if model is not None and (end := model.predict(number, own)) is not None]
+        return tuple(ends) if len(ends) == len(found) else None
 
 
 def _listening(executor: object) -> str:

@@ -22,7 +22,7 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
-from lamcts.study.reporting import Judge
+from lamcts.study.reporting import Judge, Value
 from lamcts.text import safe_text
 from lamcts.types import Json
 
@@ -50,7 +50,7 @@ class ReportServer:
         self._server: _SocketServer | None = None
         self._lock = threading.Lock()  # executors send from threads of their own
 
-    def __call__(self, number: int, step: int, value: float, first: bool) -> bool:
+    def __call__(self, number: int, step: int, value: Value, first: bool) -> bool:
         return self._judge(number, step, value, first)
 
     def __reduce__(self) -> Any:
@@ -74,7 +74,7 @@ class ReportClient:
         self._host, self._port, self._key = host, port, key
         self._line: socket.socket | None = None
 
-    def __call__(self, number: int, step: int, value: float, first: bool) -> bool:
+    def __call__(self, number: int, step: int, value: Value, first: bool) -> bool:
         if self._key in _unreachable:
             return False
         said = {"trial": number, "step": step, "value": value, "first": first}
@@ -181,7 +181,9 @@ def _answer_to(text: bytes, judge: Callable[..., bool]) -> Json | None:
     """Return the answer to a report; None where it is none."""
     try:
         said = json.loads(text)
-        report = int(said["trial"]), int(said["step"]), float(said["value"]), bool(said["first"])
+        given = said["value"]
+        value = tuple(map(float, given)) if isinstance(given, list) else float(given)
+        report = int(said["trial"]), int(said["step"]), value, bool(said["first"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     try:

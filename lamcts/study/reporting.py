@@ -1,17 +1,19 @@
 """What an objective gets as its parameter `trial`: `trial.report(step, value)` may end it, `trial.note` is stored."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from lamcts.errors import Pruned
+from lamcts.optimizer.losses import each_of
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.text import safe_repr
 from lamcts.types import number_of
 
-Judge = Callable[[int, int, float, bool], bool]
+Value = float | tuple[float, ...]  # of one objective, or of each
+Judge = Callable[[int, int, Value, bool], bool]
 """Takes the trial's number, a step, the value there, and whether it is the first; returns whether to stop."""
 
 
@@ -23,7 +25,7 @@ class Reporter:
     id : int
         The number of the trial; -1 for a re-evaluation.
     reports : list of (step, value)
-        All intermediate values so far.
+        All intermediate values so far; with several objectives tuples of values, in order.
     metrics : dict
         All that was noted so far, by name.
 
@@ -39,12 +41,12 @@ class Reporter:
     """
 
     def __init__(
-        self, number: int, judge: Judge | None = None, refuse: str | None = None, folder: Path | None = None
+        self, number: int, judge: Judge | None = None, names: Sequence[str] = (), folder: Path | None = None
     ) -> None:
         self.id, self._folder = number, folder
-        self.reports: list[tuple[int, float]] = []
+        self.reports: list[tuple[int, Value]] = []
         self.metrics: Metrics = {}
-        self._judge, self._refuse = judge, refuse
+        self._judge, self._names = judge, names
         self._behind = False
 
     @property
@@ -68,20 +70,19 @@ class Reporter:
         ----------
         step : int
             At least 0 and higher than the step before: an epoch, an iteration, a fold.
-        value : float
-            In the sign of the objective, comparable at equal steps. nan is worse than any number.
+        value : float, or list or dict of float for several objectives
+            In the sign of the objective, comparable at equal steps. nan is worse than any number. Several objectives
+            have a number each, in order or by name.
 
         Raises
         ------
         Pruned
             If the trial should stop.
         """
-        if self._refuse is not None:
-            raise RuntimeError(self._refuse)
-        step, number = self._checked(step), _number(value)
+        step, found = self._checked(step), _values(value, self._names) if len(self._names) > 1 else _number(value)
         first = not self.reports
-        self.reports.append((step, number))
-        self._behind = self._judge is not None and self._judge(self.id, step, number, first)
+        self.reports.append((step, found))
+        self._behind = self._judge is not None and self._judge(self.id, step, found, first)
         if self._behind:
             raise Pruned(f"pruned at step {step}")
 
@@ -131,6 +132,12 @@ class Reporter:
         if self.reports and step <= self.reports[-1][0]:
             raise ValueError(f"report: expected a step after {self.reports[-1][0]}, got {step}; report each step once")
         return int(step)
+
+
+def _values(value: object, names: Sequence[str]) -> tuple[float, ...]:
+    """Return the numbers of several objectives, in order."""
+    found = each_of(value, names, "report")
+    return tuple(_number(found[name]) for name in names)
 
 
 def _number(value: object) -> float:

@@ -61,7 +61,7 @@ class Evaluation:
     pruned : bool
         Whether the trial was stopped early, which is no failure.
     metrics : mapping of str to number, str or None
-        What was stored next to the value: other names of a returned dict, and `trial.note`.
+        Other names of a returned dict, and `trial.note`; the history stores them, except for those of re-evaluations.
     partial : bool
         Whether the evaluation was below full fidelity: it is no candidate for the best.
     cost : float or None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.errors import JournalError
+from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import VALUE, Goals
@@ -21,7 +22,6 @@ from lamcts.study.options import RunSettings
 from lamcts.study.prior_observations import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
-from lamcts.study.spending import Spending
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -40,18 +40,19 @@ class Beginning:
     checks: list[Check] = field(default_factory=list)
     asks: int = 0
     memory: SharedState | None = None
-    reports: dict[int, dict[int, float]] = field(default_factory=dict)  # trial -> step -> loss there
+    curves: Sequence[Reported] = ()  # by objective: trial -> step -> loss there
 
 
 def begin(
     problem: RunProblem,
     settings: RunSettings,
     stack: ExitStack,
+    evaluations: int,
     related: Sequence[Sequence[PriorObservation]] = (),
 ) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal.
 
-    related: evaluations of related tasks.
+    evaluations: how many the budget affords at most; related: evaluations of related tasks.
     """
     from lamcts.optimizer.optimizer import Optimizer
 
@@ -75,7 +76,7 @@ def begin(
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(Spending(problem.space, settings).evaluations * BLIND)))
+        optimizer.design.limit(max(1, int(evaluations * BLIND)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)
@@ -132,7 +133,7 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     if memory is not None:
         memory.load(recorded.memory, journal.path)
     _warn_of_another_function(problem, recorded, about)
-    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.reports)
+    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.curves)
 
 
 def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:

@@ -12,6 +12,7 @@ from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.constrained_rank import FAILED
+from lamcts.outcomes.metrics import metrics_of
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
@@ -182,10 +183,10 @@ class Study:
     def _begin(self, stack: ExitStack) -> Workers:
         """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
         settings = self.settings
-        start = begin(self.problem, settings, stack, self.related)
+        start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
         self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
-        self.pruning.restore(start.reports, self.optimizer.seen)
+        self.pruning.restore(start.curves, self.optimizer.seen)
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         stack.callback(self.folders.close)
@@ -259,7 +260,8 @@ class Study:
         if self._journal is not None:
             self._journal.check(check)
         self.checks.append(check)
-        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks))
+        metrics = metrics_of(told.others[0]) | (outcome.metrics or {})
+        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks), metrics)
 
     def _job(self, what: object, point: Point, seed: int, reporter: Reporter | None) -> Job:
         """Return an evaluation that starts now, with what others have learned."""
@@ -292,7 +294,7 @@ class Study:
         words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.curves.losses)
+        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result

@@ -1,17 +1,17 @@
 """From the state of a run to its `Evaluation`s and its `Result`."""
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
-from lamcts.outcomes.front import Front, knee
+from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
@@ -23,8 +23,7 @@ from lamcts.study.result import Candidate, Evaluation, Result
 from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
 
-Curve = Mapping[int, Mapping[int, float]]
-NOTHING: Curve = MappingProxyType({})
+NOTHING: Sequence[Reported] = ({},)
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
@@ -52,9 +51,14 @@ class RunState(Protocol):
 
 
 def summarise(
-    opt: RunState, checks: list[Check], asks: int, status: str, message: str, curves: Curve = NOTHING
+    opt: RunState,
+    checks: list[Check],
+    asks: int,
+    status: str,
+    message: str,
+    curves: Sequence[Reported] = NOTHING,
 ) -> Result:
-    """Return what was found so far; `curves`: what trials reported, losses by number and step.
+    """Return what was found so far; `curves`: what trials reported of each objective, losses by number and step.
 
     Nothing is copied: the columns of the history are views of `opt.seen`.
     """
@@ -81,7 +85,7 @@ def summarise(
     return result
 
 
-def history_of(opt: RunState, checks: list[Check], curves: Curve = NOTHING) -> History:
+def history_of(opt: RunState, checks: list[Check], curves: Sequence[Reported] = NOTHING) -> History:
     """Return the evaluations of a run and its re-evaluations as columns."""
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
@@ -180,11 +184,15 @@ def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | N
     )
 
 
-def evaluated_again(opt: RunState, check: Check, point: Point, count: int) -> Evaluation:
+def evaluated_again(opt: RunState, check: Check, point: Point, count: int, metrics: Metrics) -> Evaluation:
     """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
     trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
     value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
-    return Evaluation(trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed)
+    parts = dict(parts_of(point))
+    own = {name: each for name, each in metrics.items() if name not in parts}
+    return Evaluation(
+        trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed, metrics=own
+    )
 
 
 @one_blas_thread()
@@ -202,13 +210,13 @@ def candidates(opt: RunState, checks: list[Check], history: History) -> list[Can
     except ValueError:  # too few values for a model, or equal ones
         mean, std = values, np.zeros(len(rows))
     order = np.argsort(sign * mean, kind="stable")
-    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), (float(mean[i]), float(std[i])))
-            for k, i in enumerate(order) if k == 0 or int(rows[i]) in again]  # fmt: skip
+    kept = [i for i in order if i == order[0] or int(rows[i]) in again]
+    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), float(mean[i]), float(std[i])) for i in kept]
 
 
-def _candidate(opt: RunState, row: int, losses: list[float], expected: tuple[float, float]) -> Candidate:
-    """Return a row as a candidate: of no repeats, with what the model expects."""
-    sign, n, (mean, error) = float(opt.goals.signs[0]), len(losses), expected
+def _candidate(opt: RunState, row: int, losses: list[float], mean: float, error: float) -> Candidate:
+    """Return a row as a candidate: of no repeats, with the mean and error that the model expects."""
+    sign, n = float(opt.goals.signs[0]), len(losses)
     if n:
         unit = math.ldexp(1.0, math.frexp(max(map(abs, losses)))[1] - 1)  # in which no sum overflows
         scaled = np.array(losses) / unit

@@ -29,6 +29,13 @@ def test_a_recorded_configuration_has_its_own_curve_and_others_lie_between(recor
     assert (middle >= own.losses.min(0)).all() and (middle <= own.losses.max(0)).all()
 
 
+def test_a_recording_is_repeatable_and_weights_that_are_no_numbers_are_the_worst_loss():
+    point = {"layers": 3, "units": 8, "batch": 256, "solver": "sgd", "alpha": 1e-6, "rate": 1.0, "momentum": 0.9}
+    train = learning_curves.PROBLEMS["mlp"].train
+    first, second, broken = (list(train(each, 3)) for each in (point, point, {**point, "rate": 1e200}))
+    assert first == second and max(first) <= learning_curves.WORST and broken == [learning_curves.WORST] * 3
+
+
 def test_an_objective_counts_epochs_and_keeps_the_best_of_trials_that_finished(recorded, monkeypatch):
     monkeypatch.setattr(pruning_curves, "Recorded", lambda name: Recorded(name, recorded))
     found, _ = pruning_curves.measure(problem="mlp", arm="lamcts median, blind", seed=0, trials=3)

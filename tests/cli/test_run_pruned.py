@@ -60,6 +60,19 @@ def test_programs_that_are_behind_are_ended_and_no_failures(capsys, tmp_path):
     assert code == 2 and 'settings {"report": "(.) (.)"}' in err  # another pattern is another run
 
 
+def test_programs_with_several_objectives_report_a_group_for_each(capsys, tmp_path):
+    both = """echo '{"loss": '"$1"', "size": '"$1"'}'"""
+    text = SCRIPT.replace("loss 9", "loss 9 size 8").replace("loss $1", "loss $1 size $1").replace('echo "$1"\n', both)
+    (tmp_path / "train").write_text(text)
+    pattern = r"epoch (?P<step>\d+) loss (?P<loss>\S+) size (?P<size>\S+)"
+    goals = ["--objective", "loss", "--objective", "size", "--report", pattern, "--pruner", "median"]
+    argv = ["run", "--command", "./train {x}", "--param", "x=0:1", *goals, *QUICK, "--budget", "7"]
+    assert said(capsys, *argv)[0] == 0
+    record = Journal.read("here/journal.db")
+    assert (record.columns.kind == 3).tolist() == [False] * 5 + [True] * 2 and not record.failures
+    assert [own[6] for own in record.curves] == [{1: 9.0}, {1: 8.0}] and len(record.predicted[6]) == 2
+
+
 def test_a_function_that_reports_is_pruned_and_one_that_does_not_is_refused(capsys):
     argv = ["run", "mine.py:f", "--param", "x=0:1", "--pruner", "halving", "--budget", "12", *QUICK]
     assert said(capsys, *argv)[0] == 0

@@ -59,6 +59,12 @@ def test_groups_divide_channels() -> None:
     assert WidthEdit(0.6, (1,)).apply(graph).nodes[2].attributes["groups"] == 7
 
 
+def test_a_convolution_of_one_channel_is_not_depthwise() -> None:
+    graph = ComputationGraph((IMAGE, conv(0, 1), conv(1, 4), conv(2, 6)), (3,))
+    wide = WidthEdit(2.0, (1,)).apply(graph)
+    assert widths(wide) == [4, 2, 4, 6] and "groups" not in wide.nodes[2].attributes
+
+
 def test_shared_parameters_have_one_shape() -> None:
     nodes = (conv(0, 4), conv(1, 8, "one"), conv(2, 4), conv(3, 8, "one"), conv(4, 6))
     graph = ComputationGraph((IMAGE, *nodes), (5,))

@@ -58,6 +58,8 @@ def test_constraints_and_objectives_are_those_of_optuna(tmp_path):
     for row, trial in enumerate(study.trials):
         assert trial.values == result.history.values[row].tolist()
         assert trial.system_attrs["constraints"] == result.history.constraints[row].tolist()
+        assert trial.user_attrs["lamcts:intermediate"] == {"2": result.history.reports[row][2]}
+        assert not trial.intermediate_values
     best = sorted(trial.values for trial in study.best_trials)
     assert best == sorted(list(point.values.values()) for point in result.front)
 

@@ -42,7 +42,10 @@ def test_each_evaluation_is_logged_once_as_the_result_has_it():
         assert trial.message == row["message"] and trial.seconds == row["seconds"]
         assert trial.parameters == {name: row[name] for name in ("x", "k", "z") if name in row}
         assert trial.numbers == ({"value": row["value"]} if row["k"] == "a" else {})
-        assert trial.reports == ({1: row["x"]} if row["k"] == "c" else {1: row["x"], 3: row["x"] - 1})
+        assert trial.reports == {
+            step: {"intermediate": value}
+            for step, value in ((1, row["x"]), *([] if row["k"] == "c" else [(3, row["x"] - 1)]))
+        }
     assert {trial.state for trial in tracker.trials} == {"complete", "pruned", "failed"}
     assert tracker.trials[-1].best == result.fun and tracker.ends == [False]
 
@@ -51,6 +54,7 @@ def test_constraints_and_objectives_have_their_names():
     tracker = Recording()
     result = run(tracker, f=goals, **GOALS)
     assert [*tracker.trials[0].numbers] == ["cost", "gain", "stress <= 0.5"]
+    assert tracker.trials[0].reports == {2: {"intermediate.cost": 3.0, "intermediate.gain": result.rows()[0]["x"]}}
     excess = result.history.constraints[:, 0].tolist()
     assert [trial.numbers["stress <= 0.5"] for trial in tracker.trials] == excess
     assert {trial.best for trial in tracker.trials} == {None}

@@ -116,6 +116,7 @@ def test_constraints_and_several_objectives_are_columns(tmp_path):
             name: told[name] for name in ("cost", "gain", "stress <= 0.5")
         }
     assert one["config"]["direction of gain"] == "max"
+    assert [row["intermediate.ncols"] for row in one["history"] if "intermediate.ncols" in row] == [4]
 
 
 def test_an_active_run_is_taken_left_open_and_goes_on_after_its_last_step(tmp_path):

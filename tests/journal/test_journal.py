@@ -235,7 +235,7 @@ def edit(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 4; update"),
+        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 5; update"),
         ("DELETE FROM rows WHERE row = 3", "rows are missing"),
         ("UPDATE rows SET numbers = x'00' WHERE row = 3", "checksum"),
         ("UPDATE rows SET message = 'other' WHERE row = 3", "checksum"),
@@ -408,7 +408,7 @@ def test_a_journal_of_format_3_is_read_and_goes_on_in_the_present_one(tmp_path: 
         again.restore(journal.recorded().state)
         again.tell(again.ask(), [{"value": 1.0, "epochs": 3}])
         journal.write(again.delta(journal.mark))
-    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (4,)
+    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (5,)
     assert Journal.read(path).metrics == {len(opt.seen): {"epochs": 3}}
 
 
@@ -431,7 +431,7 @@ def test_metrics_that_nobody_can_have_written_are_damage(tmp_path: Path, note: s
         Journal.read(tmp_path / "run.db")
 
 
-def test_the_schema_of_formats_3_and_4_stays_as_it_is() -> None:
+def test_the_schema_of_formats_3_to_5_stays_as_it_is() -> None:
     import hashlib
 
     digest = hashlib.sha256("\n".join(table.statement for table in TABLES).encode()).hexdigest()[:16]

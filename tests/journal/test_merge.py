@@ -90,6 +90,9 @@ def test_one_kind_of_evaluations(tmp_path: Path) -> None:
     assert 0 < made.n < 28 and {*made.failures.values()} == {"RuntimeError: too high"} and not made.reports
     with pytest.raises(ValueError, match="only: expected ok, failed, checked, pruned, partial or feasible, got 'good'"):
         merge(paths, tmp_path / "good.db", only="good")
+    with pytest.raises(JournalError, match="expected evaluations of the kind 'checked', got none in "):
+        merge(paths, tmp_path / "checked.db", only="checked")
+    assert not (tmp_path / "checked.db").exists()
 
 
 def test_re_evaluations_stay_with_their_points(tmp_path: Path) -> None:

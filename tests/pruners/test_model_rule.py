@@ -26,14 +26,16 @@ def filled(limits, ended=None, last=LAST):
 
 def test_a_hopeless_trial_is_stopped_and_one_that_leads_goes_on():
     curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.05], ended=5)
-    assert not Model(chance=0.3).prune(6, curves)
+    assert not Model().prune(6, curves)
     assert Model().prune(5, curves)
 
 
-def test_nothing_is_stopped_before_the_startup_trials_have_finished_nor_before_the_warmup():
+def test_nothing_is_stopped_before_the_startup_trials_have_finished_nor_at_the_last_step():
     curves = filled([0.1, 0.3, 0.5, 0.7, 0.9, 0.95], ended=5)
-    assert not Model(startup=6).prune(5, curves) and not Model(warmup=0.4).prune(5, curves)
-    assert Model(warmup=0.3).prune(5, curves) and not Model().prune(99, curves)
+    assert not Model(startup=6).prune(5, curves) and Model().prune(5, curves) and not Model().prune(99, curves)
+    for step in range(4, LAST + 1):
+        curves.add(5, step, 0.95 + 1 / step)
+    assert not Model().prune(5, curves)
     assert not Model(startup=1).prune(0, filled([0.5], ended=0))
 
 
@@ -86,7 +88,7 @@ def test_a_nan_counts_as_the_worst_loss():
     assert curves.forecast().predict(8, curves)[0] > alive and Model().prune(8, curves)
 
 
-@pytest.mark.parametrize("settings", [{"chance": -0.1}, {"chance": 1.5}, {"startup": 0}, {"warmup": -1}])
+@pytest.mark.parametrize("settings", [{"startup": 0}, {"startup": 1.5}])
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))}: expected"):
         Model(**settings)

@@ -200,7 +200,7 @@ def test_without_plotly_the_message_names_the_extra(capsys, monkeypatch):
 
 
 def test_many_evaluations_are_thinned_and_the_page_says_so(capsys):
-    n, space = 20_000, lamcts.Box(0, 1, dim=10)
+    n, space = 6_000, lamcts.Box(0, 1, dim=10)
     opt = Optimizer(space, **HOW)
     x = np.random.default_rng(0).random((n, 10))
     opt.tell_points(list(x), np.square(x - 0.3).sum(1).tolist())
@@ -208,5 +208,5 @@ def test_many_evaluations_are_thinned_and_the_page_says_so(capsys):
         long.write(opt.delta(long.mark))
     text, page = written(capsys, "run.db")
     shown = " ".join(page.shown)
-    assert "2500 of 20000 evaluations are drawn as dots" in shown and "At most 600 dots each" in shown
+    assert "2500 of 6000 evaluations are drawn as dots" in shown and "At most 600 dots each" in shown
     assert len(text) < PLOTLY + 1.0 * MEGABYTES

@@ -146,6 +146,14 @@ def descent(point: np.ndarray, trial: Reporter) -> float:
     return value
 
 
+def both(point: np.ndarray, trial: Reporter) -> list[float]:
+    """Two objectives, to minimise and to maximise: both get better in ten steps, and are best at opposite points."""
+    cost, gain = sphere(point), -sphere(-point)
+    for step in range(10):
+        trial.report(step, [cost + 1.0 / (1 + step), gain - 1.0 / (1 + step)])
+    return [cost, gain]
+
+
 def sleeping(point: np.ndarray) -> float:
     """Takes an hour wherever the first coordinate is below -0.4, and deaf to exceptions and SIGTERM."""
     if point[0] < -0.4:

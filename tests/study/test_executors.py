@@ -52,6 +52,30 @@ def test_threads_are_refilled_as_results_come() -> None:
     assert most == 3 and all_told(result, 20)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of threads are POSIX's")
+def test_a_ctrl_c_that_does_not_wake_the_wait_ends_it_all_the_same() -> None:
+    released = threading.Event()
+
+    def interrupted(point: np.ndarray) -> float:
+        time.sleep(0.2)  # the main thread waits by then
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # of which that thread is not woken
+        released.wait(20)
+        return 0.0
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            pool = UserExecutor(interrupted, threads, 1)
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                pool.start(Job(0, np.zeros(2), 0))
+                pool.wait()
+            assert time.monotonic() - start < 15  # of the twenty
+            released.set()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_one_slow_evaluation_does_not_hold_up_the_others() -> None:
     released = threading.Event()
 

@@ -127,6 +127,14 @@ def test_an_impossible_error_is_refused_and_nothing_is_told(told: Any, says: str
     assert len(opt.seen) == 0 and opt.pending == trials
 
 
+@pytest.mark.parametrize("stress", [(200, 3), lamcts.Measured(200, 3)])
+def test_an_error_of_a_constraint_is_refused_with_its_reason(stress: Any) -> None:
+    opt = lamcts.Optimizer(BOX, seed=0, constraints=["stress <= 250"])
+    for told in ({"value": 1.0, "stress": stress}, [1.0, stress]):
+        with pytest.raises(ValueError, match=r"for 'stress', got .*200.*3.*; only objectives have a standard error"):
+            opt.tell(opt.ask()[0], told)
+
+
 def test_one_measured_value_of_two_objectives_is_refused() -> None:
     opt = lamcts.Optimizer(BOX, seed=0, objectives=2)
     with pytest.raises(ValueError, match="expected a value for each of f1, f2, got one Measured"):

@@ -110,6 +110,15 @@ def test_an_evaluation_shows_its_metrics_as_it_ends() -> None:
     assert len(found) == 3 and all({*each} == {"half"} for each in found)
 
 
+def test_a_re_evaluation_shows_its_metrics_too_but_no_parameter() -> None:
+    def noisy(x: Any, trial: Any, seed: int) -> dict[str, float]:
+        trial.note(worker=7)
+        return {"value": x[0] ** 2 + np.random.default_rng(seed).normal(), "half": x[0] / 2, "x1": x[0]}
+
+    found = [e for e in lamcts.run(noisy, [(0, 1)], budget=20, seed=0, noisy=True) if e.repeat]
+    assert found and all(e.metrics == {"half": e.point[0] / 2, "worker": 7} for e in found)
+
+
 def test_many_points_in_one_call_have_metrics_by_list() -> None:
     def f(points: Any) -> dict[str, Any]:
         return {"value": [x[0] for x in points], "index": list(range(len(points)))}

@@ -67,6 +67,41 @@ def test_columns_of_constraints_and_objectives_come_back(tmp_path: Path) -> None
     assert plain.checked[:2].tolist() == [False, True]
 
 
+def test_metrics_and_standard_errors_come_back(tmp_path: Path) -> None:
+    def measured(point: Any, trial: Any) -> Any:
+        trial.note(seconds=3, device="cpu", ok=True, trial="again", none=None)
+        return None if point[0] > 0.5 else (float(point[0]), 0.25)
+
+    ran = lamcts.minimize(measured, BOX, budget=12, **OPTIONS)
+    history = told(written(ran), tmp_path)
+    assert history.failed[:12].any() and all(history.metrics[i] == ran.history.metrics[i] for i in range(12))
+    assert history.sems == ran.history.sems and len(history.sems) == 12 - ran.history.failed.sum()
+    again = lamcts.minimize(sphere, BOX, budget=1, known=ran, **OPTIONS).history
+    assert again.metrics == ran.history.metrics and again.sems == ran.history.sems
+
+
+def test_errors_of_several_objectives_have_columns_of_their_own_and_lists_are_texts(tmp_path: Path) -> None:
+    text = 'x1,x2,cost,mass,sem,sem.mass,sizes,\n0,1,2,3,9,0.5,"[1, 2]",7\n1,1,,,,,,\n'
+    history = told(text, tmp_path, f=lambda x: (1.0, 2.0), objectives=["cost", "mass"])
+    assert same(history.sems[0], [np.nan, 0.5]) and history.metrics == {0: {"sizes": "[1, 2]"}}
+
+
+def test_a_parameter_or_an_objective_may_have_the_name_of_the_errors(tmp_path: Path) -> None:
+    space = lamcts.Space({"sem": lamcts.Float(-1, 1)})
+    history = told("sem,value\n-0.5,2\n", tmp_path, space, lambda point: 0.0)
+    assert history.points[0] == {"sem": -0.5} and not history.sems
+    history = told("point.sem,value,sem\n-0.5,2,0.1\n", tmp_path, space, lambda point: 0.0)
+    assert history.points[0] == {"sem": -0.5} and history.sems[0] == (0.1,)
+    history = told("x1,x2,sem\n0,1,-2\n", tmp_path, f=lambda x: {"sem": 1.0}, objectives=["sem"])
+    assert history.values[0] == -2 and not history.sems
+
+
+def test_related_results_may_have_errors_and_metrics(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("x1,x2,value,sem,note\n" + "".join(f"0.{i},0.2,{i},0.1,a\n" for i in range(9)))
+    result = lamcts.minimize(sphere, BOX, budget=12, known=tmp_path / "old.csv", related=True, seed=0, progress=False)
+    assert len(result.history) == 12
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_a_spreadsheets_file_will_do(separator: str, tmp_path: Path) -> None:
     lines = ["\ufeffx1,x2,value,note", " 0.1 ,0.2,5e-1,by hand", "", "0.3,0.4,,crashed", "0.5,0,nan,"]

@@ -155,12 +155,26 @@ def test_a_run_that_was_stopped_goes_on_with_the_curves_of_its_journal(tmp_path:
 @pytest.mark.parametrize("sampler", ["auto", "turbo", "bo"])
 @pytest.mark.parametrize("space", [BOX, MIXED], ids=["real", "mixed"])
 def test_a_run_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any, sampler: str) -> None:
-    rule = pruners.Model(startup=3, chance=0.3) if sampler == "turbo" else pruners.Median(startup=3)
+    rule = pruners.Model(startup=3) if sampler == "turbo" else pruners.Median(startup=3)
     options: dict[str, Any] = {"seed": 3, "n_init": 6, "progress": False, "pruner": rule, "sampler": sampler}
     whole = lamcts.minimize(mixed, space, budget=18, **options)
     for budget in (11, 14, 18):
         result = lamcts.minimize(mixed, space, budget=budget, journal=tmp_path / "run.db", **options)
     assert result.history.x.tobytes() == whole.history.x.tobytes() and whole.history.pruned.any()
+
+
+def test_a_run_goes_on_bit_for_bit_where_the_model_leaves_trials_out(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("lamcts.models.learning_curves.MOST_TRIALS", 6)
+    options: dict[str, Any] = {"seed": 3, "n_init": 6, "progress": False, "pruner": pruners.Median(startup=3)}
+    found = []
+    for path, budgets in (("whole.db", [22]), ("parts.db", [15, 22])):
+        for budget in budgets:
+            study = lamcts.study.Study(
+                descent, BOX, False, sampler="bo", budget=budget, journal=tmp_path / path, **options
+            )
+            study.solve()
+        found.append((study.optimizer.seen.predicted, study.optimizer.seen.x.tobytes()))
+    assert found[0] == found[1] and len(found[0][0]) > 6
 
 
 def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
@@ -213,7 +227,6 @@ def test_constraints_are_kept_beside_pruning() -> None:
     [
         (sphere, {"pruner": "median"}, r"pruner: expected a function that reports on its way"),
         (descent, {"pruner": "medium"}, r"pruner: expected 'extrapolation', 'halving', 'hyperband', 'median', 'model'"),
-        (descent, {"pruner": "median", "objectives": 2}, r"pruner: expected none with the objectives f1, f2"),
         (descent, {"pruner": "median", "vectorized": True}, r"pruner: expected none with vectorized"),
         (descent, {"vectorized": True}, r"vectorized: expected a function without a parameter trial"),
     ],
@@ -241,8 +254,15 @@ def test_an_optimizer_is_told_of_a_pruned_trial_and_goes_on_from_its_state() -> 
     several = lamcts.Optimizer(BOX, seed=0, objectives=2)
     several.tell(several.ask(2), [[1.0, 2.0], lamcts.Pruned(value=[3.0, 4.0], sem=[0.1, 0.2])])
     assert several.seen.predicted == {1: ((3.0, 0.1), (4.0, 0.2))}
-    with pytest.raises(ValueError, match="value of a pruned trial: expected 2 numbers"):
-        several.tell(several.ask(), [lamcts.Pruned(value=1.0)])
+    several.tell(several.ask(), [lamcts.Pruned(value={"f2": 4.0, "f1": 3.0}, sem={"f1": 0.1, "f2": None})])
+    assert repr(several.seen.predicted[2]) == "((3.0, 0.1), (4.0, nan))"
+    for words, says in (
+        ({"value": 1.0}, "value of a pruned trial: expected 2 numbers"),
+        ({"value": {"f1": 1.0}}, "value of a pruned trial: expected a number for each of f1, f2, got none for 'f2'"),
+        ({"value": [1.0, 2.0], "sem": [0.1]}, "sem of a pruned trial: expected 2 numbers"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            several.tell(several.ask(), [lamcts.Pruned(**words)])
 
 
 def test_a_nan_is_the_worst_report() -> None:

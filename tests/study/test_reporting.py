@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import socket
 import threading
 import time
@@ -55,13 +56,35 @@ def test_who_catches_the_verdict_can_ask_for_it() -> None:
     assert trial.should_prune()
 
 
-def test_several_objectives_have_nothing_to_report() -> None:
-    def f(point: Any, trial: Reporter) -> list[float]:
-        trial.report(0, 1.0)
-        return [0.0, 1.0]
+def test_several_objectives_report_a_number_each_in_order_or_by_name() -> None:
+    heard: list[Any] = []
+    trial = Reporter(0, lambda *report: heard.append(report) or False, ("loss", "size"))
+    trial.report(0, [1, np.float32(0.5)])
+    trial.report(1, {"size": math.nan, "loss": 2.0})
+    trial.report(2, np.array([3.0, 4.0]))
+    assert repr(trial.reports) == "[(0, (1.0, 0.5)), (1, (2.0, nan)), (2, (3.0, 4.0))]"
+    assert heard[0] == (0, 0, (1.0, 0.5), True) and heard[2] == (0, 2, (3.0, 4.0), False)
 
-    result = lamcts.minimize(f, lamcts.Box(0, 1, dim=2), budget=2, objectives=2, seed=0, progress=False)
-    assert "trial.report: expected one objective, there are f1, f2" in result.history.messages[0]
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (1.0, "report: expected 2 numbers for loss, size, got 1: 1.0"),
+        ([1.0, 2.0, 3.0], "report: expected 2 numbers for loss, size, got 3"),
+        ({"loss": 1.0}, "report: expected a number for each of loss, size, got none for 'size'"),
+        ({"loss": 1.0, "sise": 2.0}, "report: unknown name 'sise'; did you mean 'size'"),
+        ([1.0, "2"], "report: expected a number for 'size', got '2'"),
+        ([1.0, None], "report: expected a number as value, got None"),
+        ([1.0, math.inf], "report: expected a finite number or nan as value, got inf"),
+    ],
+)
+def test_a_report_of_several_objectives_that_makes_no_sense_says_what_does(value: Any, says: str) -> None:
+    trial = Reporter(0, None, ("loss", "size"))
+    with pytest.raises(ValueError, match=re.escape(says)):
+        trial.report(0, value)
+    trial.report(0, [1.0, 2.0])  # nothing was taken
+    with pytest.raises(ValueError, match="expected a step after 0, got 0"):
+        trial.report(0, [1.0, 2.0])
 
 
 @pytest.fixture
@@ -86,6 +109,9 @@ def test_a_judge_that_travels_asks_at_home(near: Any) -> None:
     assert heard[:2] == [(3, 0, 0.5, True), (3, 1, 1.5, False)] and math.isnan(heard[2][2])
     with pytest.raises(RuntimeError, match="the pruner failed: ZeroDivisionError: a pruner of anybody's"):
         far(3, 99, 0.5, False)
+    with pytest.raises(RuntimeError, match="TypeError"):  # this judge compares numbers
+        far(5, 0, (0.5, math.nan), True)
+    assert repr(heard[-1]) == "(5, 0, (0.5, nan), True)"
     far.close()
 
 

@@ -41,7 +41,7 @@ def assert_same_result(a: Result, b: Result) -> None:
 
 @pytest.mark.parametrize("kind", ["plain", "bound", "front"])
 def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path: Path, kind: str) -> None:
-    journal, budget = tmp_path / "run.db", 600
+    journal, budget = tmp_path / "run.db", 300
     rng, kills = random.Random(0), 0
     while True:
         process = subprocess.Popen([sys.executable, PROGRAM, journal, str(budget), kind])

@@ -104,7 +104,7 @@ def _scaled(graph: ComputationGraph, number: int, shapes: list[Shape]) -> Operat
     node, settings = graph.nodes[number], dict(graph.nodes[number].attributes)
     if OPERATIONS[node.op].sets_channels:
         settings["channels"] = channels(shapes[number])
-    if node.op == "conv" and settings.get("groups", 1) == channels(graph.nodes[node.inputs[0]].shape):
+    if 1 < settings.get("groups", 1) == channels(graph.nodes[node.inputs[0]].shape):  # type: ignore[operator]
         settings["groups"] = channels(shapes[node.inputs[0]])
     same = shapes[number] == node.shape and settings == node.attributes
     return node if same else changed(node, shape=shapes[number], attributes=settings)

@@ -67,7 +67,8 @@ def export_study(
     Trials are in order of arrival and have the state, values, parameters with distributions, intermediate values,
     constraints and times of the run. Points that were checked and not run are failed trials. User attributes have
     metrics by name, and the rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and
-    `lamcts:point` where Optuna has no distribution for a part of the point. Pending trials are left out. A second
+    `lamcts:point` where Optuna has no distribution for a part of the point. With several objectives, for which Optuna
+    has no intermediate values, `lamcts:intermediate` has them. Pending trials are left out. A second
     export of a run adds new evaluations.
     """
     result = lamcts.load(run, space)
@@ -142,7 +143,7 @@ def _trial(history: "History", run: "Recorded", row: int) -> FrozenTrial:
         values=values,
         params={each.name: each.value for each in parameters},
         distributions={each.name: each.distribution for each in parameters},
-        intermediate_values=reports,
+        intermediate_values={} if len(history.goals.objectives) > 1 else reports,
         user_attrs=dict(_attributes(history, run, row, len(parameters))),
         system_attrs={CONSTRAINTS: history.constraints[row].tolist()} if history.goals.constraints else None,
     )
@@ -155,7 +156,8 @@ def _trial(history: "History", run: "Recorded", row: int) -> FrozenTrial:
 def _outcome(history: "History", row: int, reports: dict[int, float]) -> tuple[TrialState, list[float] | None]:
     """Return the state and the values; a pruned trial has its last intermediate value, as in Optuna."""
     if history.pruned[row]:
-        last = list(reports.values())[-1] if reports else math.nan
+        several = len(history.goals.objectives) > 1
+        last = list(reports.values())[-1] if reports and not several else math.nan
         return TrialState.PRUNED, None if math.isnan(last) else [last]
     values = history.values[row : row + 1].ravel().tolist()
     if any(map(math.isnan, values)):
@@ -175,6 +177,8 @@ def _attributes(history: "History", run: "Recorded", row: int, parameters: int) 
         yield "lamcts:message", message
     if not math.isnan(history.seconds[row]):
         yield "lamcts:seconds", float(history.seconds[row])
+    if len(history.goals.objectives) > 1 and (reports := history.reports_of(row)):
+        yield "lamcts:intermediate", {str(step): values for step, values in reports.items()}
     if row in run.proposers:
         yield "lamcts:proposer", run.proposers[row]
     if history.checked[row]:

@@ -61,8 +61,8 @@ class Command:
         several names, a regular expression for each name. None: the last number on the last line that is not empty.
     report : str or None, default None
         A regular expression for intermediate values, with groups called step and value, or two groups. It is matched
-        with each line as it comes, and the option `pruner` of `minimize` may end the program. None: no intermediate
-        values.
+        with each line as it comes, and `pruner` of `minimize` may end the program. None: no intermediate values. With
+        several objectives each has a group after the step, under its name or in order.
     x0 : dict or None, default None
         A point to start from.
     objectives, constraints, reference : default None
@@ -97,7 +97,7 @@ class Command:
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
-        check_report(self.report)
+        check_report(self.report, Goals.of(self.maximize, self.objectives).names)
 
     @property
     def name(self) -> str:
@@ -132,7 +132,8 @@ class Command:
     def __call__(
         self, point: Mapping[str, object], *, seed: int | None = None, trial: Reporting | None = None
     ) -> float | dict[str, Metric]:
-        watch = None if self.report is None or trial is None else Watch(self.report, trial, limit(self.timeout_seconds))
+        seconds, names = limit(self.timeout_seconds), Goals.of(self.maximize, self.objectives).names
+        watch = None if self.report is None or trial is None else Watch(self.report, trial, seconds, names)
         if self._template.takes_folder and trial is None:
             with TemporaryDirectory() as folder:
                 return self._ran(self.arguments(point, fresh_seed() if seed is None else seed, folder), watch)

@@ -1,5 +1,7 @@
 """What a program says of its way is reported as it comes, and may end it."""
 
+import json
+import math
 import os
 import sys
 from contextlib import closing
@@ -20,9 +22,9 @@ class Trial:
 
     def __init__(self, last: int | None = None) -> None:
         self.last = last
-        self.reports: list[tuple[int, float]] = []
+        self.reports: list[tuple[int, Any]] = []
 
-    def report(self, step: int, value: float) -> None:
+    def report(self, step: int, value: Any) -> None:
         self.reports.append((step, value))
         if step == self.last:
             raise Pruned
@@ -68,6 +70,35 @@ def test_a_watched_program_of_python_does_not_keep_its_lines_back() -> None:
         run([sys.executable, "-c", script], timeout_seconds=60, watch=Watch(PATTERN, Trial(last=0)))
 
 
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        (["loss", "val acc"], r"epoch (\d+) loss (\S+) acc (\S+)"),
+        (["acc", "loss"], r"epoch (?P<step>\d+) loss (?P<loss>\S+) acc (?P<acc>\S+)"),
+    ],
+)
+def test_several_objectives_have_a_group_each_by_name_or_in_order(names: list[str], pattern: str) -> None:
+    text = "epoch 0 loss 3 acc nan\nepoch 1 loss 2 acc 0.5\n" + json.dumps(dict.fromkeys(names, 1))
+    words = ["printf", text.replace("{", "{{").replace("}", "}}"), "{x}"]
+    command = Command(words, Space({"x": Float(0, 1)}), report=pattern, objectives=names)
+    trial = Trial()
+    command({"x": 0.5}, trial=trial)
+    told = [(0, (3.0, math.nan)), (1, (2.0, 0.5))]
+    assert repr(trial.reports) == repr([(at, each if names[0] == "loss" else each[::-1]) for at, each in told])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        (r"(\d+) (\S+)", "report: expected 3 groups, for step, loss, size, got 2"),
+        (r"(?P<step>\d+) (?P<loss>\S+) (\S+)", r"expected the groups .*\(\?P<size>\.\.\.\), got no 'size'"),
+    ],
+)
+def test_a_pattern_that_lacks_an_objective_is_refused(pattern: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Command("echo {x}", Space({"x": Float(0, 1)}), report=pattern, objectives=["loss", "size"])
+
+
 def test_a_match_that_is_no_number_fails_the_evaluation() -> None:
     with pytest.raises(ValueError, match=r"expected a whole number and a number for .*, got '0' and 'none'"):
         run(["echo", "epoch 0 loss none"], watch=Watch(PATTERN, Trial()))
@@ -77,8 +108,8 @@ def test_a_match_that_is_no_number_fails_the_evaluation() -> None:
     ("pattern", "says"),
     [
         ("loss (", "report: expected a regular expression"),
-        (r"loss (\S+)", "report: expected two groups, the step and the value, got 1"),
-        (r"loss (?P<value>\S+)", r"expected both groups, .* got no 'step'"),
+        (r"loss (\S+)", "report: expected 2 groups, for step, value, got 1"),
+        (r"loss (?P<value>\S+)", r"expected the groups .*, got no 'step'"),
     ],
 )
 def test_a_pattern_of_another_form_is_refused(pattern: str, says: str) -> None:
