@@ -36,11 +36,11 @@ class LogGap:
     offset: float
 
     @classmethod
-    def of(cls, ends: Floats) -> "LogGap":
-        """Return the map for the losses [c] at the highest fidelity of each configuration."""
+    def of(cls, ends: Floats, offset: float) -> "LogGap":
+        """Return the map for the losses [c] at the highest fidelity of each configuration; offset in median gaps."""
         scale = Scale.of(ends)
         z = scale.down(ends)
-        return cls(scale, float(z.min()), OFFSET * max(float(np.median(z - z.min())), LEAST))
+        return cls(scale, float(z.min()), offset * max(float(np.median(z - z.min())), LEAST))
 
     def down(self, y: Floats) -> Floats:
         """Return the logarithms of losses."""
@@ -69,6 +69,8 @@ class FidelityModel:
         Finite losses.
     theta : array, optional
         Hyper-parameters of an earlier model. None finds the most likely ones.
+    offset : float
+        What is added to gaps before the logarithm, in median gaps. Less tells losses near the best one apart.
 
     Attributes
     ----------
@@ -89,13 +91,21 @@ class FidelityModel:
     True
     """
 
-    def __init__(self, parameters: Parameters, x: Floats, at: Floats, y: Floats, theta: Floats | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        x: Floats,
+        at: Floats,
+        y: Floats,
+        theta: Floats | None = None,
+        offset: float = OFFSET,
+    ) -> None:
         self._parameters, self._coding = parameters, Coding(parameters)
         owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         order = np.lexsort((at, owner))
         x, at, y, owner = x[order], at[order], y[order], owner[order]
         last = np.append(owner[1:] != owner[:-1], True)
-        self.units = LogGap.of(y[last])
+        self.units = LogGap.of(y[last], offset)
         z = self.units.down(y)
         self._course = _course(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
