@@ -121,13 +121,8 @@ class FidelityModel:
 
         They are in the units of the model, as those of `end`; `losses` makes losses of them.
         """
-        mean, sd = self.noise_free(x)
-        return mean, self.inflation * np.sqrt(np.square(sd) + self._noise)
-
-    def noise_free(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return means and standard deviations as `full`, without the noise of a value and without the inflation."""
         mean, variance = self._process.moments(self._inputs(x, np.ones(len(x))))
-        return mean, np.sqrt(variance)
+        return mean, self.inflation * np.sqrt(variance + self._noise)
 
     def end(self, x: Floats, at: Floats, y: Floats) -> tuple[float, float]:
         """Return mean and standard deviation of the full value of a configuration [d] that the model does not have.

@@ -101,7 +101,7 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         if model is None or not known.open.any():
             return self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(model)
         valued = np.flatnonzero(known.reached > 0)
-        mean, _ = model.noise_free(known.x[valued])
+        mean, _ = model.full(known.x[valued])
         order = valued[np.argsort(mean, kind="stable")]
         looked = order[known.open[order]][:MOST_LOOKED]
         x, reached, least = known.x[looked], known.reached[looked], np.full(len(looked), mean.min())
@@ -162,7 +162,7 @@ class Configurations:
         none, value = np.full(len(rows), -1), self.value[rows]
         there = np.isfinite(value)
         if model is not None:
-            value[there], sd = model.noise_free(self.x[rows[there]])
+            value[there], sd = model.full(self.x[rows[there]])
             noisy = zip(np.flatnonzero(there).tolist(), sd.tolist(), self.full[rows[there]], strict=True)
             seen.sems |= {row: (own,) for row, own, full in noisy if not full}
         seen.append(self.x[rows], value, np.full(len(rows), np.nan), none, none)
@@ -181,8 +181,8 @@ class Configurations:
         if model is None:
             worth = -self.value[places]
         else:
-            mean, sd = model.noise_free(self.x[places])
-            best = model.noise_free(self.x[self.full])[0].min() if self.full.any() else None
+            mean, sd = model.full(self.x[places])
+            best = model.full(self.x[self.full])[0].min() if self.full.any() else None
             worth = -mean if best is None else expected_improvement(mean, sd, float(best))
         row: Floats = self.axis.at(self.x[places[[int(np.argmax(worth))]]], self.axis.fidelity.high)[0]
         return row
