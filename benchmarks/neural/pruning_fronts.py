@@ -40,7 +40,6 @@ PLAIN, MODEL = "lamcts", "lamcts model"
 ARMS: dict[str, Any] = {
     PLAIN: None,
     MODEL: "model",
-    "lamcts model, chance 0.05": lamcts.pruners.Model(chance=0.05),
     "lamcts model, blind": "model",
     "lamcts median": "median",
     "lamcts hyperband": "hyperband",

@@ -36,22 +36,26 @@ def test_a_recording_is_repeatable_and_weights_that_are_no_numbers_are_the_worst
     assert first == second and max(first) <= learning_curves.WORST and broken == [learning_curves.WORST] * 3
 
 
-def test_an_objective_counts_epochs_and_keeps_the_best_of_trials_that_finished(recorded, monkeypatch):
+def test_an_arm_trains_its_share_of_epochs_and_keeps_the_best_of_trials_that_finished(recorded, monkeypatch):
     monkeypatch.setattr(pruning_curves, "Recorded", lambda name: Recorded(name, recorded))
-    found, _ = pruning_curves.measure(problem="mlp", arm="lamcts median, blind", seed=0, trials=3)
-    assert found["epochs"] == 27 and found["pruned"] == 0
+    found, _ = pruning_curves.measure(problem="mlp", arm="lamcts, median, blind", seed=0, trials=6)
+    assert found["epochs"] == 22 and found["finished"] == 2 and found["started"] == 3  # 0.4 * 6 * 9 epochs
     assert float(found["gains"].split()[-1].split(":")[1]) == float(found["best"]) < 1
+    whole, _ = pruning_curves.measure(problem="mlp", arm="Optuna TPE, 50 trials", seed=0, trials=2)
+    assert whole["epochs"] == 18 and whole["finished"] == whole["started"] == 2
 
 
-def test_an_arm_is_paired_with_the_same_search_without_pruning_and_the_target_is_that_of_tpe():
+def test_an_arm_is_paired_with_whole_trials_of_the_same_library_and_the_target_is_that_of_tpe():
     def row(arm, seed, best, epochs, gains):
         own = {"problem": "mlp", "arm": arm, "seed": str(seed), "best": str(best), "epochs": str(epochs)}
-        return own | {"gains": gains}
+        return own | {"gains": gains, "trials": "50", "started": "9", "finished": "4"}
 
-    rows = [row("lamcts", 0, 0.2, 100, "10:0.5 90:0.2"), row("lamcts model", 0, 0.1, 40, "10:0.5 30:0.1")]
-    rows += [row("Optuna TPE", 0, 0.3, 100, "10:0.3")]
+    rows = [row("lamcts, 50 trials", seed, 0.2, 100, "10:0.5 90:0.2") for seed in (0, 1)]
+    rows += [row("lamcts, model", seed, 0.1, 40, "10:0.5 30:0.1") for seed in (0, 1)]
+    rows += [row("Optuna TPE, 50 trials", 0, 0.2, 100, "10:0.3 60:0.2")]
     lines = pruning_curves.table(rows).splitlines()[2:]
-    assert "| 0.40 | -50.0 % | 1 | 0 |" in lines[1] and lines[1].endswith("| 30 |") and lines[0].endswith("| 90 |")
+    assert "| 9 (4) | 0.1 | -50.0 % (-50.0 to -50.0) | 2 | 0 |" in lines[1]
+    assert [line.split("|")[-2].strip() for line in lines] == ["90", "30", "10"]  # until 0.3, TPE's after 40 epochs
     assert pruning_curves._until(rows[0], 0.1) == math.inf
 
 
