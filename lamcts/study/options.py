@@ -143,7 +143,7 @@ class RunSettings:
         Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not count.
     pruner : str or Pruner, default None
         Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "model",
-        "median", "model", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
+        "median", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
         and searches learn from its predicted value. With several objectives "model" stops a trial that is probably
         dominated, and the other rules one that is behind in every objective.
     timeout : float, default None
