@@ -29,7 +29,7 @@ from benchmarks.harness.measure import digits
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
-from benchmarks.neural.learning_curves import PROBLEMS, Recorded
+from benchmarks.neural.learning_curves import Recorded
 from benchmarks.neural.pruning_curves import _suggested
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
@@ -65,7 +65,7 @@ COLUMNS = (*Case._fields, "hypervolume", "epochs", "pruned", "gains", "versions"
 def main() -> None:
     given = script.parser(__doc__, "pruning_fronts.csv", "two arms, eight trials")
     script.many(given, "0-9")
-    given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
+    given.add_argument("--problems", nargs="+", default=list(SIZES), choices=list(SIZES))
     given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
     given.add_argument("--trials", type=int, default=50)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
@@ -162,7 +162,7 @@ def _optuna(objective: Objective, case: Case) -> int:
 def table(rows: list[dict[str, str]]) -> str:
     """Return a line for each problem and arm: hypervolumes compared with no pruning, at equal trials and epochs."""
     lines = []
-    for problem in PROBLEMS:
+    for problem in SIZES:
         arms = {arm: {r["seed"]: r for r in rows if r["problem"] == problem and r["arm"] == arm} for arm in ARMS}
         spent = [int(row["epochs"]) for row in arms[MODEL].values()]
         for arm, mine in arms.items():
