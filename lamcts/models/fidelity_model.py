@@ -171,18 +171,17 @@ class FidelityModel:
     def _inflated(self, configurations: list[Rows]) -> float:
         """Return the root mean square error of full values in deviations, each predicted without its configuration.
 
-        configurations: the rows of each, in order of position; the last is the full value. With `Q = K^-1`, these rows
-        have the covariance `Q_own^-1` given all others, and the errors `Q_own^-1 (Q (z - mean))_own`. Full values are
-        predicted from the first 1, 2, ... of the rows.
+        configurations: the rows of each, in order of position; the last is the full value. With `Q = K^-1` and the
+        root `L L^T = Q_own^-1`, the errors of these rows given all others are `L L^T (Q (z - mean))_own`. Full values
+        are predicted from the first 1, 2, ... of the rows.
         """
-        inverse = self._process.whiten(np.eye(len(self._process.white)))  # L^-1
+        inverse = self._process.whiten(np.eye(len(self._process.white)))  # of the root of K
         pull, squares = self._process.weights, []
         for own in configurations:
             if len(own) > 1:
-                covariance = np.linalg.inv(inverse[:, own].T @ inverse[:, own])
-                root = np.linalg.cholesky(covariance)
-                white = np.linalg.solve(root, covariance @ pull[own])
-                error = np.cumsum((root[-1] * white)[:0:-1])
+                columns = inverse[:, own[::-1]]  # the last row first: so the root of the inverse is lower again
+                root = np.linalg.inv(np.linalg.cholesky(columns.T @ columns)).T[::-1, ::-1]
+                error = np.cumsum((root[-1] * (root.T @ pull[own]))[:0:-1])
                 variance = np.cumsum(np.square(root[-1])[:0:-1])
                 squares.append(float(np.mean(error**2 / variance)) / self._process.signal)
         return max(1.0, math.sqrt((sum(squares) + EXACT) / (len(squares) + EXACT)))
