@@ -36,6 +36,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.neural.learning_curves import PROBLEMS, Recorded
+from benchmarks.neural.pruning_curves import suggested
 from benchmarks.peers import absent
 from benchmarks.peers.native.smac import distribution, point_of
 from benchmarks.tables.discrete import wilcoxon
@@ -171,7 +172,7 @@ def _optuna(training: Training, case: Case) -> None:
     most = training.epochs * (max(case.full * FEW // FULL, 2) if few else case.full)
 
     def loss(trial: Any) -> float:
-        point, value, before = _suggested(trial, training.curves.space), math.nan, 0
+        point, value, before = suggested(trial, training.curves.space), math.nan, 0
         for epoch in training.steps:
             value, before = training(point, epoch, before), epoch
             trial.report(value, epoch)
@@ -219,19 +220,6 @@ def _smac(training: Training, case: Case) -> None:
             loss = training(point_of(members, trial.config), epochs, reached.get(trial.config, 0))
             reached[trial.config] = epochs
             facade.tell(trial, TrialValue(cost=loss))
-
-
-def _suggested(trial: Any, space: lamcts.Space) -> dict[str, Any]:
-    """Return a point of a space in Optuna's words."""
-    found: dict[str, Any] = {}
-    for name, member in zip(space.names or (), space.members, strict=True):
-        if isinstance(member, lamcts.Choice):
-            found[name] = trial.suggest_categorical(name, list(member.options))
-        elif isinstance(member, lamcts.Int):
-            found[name] = trial.suggest_int(name, member.low, member.high, log=member.log)
-        elif isinstance(member, lamcts.Float):
-            found[name] = trial.suggest_float(name, member.low, member.high, log=member.log)
-    return found
 
 
 def table(rows: list[dict[str, str]]) -> str:

@@ -152,7 +152,7 @@ def _optuna(objective: Objective, case: Case) -> None:
             if trial.should_prune():
                 raise optuna.TrialPruned
 
-        return objective(_suggested(trial, objective.recorded.space), report)
+        return objective(suggested(trial, objective.recorded.space), report)
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = getattr(optuna.pruners, ARMS[case.arm] or "NopPruner")()
@@ -161,7 +161,7 @@ def _optuna(objective: Objective, case: Case) -> None:
         study.optimize(loss, n_trials=case.trials * (1 if case.arm.endswith(WHOLE) else MANY))
 
 
-def _suggested(trial: Any, space: Any) -> dict[str, Any]:
+def suggested(trial: Any, space: Any) -> dict[str, Any]:
     """Return a point of a space in Optuna's words."""
     point: dict[str, Any] = {}
     for name, own in zip(space.names, space.members, strict=True):

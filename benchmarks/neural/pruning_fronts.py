@@ -30,7 +30,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.neural.learning_curves import Recorded
-from benchmarks.neural.pruning_curves import _suggested
+from benchmarks.neural.pruning_curves import suggested
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
 from lamcts.outcomes.hypervolume import hypervolume
@@ -152,7 +152,7 @@ def _optuna(objective: Objective, case: Case) -> int:
     sampler = getattr(optuna.samplers, ARMS[case.arm])(seed=case.seed)
     study = optuna.create_study(sampler=sampler, directions=["minimize"] * 2)
     space = objective.recorded.space
-    study.optimize(lambda trial: objective(_suggested(trial, space), lambda *report: None), n_trials=case.trials)
+    study.optimize(lambda trial: objective(suggested(trial, space), lambda *report: None), n_trials=case.trials)
     return 0
 
 
