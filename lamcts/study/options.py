@@ -144,8 +144,8 @@ class RunSettings:
     pruner : str or Pruner, default None
         Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "model",
         "median", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
-        and searches learn from its predicted value. With several objectives "model" stops a trial that is probably
-        dominated, and the other rules one that is behind in every objective.
+        and searches learn from its predicted value. With several objectives "model" judges a trial by its chance to end
+        on the front, and the other rules stop one that is behind in every objective.
     timeout : float, default None
         Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
         Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.
