@@ -120,6 +120,6 @@ def _members(rng: np.random.Generator, width: int) -> list[Any]:
 
 
 def takes(sampler: str, space: Any) -> bool:
-    """Return whether a sampler takes a space: REINFORCE refuses tables and permutations."""
+    """Return whether a sampler takes a space: REINFORCE refuses parameters whose columns change together."""
     parameters = Parameters(space)
-    return sampler != "reinforce" or not (parameters.tables or parameters.permutations)
+    return sampler != "reinforce" or not parameters.joint

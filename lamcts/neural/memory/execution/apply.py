@@ -3,7 +3,7 @@
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -42,7 +42,7 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     """Carry out a memory plan in the training steps of a model; see `lamcts.neural.memory.apply`."""
     refuse_parallel(model)
     refuse_second_plan(model)
-    warn_of_compiled(model)
+    compiled = warn_of_compiled(model)
     executor = Executor(model, schedule(traced, plan))
     before = model.register_forward_pre_hook(executor.begin, with_kwargs=True, prepend=False)
     after = model.register_forward_hook(executor.left, always_call=True)
@@ -50,7 +50,8 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     PLANNED.append(executor)
     OPEN.executors.insert(0, executor)
     try:
-        with torch.autograd.graph.saved_tensors_hooks(saved.pack, saved.unpack), executor:
+        eager = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+        with eager, torch.autograd.graph.saved_tensors_hooks(saved.pack, saved.unpack), executor:
             yield executor
     finally:
         PLANNED.remove(executor)
@@ -205,12 +206,16 @@ def refuse_second_plan(model: nn.Module) -> None:
         raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
 
 
-def warn_of_compiled(model: nn.Module) -> None:
-    """Warn that `torch.compile` has no effect while a plan is carried out."""
-    for name, one in model.named_modules():
-        if "_orig_mod" in one._modules or one._compiled_call_impl is not None:
-            where = name or "the model"
-            warnings.warn(f"{where} is compiled: it runs uncompiled while a plan is carried out", stacklevel=4)
+def warn_of_compiled(model: nn.Module) -> bool:
+    """Warn that `torch.compile` has no effect while a plan is carried out; return whether a module is compiled."""
+    compiled = [
+        name or "the model"
+        for name, one in model.named_modules()
+        if "_orig_mod" in one._modules or one._compiled_call_impl is not None
+    ]
+    for where in compiled:
+        warnings.warn(f"{where} is compiled: it runs uncompiled while a plan is carried out", stacklevel=4)
+    return bool(compiled)
 
 
 def refuse_parallel(model: nn.Module) -> None:
