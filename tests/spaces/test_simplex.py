@@ -18,6 +18,7 @@ from lamcts.spaces.fixed import fixed
 from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.serialization import from_json, from_signature, to_json
+from lamcts.study.export import names_of, write_csv
 
 drawn = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -195,6 +196,8 @@ def test_a_run_goes_on_from_its_journal_and_predicts(tmp_path: Any) -> None:
     lamcts.minimize(loss, space, budget=25, seed=3, journal=journal, callback=lambda run: len(run.history.values) < 12)
     again = lamcts.minimize(loss, space, budget=25, seed=3, journal=journal)
     assert [*again.history.points] == [*whole.history.points] and again.predict([again.x]).mean[0] <= 1
-    again.to_dataframe().to_csv(tmp_path / "k.csv", index=False)
+    rows = again.rows()
+    with open(tmp_path / "k.csv", "w", newline="") as file:
+        write_csv(rows, names_of(rows), file)
     for known in (again, tmp_path / "k.csv"):
         assert lamcts.minimize(loss, space, budget=8, seed=0, known=known).fun <= again.fun
