@@ -152,10 +152,10 @@ class FidelityModel:
         best_of_others: the least prediction of all other configurations, [m]. The variance of the prediction of a row's
         own configuration falls by `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
         """
-        there, full = self._inputs(x, at), self._inputs(x, np.ones(len(x)))
-        mean, _ = self._process.moments(full)
-        _, variance = self._process.moments(there)
-        change = np.abs(self._process.covariances(there, full)) / np.sqrt(variance + self._noise)
+        m, rows = len(x), self._inputs(x, at).joined(self._inputs(x, np.ones(len(x))))
+        mean, covariance = self._process.joint(rows)
+        mean, variance = mean[m:], np.maximum(np.diagonal(covariance)[:m], 0.0)
+        change = np.abs(np.diagonal(covariance[:m, m:])) / np.sqrt(variance + self._noise)
         known = np.maximum(best_of_others - mean, 0.0)
         gain: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
         return gain

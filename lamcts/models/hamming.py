@@ -225,14 +225,6 @@ class HammingPosterior:
         covariance: Floats = self.signal * (self._correlate(inputs, inputs) - white.T @ white)
         return self._expect(inputs, cross), covariance
 
-    def covariances(self, inputs: Inputs, others: Inputs) -> Floats:
-        """Return the posterior covariance of the noise-free loss at each row with that at the same row of `others`."""
-        both = inputs.joined(others)
-        white = self.whiten(np.asfortranarray(self._correlate(both)))
-        m, prior = len(inputs), np.diagonal(self._correlate(others, inputs))
-        result: Floats = self.signal * (prior - np.einsum("ij,ij->j", white[:, :m], white[:, m:]))
-        return result
-
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
         """Return mean and variance at some rows, [m], and the slopes of both along the numbers, [m, q].
 
