@@ -12,9 +12,11 @@ The table pairs each arm with the 50 trials of the same library, seed by seed. "
 the loss of a finished trial is at most the median of Optuna's TPE after 20 whole trials; inf where it never is.
 """
 
+import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
+from itertools import product
 from statistics import median
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -73,23 +75,31 @@ COLUMNS = (*Case._fields, "best", "epochs", "started", "finished", "gains", "ver
 
 def main() -> None:
     given = script.parser(__doc__, "pruning_curves.csv", "two arms, the epochs of three trials")
-    script.many(given, "0-29")
-    given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
-    given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
+    small = {"arms": [f"{PLAIN}, model", f"{TPE}, median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
+    arguments = parsed(given, "0-29", PROBLEMS, ARMS, small)
+    print(table(recorded(arguments, "benchmarks.neural.pruning_curves:measure", COLUMNS)))
+
+
+def parsed(
+    given: argparse.ArgumentParser, seeds: str, problems: Iterable[str], arms: Iterable[str], small: dict[str, Any]
+) -> argparse.Namespace:
+    """Return the arguments of a benchmark of pruning."""
+    script.many(given, seeds)
+    given.add_argument("--problems", nargs="+", default=list(problems), choices=list(problems))
+    given.add_argument("--arms", nargs="+", default=list(arms), choices=list(arms), metavar="NAME")
     given.add_argument("--trials", type=int, default=50)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
-    small = {"arms": [f"{PLAIN}, model", f"{TPE}, median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
-    arguments = script.parsed(given, **small)
-    sheet = Sheet(arguments.out, Case._fields, COLUMNS)
+    return script.parsed(given, **small)
+
+
+def recorded(arguments: argparse.Namespace, measure: str, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Measure the cases that have no row yet, unless a table alone is wanted; return the rows."""
+    sheet = Sheet(arguments.out, Case._fields, columns)
     if not arguments.table:
-        cases = [
-            Case(problem, arm, seed, arguments.trials)
-            for problem in arguments.problems
-            for seed in arguments.seeds
-            for arm in arguments.arms
-        ]
-        script.record(cases, sheet, "benchmarks.neural.pruning_curves:measure", arguments.jobs)
-    print(table([row for row in sheet.rows() if int(row["trials"]) == arguments.trials]))
+        keys = product(arguments.problems, arguments.seeds, arguments.arms)
+        cases = [Case(problem, arm, seed, arguments.trials) for problem, seed, arm in keys]
+        script.record(cases, sheet, measure, arguments.jobs)
+    return [row for row in sheet.rows() if int(row["trials"]) == arguments.trials]
 
 
 def measure(**fields: Any) -> Result:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -26,11 +26,10 @@ import numpy as np
 import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.measure import digits
-from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.neural.learning_curves import Recorded
-from benchmarks.neural.pruning_curves import suggested
+from benchmarks.neural.pruning_curves import Case, parsed, recorded, suggested
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
 from lamcts.outcomes.hypervolume import hypervolume
@@ -50,36 +49,15 @@ NAMES = {"loss": "min", "size": "min"}
 Report = Callable[[int, tuple[float, float]], None]
 
 
-class Case(NamedTuple):
-    """One run; its fields are the key of its row."""
-
-    problem: str
-    arm: str
-    seed: int
-    trials: int
-
-
 COLUMNS = (*Case._fields, "hypervolume", "epochs", "pruned", "gains", "versions")
 
 
 def main() -> None:
     given = script.parser(__doc__, "pruning_fronts.csv", "two arms, eight trials")
-    script.many(given, "0-9")
-    given.add_argument("--problems", nargs="+", default=list(SIZES), choices=list(SIZES))
-    given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
-    given.add_argument("--trials", type=int, default=50)
-    given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
-    arguments = script.parsed(given, arms=[PLAIN, MODEL], seeds=[0], trials=8, problems=["mlp"])
-    sheet = Sheet(arguments.out, Case._fields, COLUMNS)
-    if not arguments.table:
-        cases = [
-            Case(problem, arm, seed, arguments.trials)
-            for problem in arguments.problems
-            for seed in arguments.seeds
-            for arm in arguments.arms
-        ]
-        script.record(cases, sheet, "benchmarks.neural.pruning_fronts:measure", arguments.jobs)
-    print(table([row for row in sheet.rows() if int(row["trials"]) == arguments.trials]))
+    arguments = parsed(
+        given, "0-9", SIZES, ARMS, {"arms": [PLAIN, MODEL], "seeds": [0], "trials": 8, "problems": ["mlp"]}
+    )
+    print(table(recorded(arguments, "benchmarks.neural.pruning_fronts:measure", COLUMNS)))
 
 
 def measure(**fields: Any) -> Result:

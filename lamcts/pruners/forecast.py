@@ -71,7 +71,7 @@ def forecast(curves: "Curves", before: Forecast | None = None) -> Forecast | Non
     due = 1
     while (more := max(due + 1, int(due * GROWTH))) <= n:
         due = more
-    first = next((place for place, number in enumerate(curves.ended) if _known(number, curves, curves.ends)), None)
+    first = next((place for place, number in enumerate(curves.ended) if _known(number, curves)), None)
     if first is None:
         return None
     due = max(due, first + 1)
@@ -96,9 +96,9 @@ def _model(curves: "Curves", n: int, theta: Floats | None = None) -> Forecast:
     return Forecast(FidelityModel(parameters, x, at, _finite(losses, worst), theta), last, worst, numbers, n, n)
 
 
-def _known(number: int, curves: "Curves", ends: Mapping[int, float]) -> bool:
+def _known(number: int, curves: "Curves") -> bool:
     """Return whether a trial has a point and a finite end."""
-    return number in curves.x and math.isfinite(ends.get(number, math.inf))
+    return number in curves.x and math.isfinite(curves.ends.get(number, math.inf))
 
 
 def _until(last: int, curve: Mapping[int, float]) -> dict[int, float]:

@@ -34,7 +34,8 @@ class Model:
 
     References
     ----------
-    Swersky, Snoek and Adams (2014), Freeze-thaw Bayesian optimization, arXiv 1406.3896: to go on or to begin anew.
+    Swersky, Snoek and Adams (2014), Freeze-thaw Bayesian optimization, arXiv 1406.3896: to continue a trial or to
+    start a new one.
 
     Examples
     --------
