@@ -12,8 +12,8 @@ beam = objectives.make("welded-beam")  # 4 parameters, 7 constraints
 print("The cheapest beam that keeps all constraints:")
 best = lamcts.minimize(beam, budget=150, seed=0)
 print(f"  cost {best.fun:.4f}, the best known is {beam.optimum:.4f}; feasible: {best.feasible}")
-for name, beyond in best.constraints.items():
-    print(f"  {name:18} {-beyond:.3g} left")
+for name, quantity in best.constraints.items():
+    print(f"  {name:18} {quantity:.3g}")
 
 print("Cost against deflection: no beam is the best, there is a front.")
 both = {"cost": "min", "deflection": "min"}

@@ -1,6 +1,9 @@
-"""A trial: one point handed out for evaluation."""
+"""A trial: one point handed out for evaluation, and what a function takes with it."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +37,15 @@ class Trial:
     seed: int = field(default=0, repr=False)
     session: int = field(default=-1, repr=False)
     note: Note = field(default=None, repr=False, compare=False)
+
+
+def free_parameter(f: Callable[..., object], name: str) -> inspect.Parameter | None:
+    """Return the parameter of this name that a run may set: by name, with no value of the user's but None."""
+    try:
+        found = inspect.signature(f).parameters.get(name)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return None
+    if found is None or found.kind not in (found.KEYWORD_ONLY, found.POSITIONAL_OR_KEYWORD):
+        return None
+    bound = isinstance(f, partial) and name in f.keywords
+    return None if bound or (found.default is not found.empty and found.default is not None) else found

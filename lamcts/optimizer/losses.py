@@ -106,6 +106,8 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
 
     Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
     """
+    failed = [isinstance(value, Measured) and _is_lone_failure(value.value) for value in values]
+    values = [value.value if lone else value for value, lone in zip(values, failed, strict=True)]
     exact = [apart(value, goals) for value in values]
     parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)
@@ -191,7 +193,7 @@ def _refuse(constraints: Sequence[object], goals: Goals) -> None:
 
 def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
     named = _quantities(held, goals)
-    if isinstance(value, BaseException):
+    if isinstance(value, BaseException) or _is_lone_failure(value):
         return _failed(named, goals, loss_of(value, False)[1])
     found = _named(value, goals, named) | named
     f = [found.get(name) for name in goals.names]
@@ -205,8 +207,20 @@ def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int
             raise ValueError(f"values: expected a number for each of {', '.join(goals.names)}, got none for {name!r}")
         if not math.isfinite(number):
             return _failed(found, goals, f"{name} is {number}")
+    for name in goals.quantities:
+        if name not in found:
+            expected = f"values: expected a number for each of {', '.join((*goals.names, *goals.quantities))}"
+            raise ValueError(f"{expected}, got none for {name!r}; pass None or nan for a quantity that is not known")
     numbers = _numbers(found)
     return goals.losses(numbers), goals.excesses(numbers), OK, None
+
+
+def _is_lone_failure(value: object) -> bool:
+    """Return whether a value is a single nan or infinity, which is a failure for any number of objectives."""
+    try:
+        return not math.isfinite(number_of(value))
+    except TypeError:
+        return False
 
 
 def _failed(
@@ -240,7 +254,12 @@ def _quantities(held: object, goals: Goals) -> dict[str, float | None]:
 
 
 def each_of(given: object, names: Sequence[str], what: str) -> dict[str, float | None]:
-    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing."""
+    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing.
+
+    A single nan or infinity is that of all.
+    """
+    if _is_lone_failure(given):
+        return dict.fromkeys(names, number_of(given))
     if not isinstance(given, Mapping):
         return _in_order(given, names, (), what)
     found = _by_name(given, names, what)

@@ -175,6 +175,7 @@ class Optimizer(Persistent, Predicting, Confirming):
         *,
         constraints: object = None,
         metrics: object = None,
+        point: Point = None,
     ) -> None:
         """Add the values of pending trials, in any order; nothing is added if anything is wrong.
 
@@ -185,21 +186,32 @@ class Optimizer(Persistent, Predicting, Confirming):
         values : number, dict or list
             A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
-            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics. `(value, sem)`
-            or `Measured(value, sem)` is a value with its standard error, which models take as known noise.
+            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics. A constrained
+            quantity that is not known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its
+            standard error, which models take as known noise.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
             Values of the constrained quantities. A value of None with them says that the point was checked, not run.
         metrics : dict or list of dict, default None
-            Numbers and texts by name that are stored with each evaluation, failed ones too. No search uses them.
+            Numbers and texts by name that are stored with each evaluation, failed ones too. No search uses them. What
+            cannot be stored is left out, with a warning.
+        point : point of the space, default None
+            Where a single trial was evaluated, if not at its own point. The value counts there, and the trial is
+            dropped.
 
         Warns
         -----
         RuntimeWarning
             If a search raises on its results. The search is ended, the results stay.
         """
-        self._take(self._trials.told(trials, values, constraints, seconds, metrics))
+        if point is None:
+            self._take(self._trials.told(trials, values, constraints, seconds, metrics))
+            return
+        trial, told = self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
+        if trial.id in self._trials.pending and told.trials != [trial]:
+            self.forget(trial)
+        self._take(told)
 
     @one_blas_thread()
     def _take(self, told: Told) -> None:

@@ -30,7 +30,7 @@ class Best(NamedTuple):
     violation : float
         Sum of the violated excesses, nan if none is known.
     constraints : mapping of str to float
-        Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
+        The constrained quantities by name, nan if not measured.
     """
 
     point: Point
@@ -52,7 +52,7 @@ def best(space: SearchSpace, seen: Observations, goals: Goals) -> Best:
     kept = bool(seen.feasible[row])
     known = np.isfinite(seen.g[row])
     violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or kept else float("nan")
-    return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, _excesses(seen, goals, row))
+    return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, goals.measured(seen.g[row]))
 
 
 def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
@@ -74,19 +74,16 @@ def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Point]) -> Front:
     """Return some rows with their points as a front."""
-    names, words = goals.names, [str(held) for held in goals.constraints]
-    values, over = goals.signs * columns.f[rows], goals.broken(columns.g[rows])  # of all at once: fronts may be large
+    names, values = goals.names, goals.signs * columns.f[rows]  # of all at once: fronts may be large
     made = [
-        FrontPoint(point, dict(zip(names, f, strict=True)), trial, dict(zip(words, g, strict=True)))
-        for point, f, trial, g in zip(points, values.tolist(), columns.trial[rows].tolist(), over.tolist(), strict=True)
+        FrontPoint(point, dict(zip(names, f, strict=True)), trial, goals.measured(g))
+        for point, f, trial, g in zip(
+            points, values.tolist(), columns.trial[rows].tolist(), columns.g[rows], strict=True
+        )
     ]
     senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
     reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
     return Front(made, senses, reference)
-
-
-def _excesses(columns: Observations | Columns, goals: Goals, row: int) -> dict[str, float]:
-    return goals.broken_by_name(columns.g[row])
 
 
 def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Point]]:

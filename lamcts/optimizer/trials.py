@@ -15,7 +15,7 @@ from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.constrained_rank import CHECKED, OK, PARTIAL, PRUNED
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.metrics import Metrics, check_names, metrics_of
+from lamcts.outcomes.metrics import Metrics, storable
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace, unwrapped
 from lamcts.spaces.fidelity import FidelityAxis
@@ -119,8 +119,8 @@ class Trials:
         return outcome
 
     def _metrics(self, outcome: Taken, points: Sequence[Point], noted: Sequence[object]) -> list[Metrics]:
-        """Return the metrics [k] that were told apart or in values, which win; ValueError for a name or a value."""
-        apart = [{} if each is None else metrics_of(each) for each in noted]
+        """Return the metrics [k] that were told apart or in values, which win."""
+        apart = [{} if each is None else storable(each, {}) for each in noted]
         return [
             self._checked(one | dict(own), point) if one or own else {}
             for one, own, point in zip(apart, outcome.others, points, strict=True)
@@ -134,8 +134,7 @@ class Trials:
         taken_names = {"sem": "the standard error of a value, told as (value, sem)"}
         taken_names |= dict.fromkeys([*map(str, inner), *parts], "a parameter of the space")
         taken_names |= dict.fromkeys([*goals.quantities, *map(str, goals.constraints)], "a constraint of the run")
-        check_names(metrics, taken_names | dict.fromkeys(goals.names, "an objective of the run"))
-        return metrics_of(metrics)
+        return storable(metrics, taken_names | dict.fromkeys(goals.names, "an objective of the run"))
 
     def _was_checked(self, trial: Trial) -> bool:
         """Return whether only the constraints of a trial that was told are known: it may still be run, and fail."""
@@ -164,6 +163,20 @@ class Trials:
         found = self._metrics(outcome, points, as_list(metrics, n, "metrics"))
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
         return Told(trials, x, self._by_fidelity(outcome, x), np.full(len(x), np.nan), exact_points, found)
+
+    def told_elsewhere(
+        self, trials: Trial | Sequence[Trial], point: Point, values: object, constraints: object, *others: object
+    ) -> tuple[Trial, Told]:
+        """Check the result of a single trial that was evaluated at another point; `others` are seconds and metrics."""
+        given = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected a trial that ask() returned")
+        if len(given) != 1:
+            raise ValueError(f"point: expected a single trial with it, got {len(given)}; tell each trial alone")
+        own, (seconds, metrics) = self.own_record(given[0]), others
+        value, held, noted = (
+            self._told_of(each, 1, name, True)
+            for each, name in ((values, "values"), (constraints, "constraints"), (metrics, "metrics"))
+        )
+        return own, self.told_points([point], value, held, noted)._replace(seconds=seconds_of(seconds, 1))
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""

@@ -30,7 +30,7 @@ class FrontPoint:
     trial : int
         The number of its trial, -1 for a point that the user told.
     constraints : dict of str to float
-        The excess of each constraint beyond its bound, by its text; at most 0.
+        The constrained quantities by name, nan if not measured.
     """
 
     point: Point

@@ -19,6 +19,7 @@ SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
+RELATED = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # in what should be a name: a sum, say, or a second bound
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
@@ -46,8 +47,9 @@ class Constraint:
     def read(cls, words: object) -> "Constraint":
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
-        if found is None or found[1][-1] in "<>=":
-            why = "" if found is None else "; a name cannot end with '<', '>' or '='"
+        if found is None or RELATED.search(found[1]):
+            cure = "return the quantity by a name, and give it a constraint for each bound"
+            why = "" if found is None else f"; {found[1]!r} is no name: {cure}"
             raise ValueError(
                 "constraints: expected 'name <= number', 'name >= number' or 'name == number +- tolerance', "
                 f"got {safe_repr(words):.60}{why}"
@@ -80,6 +82,13 @@ class Constraint:
         off = value - self.bound
         ends = {"<=": (off,), ">=": (-off,), "==": (off - self.tolerance, -off - self.tolerance)}[self.relation]
         return tuple(beyond if math.isnan(beyond) else min(max(beyond, -LARGEST), LARGEST) for beyond in ends)
+
+    def quantity(self, excess: float) -> float:
+        """Return the shortest number whose first excess is this one, which is probably the number that was told."""
+        sign, end = (-1, self.bound) if self.relation == ">=" else (1, self.bound + self.tolerance)
+        value = end + sign * excess
+        texts = (f"{value:.{digits}g}" for digits in range(1, 18))
+        return next((float(text) for text in texts if self.excesses(float(text))[0] == excess), value)
 
     def excess(self, value: float) -> float:
         """Return by how much a value of the quantity breaks it: at most 0 where it does not; nan for nan."""
@@ -184,9 +193,10 @@ class Goals:
         first = np.cumsum([0, *(held.columns for held in self.constraints[:-1])])
         return np.asarray(np.maximum.reduceat(g, first, axis=1))
 
-    def broken_by_name(self, g: Floats) -> dict[str, float]:
-        """Return by how much one row g [columns] breaks each constraint, by its words."""
-        return dict(zip(map(str, self.constraints), map(float, self.broken(g[None])[0]), strict=True))
+    def measured(self, g: Floats) -> dict[str, float]:
+        """Return the constrained quantities of one row g [columns] by name, nan where not known."""
+        ends = np.cumsum([0, *(held.columns for held in self.constraints[:-1])])
+        return {held.name: held.quantity(float(g[end])) for held, end in zip(self.constraints, ends, strict=True)}
 
 
 def _digits(number: float) -> str:

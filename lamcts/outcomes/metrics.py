@@ -1,6 +1,7 @@
 """Metrics: numbers and texts of an evaluation next to its value, by name. No search uses them."""
 
-from collections.abc import Iterable, Mapping, Sized
+import warnings
+from collections.abc import Mapping
 
 from lamcts.text import safe_repr
 from lamcts.types import scalar_of
@@ -35,15 +36,24 @@ def metrics_of(given: object) -> Metrics:
     {'accuracy': 0.5, 'epochs': 3, 'device': 'cpu'}
     """
     if not isinstance(given, Mapping):
-        raise ValueError(f"metrics: expected a dict of values by name, got {_got(given)}")
+        raise ValueError(f"metrics: expected a dict of values by name, got {type(given).__name__}")
     return {_name(name): _value(name, value) for name, value in given.items()}
 
 
-def check_names(names: Iterable[str], taken: Mapping[str, str]) -> None:
-    """Raise ValueError for a metric of a taken name; `taken` describes the owner of each."""
-    for name in names:
-        if name in taken:
-            raise ValueError(f"metrics: expected a name of its own, got {name!r}, which is {taken[name]}; rename it")
+def storable(given: object, reserved: Mapping[str, str]) -> Metrics:
+    """Return those metrics that can be stored, and warn of the others, since no metric is worth an evaluation.
+
+    `reserved` describes the owner of each name that is no metric. ValueError if `given` is no dict.
+    """
+    found = {}
+    for name, value in given.items() if isinstance(given, Mapping) else metrics_of(given).items():
+        try:
+            if name in reserved:
+                raise ValueError(f"metrics: expected a name of its own, got {name!r}, {reserved[name]}; rename it")
+            found |= metrics_of({name: value})
+        except ValueError as error:
+            warnings.warn(f"{error}; it is not stored", RuntimeWarning, stacklevel=2)
+    return found
 
 
 def _name(name: object) -> str:
@@ -61,12 +71,5 @@ def _value(name: object, value: object) -> Metric:
         return scalar_of(value)
     except TypeError:
         expected = f"metrics: expected a number, a text, True, False or None for {name!r}"
-        raise ValueError(f"{expected}, got {_got(value)}; store one number of it, or the path of a file") from None
-
-
-def _got(value: object) -> str:
-    """Return a short text of what came, which may be a large array."""
-    kind = type(value).__name__
-    if hasattr(value, "shape"):
-        return f"{kind} of shape {safe_repr(value.shape):.40}"
-    return f"{kind} of {len(value)} items" if isinstance(value, Sized) else f"{kind} {safe_repr(value):.60}"
+        cure = "store one number of it, or the path of a file"
+        raise ValueError(f"{expected}, got {type(value).__name__}; {cure}") from None

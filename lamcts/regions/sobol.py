@@ -1,9 +1,11 @@
 """Low-discrepancy points in the unit cube."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lamcts.interrupts import held_back
 from lamcts.rng import child, stream
 from lamcts.types import Floats
 
@@ -20,10 +22,8 @@ def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
     """
     if n <= 0 or dim > MOST_DIMENSIONS:
         return latin_hypercube(n, dim, rng)
-    from scipy.stats import qmc
-
     # scipy spawns from a generator's seed, which a restored one has not: it gets a generator of its own.
-    points: Floats = qmc.Sobol(dim, scramble=True, rng=child(rng)).random_base2((n - 1).bit_length())[:n]  # [n, dim]
+    points: Floats = _engine()(dim, scramble=True, rng=child(rng)).random_base2((n - 1).bit_length())[:n]  # [n, dim]
     return points
 
 
@@ -54,7 +54,15 @@ class SobolSequence:
         return points.reshape(n, self.dim)
 
     def _at(self, position: int) -> "Sobol":
-        from scipy.stats.qmc import Sobol
-
-        engine = Sobol(self.dim, scramble=True, rng=np.random.default_rng(self.seed))
+        engine = _engine()(self.dim, scramble=True, rng=np.random.default_rng(self.seed))
         return engine.fast_forward(position) if position else engine
+
+
+@cache
+def _engine() -> "type[Sobol]":
+    """Return scipy's engine, with its table of direction numbers complete: an exception inside scipy leaves a part."""
+    from scipy.stats.qmc import Sobol
+
+    with held_back():
+        Sobol(1, scramble=False)
+    return Sobol

@@ -62,9 +62,10 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     ----------
     f : callable
         Takes a point and returns a number; with several objectives or constraints, a dict of numbers by name or
-        numbers in order. An exception, None, nan or an infinity is a failed evaluation. If `f` has a parameter `seed`,
-        it gets a number for its own noise, which depends on the run's seed and the trial alone; `trial` reports
-        intermediate values, and `worker` has the `index` and the `device` of the worker. An `Objective` brings its own
+        numbers in order. An exception, None, nan or an infinity is a failed evaluation. A parameter `seed`
+        gets a number for the noise of `f`, which depends on the run's seed and the trial alone. A parameter `trial`
+        reports intermediate values, and `worker` has the `index` and the `device` of the worker. These three are passed
+        only where they have no default but None, and no value from `functools.partial`. An `Objective` brings its own
         space and x0.
     space : Space, dict of parameters, or list of (low, high) pairs
         The points to choose from.

@@ -20,6 +20,7 @@ from uuid import uuid4
 import cloudpickle
 import distributed
 
+from lamcts import interrupts
 from lamcts.study.devices import Worker
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
@@ -118,11 +119,12 @@ class Cluster:
         """Wait for a job to end and return it, or None where workers have come, so that more can be started."""
         before = self.free
         while not self._done:
+            interrupts.check()
             self._look()
             if self.free > before:
                 return None
             with suppress(queue.Empty):
-                self._collect(self._ended.get(timeout=LOOK_SECONDS))
+                self._collect(self._ended.get(timeout=interrupts.CHECK_SECONDS))
         _, job, outcome = heapq.heappop(self._done)
         return job, outcome
 
@@ -254,6 +256,7 @@ class Cluster:
     def _reconnected(self) -> None:
         """Wait while Dask tries to get the scheduler back (for as long as Client(timeout=) says)."""
         while self._client.status == "connecting":
+            interrupts.check()
             time.sleep(STEP_SECONDS)
         if self._client.status != "running":
             raise self._gone()

@@ -1,6 +1,5 @@
 """One evaluation: the job, what came of it, and who does jobs; here, in this process, one after another."""
 
-import inspect
 import signal
 import threading
 import time
@@ -8,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from lamcts import interrupts
 from lamcts.errors import Pruned
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
@@ -15,6 +15,7 @@ from lamcts.study.devices import Worker
 from lamcts.study.reporting import Reporter, Value
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
+from lamcts.trial import free_parameter
 from lamcts.types import Json, Point, array_of, number_of, scalar_of
 
 Call = Callable[..., object] | Guarded  # what is evaluated
@@ -96,23 +97,14 @@ def takes_seed(f: Call) -> bool:
 
 
 def takes(f: Call, name: str) -> bool:
-    """Return whether `f` has a parameter of this name that can be passed by it."""
-    return _parameter(f, name) is not None
+    """Return whether `f` takes an argument of this name from the run."""
+    return free_parameter(f.f if isinstance(f, Guarded) else f, name) is not None
 
 
 def required(f: Call, name: str) -> bool:
     """Return whether `f` cannot be called without a parameter of this name."""
-    parameter = _parameter(f, name)
+    parameter = free_parameter(f.f if isinstance(f, Guarded) else f, name)
     return parameter is not None and parameter.default is parameter.empty
-
-
-def _parameter(f: Call, name: str) -> inspect.Parameter | None:
-    """Return the parameter of this name that can be passed by it; None where `f` has none."""
-    try:
-        found = inspect.signature(f.f if isinstance(f, Guarded) else f).parameters.get(name)
-    except (TypeError, ValueError):  # some built-in functions have no signature
-        return None
-    return found if found is not None and found.kind in (found.KEYWORD_ONLY, found.POSITIONAL_OR_KEYWORD) else None
 
 
 def evaluate(
@@ -233,7 +225,8 @@ class Serial:
         self._jobs.append(job)
 
     def wait(self) -> tuple[Job, Outcome]:
-        outcome = self._outcome(self._jobs[0])
+        with interrupts.raised():
+            outcome = self._outcome(self._jobs[0])
         return self._jobs.popleft(), outcome
 
     def close(self) -> None:

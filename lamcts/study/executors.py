@@ -19,11 +19,11 @@ from concurrent.futures import (
 from itertools import accumulate, count
 from typing import Any
 
+from lamcts import interrupts
 from lamcts.study.devices import Worker
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
 
-NOTICE_SECONDS = 1.0  # of a wait at most: CPython forgets a Ctrl-C just before a lock until the wait ends (untuned)
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 
 
@@ -37,7 +37,6 @@ class ExecutorSlot:
         self.make, self.size, self.first = make, size, first
         self.executor: Executor | None = None
         self.running: dict[Future[Outcome], Job] = {}
-        self.submitting = False  # a worker may have a job that is not in `running` yet: Ctrl-C may come in between
         self.suspects: deque[Job] = deque()
 
     @property
@@ -81,6 +80,7 @@ class Pool:
 
     def wait(self) -> tuple[Job, Outcome]:
         while True:
+            interrupts.check()
             for slot in self._slots:
                 if slot.suspects and not slot.running:
                     self._submit(slot, slot.suspects.popleft())
@@ -115,8 +115,8 @@ class Pool:
             slot.suspects.clear()
 
     def _look(self) -> float:
-        """Look whether evaluations are late, and return after how many seconds to look again."""
-        return NOTICE_SECONDS
+        """End evaluations that are late, and return the seconds until the next look."""
+        return interrupts.CHECK_SECONDS
 
     def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
         """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""
@@ -127,13 +127,11 @@ class Pool:
             slot.executor = slot.make()
         index = next(i for i in count(slot.first) if all(self._workers[each] != i for each in slot.running))
         arguments = *job.arguments, self._worker(index)
-        slot.submitting = True
         try:
             future = slot.executor.submit(self._call, *self._fixed, *arguments)
         except BrokenExecutor:  # it broke while idle, or just now
             if slot.running:  # their futures will say so too
                 slot.suspects.append(job)
-                slot.submitting = False
                 return
             self._remake(slot)
             future = slot.executor.submit(self._call, *self._fixed, *arguments)
@@ -143,7 +141,6 @@ class Pool:
                 f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
             )
         slot.running[future], self._workers[future] = job, index
-        slot.submitting = False
         self._order[future] = self._started
         self._started += 1
 

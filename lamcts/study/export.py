@@ -13,7 +13,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.errors import MissingExtra
-from lamcts.outcomes.front import parts_of
+from lamcts.outcomes.front import Front, parts_of
 from lamcts.spaces.values import plain, scalar
 from lamcts.text import safe_repr
 from lamcts.types import Json
@@ -112,17 +112,21 @@ def dict_of(result: Mapping[str, object]) -> Json:
 
 
 def json_values(value: Any) -> Any:
-    """Return JSON values, None in place of nan and infinities: JSON has no number for them."""
-    if hasattr(value, "signature"):  # a space
-        return json_values(value.signature())
-    if hasattr(value, "rows"):  # a history or a front
+    """Return JSON values, None for nan and infinities, which JSON lacks; other objects become text."""
+    from lamcts.study.history import History
+
+    if isinstance(value, type):
+        return plain(value)
+    if isinstance(value, (History, Front)):
         return json_values(value.rows())
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value):
         return json_values(asdict(value))
     if isinstance(value, Mapping):
         return {str(name): json_values(each) for name, each in value.items()}
     value = scalar(value)
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # an array or a tensor
+        return json_values(value.tolist())
+    if isinstance(value, (list, tuple)):
         return [json_values(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else plain(value)
 

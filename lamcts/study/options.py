@@ -15,7 +15,7 @@ from lamcts.models.remaining_gain import refusal
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.values import brief
+from lamcts.spaces.values import brief, scalar
 from lamcts.study import replicates
 from lamcts.study.devices import check_devices
 from lamcts.study.scipy_constraints import Constraints
@@ -194,12 +194,12 @@ class RunSettings:
 
     @classmethod
     def of(cls, budget: int, options: Json) -> "RunSettings":
-        """Return checked settings; an unknown option is a TypeError naming the nearest known one."""
+        """Return checked settings with Python's numbers for numpy's; an unknown option is a TypeError."""
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; {hint(name) or _nearest(name, known)}")
-        return cls(budget, **options)
+        return cls(scalar(budget), **{name: scalar(value) for name, value in options.items()})
 
     def __post_init__(self) -> None:
         if self.seed is not None:

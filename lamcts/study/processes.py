@@ -7,16 +7,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from lamcts import interrupts
 from lamcts.study.devices import VISIBLE
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import ExecutorSlot, Pool
-from lamcts.study.spawned import SpawnedContext, SpawnedProcess
+from lamcts.study.spawned import SpawnedContext, SpawnedProcess, unblock_ctrl_c
 from lamcts.study.timeouts import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
 from lamcts.text import safe_text
 
@@ -49,19 +50,25 @@ class Processes(Pool):
         return job, outcome if self._deadlines is None else punctual(outcome, self._deadlines.seconds)
 
     def close(self) -> None:
-        """End all processes; those that evaluate, at once, and surely after a grace: no result is wanted any more."""
-        slots = [slot for slot in self._slots if slot.running or slot.submitting]
-        executors = [slot.executor for slot in slots if slot.executor is not None]
-        busy = [process for executor in executors for process in self._contexts[executor].started]
+        """End all processes: busy ones at once, idle ones that do not exit after a grace; no result is lost."""
+        busy, idle = list[SpawnedProcess](), list[SpawnedProcess]()
+        for slot in self._slots:
+            if slot.executor is not None:
+                (busy if slot.running else idle).extend(self._contexts[slot.executor].started)
         super().close()
         _signal(busy, SpawnedProcess.terminate)
-        grace = threading.Timer(GRACE_SECONDS, _signal, (busy, SpawnedProcess.kill))
-        grace.start()
+        graces = [
+            threading.Timer(GRACE_SECONDS, _signal, (busy, SpawnedProcess.kill)),
+            threading.Timer(GRACE_SECONDS, _signal, (idle, SpawnedProcess.terminate)),
+            threading.Timer(2 * GRACE_SECONDS, _signal, (idle, SpawnedProcess.kill)),
+        ]
+        for grace in graces:
+            grace.start()
         for slot in self._slots:
             if slot.executor is not None:
                 slot.executor.shutdown(wait=True, cancel_futures=True)
-                slot.executor = None
-        grace.cancel()  # not reached after another Ctrl-C: the grace holds then, too
+        for grace in graces:  # not reached after a second Ctrl-C: the graces hold then, too
+            grace.cancel()
 
     def _look(self) -> float:
         if self._deadlines is None:
@@ -109,6 +116,8 @@ def _signal(processes: list[SpawnedProcess], send: Callable[[SpawnedProcess], No
 
 def _came_up(first: "Future[int]") -> None:
     """Wait for a first job; RuntimeError where its process has died over it."""
+    while not wait([first], interrupts.CHECK_SECONDS).done:
+        interrupts.check()
     try:
         first.result()
     except BrokenExecutor as error:
@@ -124,6 +133,7 @@ _installed: list[Call] = []  # in a worker process: the function to evaluate
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
+    unblock_ctrl_c()  # programs that this process starts should not inherit the block
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,14 +1,13 @@
 """What an objective gets as its parameter `trial`: `trial.report(step, value)` may end it, `trial.note` is stored."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from lamcts.errors import Pruned
 from lamcts.optimizer.losses import each_of
-from lamcts.outcomes.metrics import Metrics, metrics_of
+from lamcts.outcomes.metrics import Metrics, storable
 from lamcts.text import safe_repr
 from lamcts.types import number_of
 
@@ -69,18 +68,25 @@ class Reporter:
         Parameters
         ----------
         step : int
-            At least 0 and higher than the step before: an epoch, an iteration, a fold.
+            At least 0: an epoch, an iteration, a fold. A report of a step that is not higher than the last one is
+            ignored, with a warning.
         value : float, or list or dict of float for several objectives
-            In the sign of the objective, comparable at equal steps. nan is worse than any number. Several objectives
-            have a number each, in order or by name.
+            In the sign of the objective, comparable at equal steps. nan and both infinities are worse than any number.
+            Several objectives have a number each, in order or by name.
 
         Raises
         ------
         Pruned
             If the trial should stop.
         """
-        step, found = self._checked(step), _values(value, self._names) if len(self._names) > 1 else _number(value)
+        step, found = _step(step), _values(value, self._names) if len(self._names) > 1 else _number(value)
         first = not self.reports
+        if not first and step <= (last := self.reports[-1][0]):
+            text = (
+                f"report: expected a step after {last}, got {step}, which is ignored; report each step once, in order"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            return
         self.reports.append((step, found))
         self._behind = self._judge is not None and self._judge(self.id, step, found, first)
         if self._behind:
@@ -112,7 +118,7 @@ class Reporter:
         >>> row["device"], row["accuracy"] == 1 - row["x1"]
         ('cpu', True)
         """
-        self.metrics |= metrics_of(metrics)
+        self.metrics |= storable(metrics, {})
 
     def should_prune(self) -> bool:
         """Return whether the last report was answered by `Pruned`: for code that catches it, to tidy up."""
@@ -123,15 +129,19 @@ class Reporter:
         if (close := getattr(self._judge, "close", None)) is not None:
             close()
 
-    def _checked(self, step: object) -> int:
-        if isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step < 0:
-            raise ValueError(
-                f"report: expected report(step, value) with a whole number of at least 0 as step, got "
-                f"{safe_repr(step):.60}; the step comes first"
-            )
-        if self.reports and step <= self.reports[-1][0]:
-            raise ValueError(f"report: expected a step after {self.reports[-1][0]}, got {step}; report each step once")
-        return int(step)
+
+def _step(step: object) -> int:
+    """Return a whole number in any type, such as 3.0 or a tensor."""
+    try:
+        number = math.nan if isinstance(step, bool) else number_of(step)
+    except TypeError:
+        number = math.nan
+    if not (number >= 0 and number.is_integer()):
+        raise ValueError(
+            "report: expected report(step, value) with a whole number of at least 0 as step, got "
+            f"{safe_repr(step):.60}; the step comes first"
+        )
+    return int(number)
 
 
 def _values(value: object, names: Sequence[str]) -> tuple[float, ...]:
@@ -145,6 +155,4 @@ def _number(value: object) -> float:
         number = number_of(value)
     except TypeError:
         raise ValueError(f"report: expected a number as value, got {safe_repr(value):.60}") from None
-    if math.isinf(number):
-        raise ValueError(f"report: expected a finite number or nan as value, got {number}; nan is worse than any")
-    return number
+    return number if math.isfinite(number) else math.nan

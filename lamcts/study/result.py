@@ -57,7 +57,7 @@ class Evaluation:
     violation, lead_violation : float
         Sum of the violated excesses, of this point and of the best so far.
     constraints : mapping of str to float
-        Excess of each constraint over its bound: at most 0 if satisfied, nan if not measured.
+        The constrained quantities by name, nan if not measured.
     pruned : bool
         Whether the trial was stopped early, which is no failure.
     metrics : mapping of str to number, str or None
@@ -155,7 +155,7 @@ class Result(PredictingResult):
         With constraints or several objectives, the row of `x` in the history.
     feasible, violation, constraints
         With constraints or several objectives: whether `x` satisfies all constraints, the sum of the violated
-        excesses, and the excess of each by name.
+        excesses, and the constrained quantities by name.
     candidates : list of Candidate
         With noisy=True, the re-evaluated points in the order of their posterior means, the best first; it is `x`.
     cost : float

@@ -6,9 +6,11 @@ Python's own waits for ever for a process that dies before it has read a start m
 """
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
@@ -51,8 +53,27 @@ class SpawnedProcess(_Spawned):
     variables: Mapping[str, str]
 
     def start(self) -> None:
-        with environment(self.variables):
+        with environment(self.variables), _ctrl_c_blocked():
             super().start()
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Block Ctrl-C in a process that starts, until it calls `unblock_ctrl_c`: it has no handler while it imports."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # it unblocks Ctrl-C when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def unblock_ctrl_c() -> None:
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 class SpawnedContext(SpawnContext):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from lamcts import interrupts
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.constrained_rank import FAILED
-from lamcts.outcomes.metrics import metrics_of
+from lamcts.outcomes.metrics import storable
 from lamcts.rng import Purpose, derive
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
@@ -106,6 +107,7 @@ class Study:
     def evaluations(self) -> Generator[Evaluation, None, Result]:
         """Yield each evaluation as it ends."""
         with ExitStack() as stack:
+            stack.enter_context(interrupts.recorded())
             workers = self._begin(stack)
             yield from self._search(workers)
             if self.reason not in ("seconds", "callback", "failing"):
@@ -123,7 +125,9 @@ class Study:
         seen = self.optimizer.seen
         self.reason = self._stopping.reason(seen, self.spending.over)
         while True:
+            interrupts.check()
             while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
+                interrupts.check()  # before it starts
                 reporter = self.pruning.reporter(trial, self.folders.of(trial))
                 workers.start(self._job(trial, trial.point, trial.seed, reporter))
             if not workers.running:
@@ -133,7 +137,8 @@ class Study:
             evaluation = self._tell(*ended)
             stopped = self._show(evaluation)
             self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
-            yield evaluation
+            with interrupts.passed_on():
+                yield evaluation
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
     def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
@@ -142,6 +147,7 @@ class Study:
         while not stopped and before < len(self.checks) and (todo := self._repeats()):
             before = len(self.checks)
             while True:
+                interrupts.check()
                 while not stopped and todo and workers.free:
                     row, repeat = todo.popleft()
                     point = self.optimizer.seen.point(row, self.problem.space)
@@ -155,7 +161,8 @@ class Study:
                 job, outcome = ended
                 evaluation = self._note(job.what, job.point, outcome)
                 stopped = stopped or self._show(evaluation) or self._stopping.late()
-                yield evaluation
+                with interrupts.passed_on():
+                    yield evaluation
         self.reason = stopped or self.reason
 
     def _repeats(self) -> deque[tuple[int, int]]:
@@ -238,8 +245,13 @@ class Study:
         held = None if outcome.held is None else [outcome.held]
         self.pruning.check(trial.id)  # no failure of the trial, which stays pending
         pruned = self.pruning.ended(trial.id, outcome)
-        value, metrics = pruned or outcome.told, [outcome.metrics]
-        self.optimizer.tell([trial], [value], [outcome.seconds], constraints=held, metrics=metrics)
+        words = {"seconds": [outcome.seconds], "constraints": held, "metrics": [outcome.metrics]}
+        try:
+            self.optimizer.tell([trial], [pruned or outcome.told], **words)
+        except ValueError as malformed:
+            if not self._done:  # likely a mistake in the function, which is best mended now
+                raise
+            self.optimizer.tell([trial], [malformed], **words)
         self._done += 1
         row = len(self.optimizer.seen) - 1
         self.spending.told(trial, self.optimizer.seen.kind[row] == FAILED)
@@ -255,12 +267,15 @@ class Study:
 
     def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
         """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
-        told = taken([outcome.told], [None], self.problem.goals)
+        try:
+            told = taken([outcome.told], [None], self.problem.goals)
+        except ValueError as malformed:
+            told = taken([malformed], [None], self.problem.goals)
         check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
         if self._journal is not None:
             self._journal.check(check)
         self.checks.append(check)
-        metrics = metrics_of(told.others[0]) | (outcome.metrics or {})
+        metrics = storable(told.others[0], {}) | (outcome.metrics or {})
         return evaluated_again(self.optimizer, check, point, self._done + len(self.checks), metrics)
 
     def _job(self, what: object, point: Point, seed: int, reporter: Reporter | None) -> Job:
@@ -284,7 +299,8 @@ class Study:
         if self.settings.callback is None:
             return None
         try:
-            return "callback" if self.settings.callback(self.result()) else None
+            with interrupts.raised():
+                return "callback" if self.settings.callback(self.result()) else None
         except StopIteration:  # scipy's way to say so
             return "callback"
 

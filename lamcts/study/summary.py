@@ -137,11 +137,11 @@ def value_of(opt: RunState, row: int | None) -> Any:
 
 
 def _held(opt: RunState, row: int | None) -> tuple[bool, float, dict[str, float]]:
-    """Return whether a row (None: no row) keeps all constraints, by how much it breaks them, and each by name."""
+    """Return whether a row (None: no row) keeps all constraints, by how much it breaks them, and their quantities."""
     if row is None:
         return False, math.nan, {}
     seen, goals = opt.seen, opt.goals
-    constraints = goals.broken_by_name(seen.g[row])
+    constraints = goals.measured(seen.g[row])
     return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
 
 
@@ -152,10 +152,11 @@ def _misses(opt: RunState, found: Json) -> str:
         return f"; all {n} evaluations failed, the first with: {opt.failures[0]}"
     if found["success"] or found["x"] is None:
         return ""
-    broken = [f"{name} by {over:.3g}" for name, over in found["constraints"].items() if over > 0]
+    excesses = [(held, held.excess(found["constraints"][held.name])) for held in opt.goals.constraints]
+    broken = [f"{held} by {over:.3g}" for held, over in excesses if over > 0]
     more = f" and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
     by = f": the least infeasible one breaks {', '.join(broken[:SHOWN])}{more}" if broken else ""
-    unknown = ", ".join(name for name, over in found["constraints"].items() if math.isnan(over))
+    unknown = ", ".join(str(held) for held, over in excesses if math.isnan(over))
     return f"; no feasible point was found{by}" + (f"; not measured there: {unknown}" if unknown else "")
 
 

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lamcts import interrupts
 from lamcts.optimizer.losses import as_list
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, plain_value, takes_seed
 from lamcts.study.scipy_constraints import Guarded
@@ -38,7 +39,9 @@ class Vectorized:
     def wait(self) -> tuple[Job, Outcome]:
         if not self._done:
             jobs, self._waiting = self._waiting, []
-            self._done.extend(zip(jobs, self._outcomes(jobs), strict=True))
+            with interrupts.raised():
+                outcomes = self._outcomes(jobs)
+            self._done.extend(zip(jobs, outcomes, strict=True))
         return self._done.popleft()
 
     def close(self) -> None:

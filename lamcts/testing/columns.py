@@ -12,7 +12,7 @@ from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect
-from lamcts.testing.samplers import hold, paths, same_future
+from lamcts.testing.samplers import SAME_STATE, hold, paths, restored, same_future
 from lamcts.testing.search import Search
 from lamcts.types import Floats, Rows
 
@@ -121,8 +121,10 @@ def any_mix_of_results_is_taken(sampler: Sampler, space: SearchSpace, seed: int)
 
 def same_seed_same_columns_same_points(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     for quantities in CASES.values():
-        first, again = (ColumnsSearch(sampler, space, seed, quantities).go(3, 3) for _ in range(2))
+        generators = (None, None, restored(seed))
+        first, again, loaded = (ColumnsSearch(sampler, space, seed, quantities, rng=rng).go(3, 3) for rng in generators)
         expect(np.array_equal(first, again), "the same points from the same seed", "others")
+        expect(np.array_equal(first, loaded), SAME_STATE, "others")
 
 
 def a_restored_session_of_columns_goes_on_bit_for_bit(sampler: Sampler, space: SearchSpace, seed: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.regions.region import Step
+from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
@@ -29,6 +30,9 @@ SPACES: dict[str, Callable[[], SearchSpace]] = {
         }
     ),
 }
+
+
+SAME_STATE = "the same points from a restored generator, which has no seed: draw child generators, do not spawn them"
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,14 @@ def many_asks_without_a_tell(sampler: Sampler, space: SearchSpace, seed: int) ->
 
 
 def same_seed_same_points(sampler: Sampler, space: SearchSpace, seed: int) -> None:
-    first, again = (Search(sampler, space, seed).go(5, 3) for _ in range(2))
+    first, again, loaded = (Search(sampler, space, seed, rng=rng).go(5, 3) for rng in (None, None, restored(seed)))
     expect(np.array_equal(first, again), "the same points from the same seed", "others")
+    expect(np.array_equal(first, loaded), SAME_STATE, "others")
+
+
+def restored(seed: int) -> np.random.Generator:
+    """Return the generator that starts a search, as a saved run restores it."""
+    return restore(save(np.random.default_rng([seed, 2])))
 
 
 def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: SearchSpace, seed: int) -> None:

@@ -42,6 +42,7 @@ class Search:
         steps: Sequence[Step] = (),
         given: int = 8,
         loss: Loss = bowl,
+        rng: np.random.Generator | None = None,
     ) -> None:
         self.space, self.loss = space, loss
         self.steps = tuple(steps)
@@ -52,7 +53,8 @@ class Search:
         x = space.sample(given, np.random.default_rng([seed, 1]))
         x = x[self.seen.unseen(x)]
         self._append(x, np.array([loss(row) for row in x]), np.full(len(x), -1), -1)
-        self.session: Session = self.sampler.start(self.region(), self.seen, np.random.default_rng([seed, 2]))
+        rng = np.random.default_rng([seed, 2]) if rng is None else rng
+        self.session: Session = self.sampler.start(self.region(), self.seen, rng)
         self._log = ""
         self.check_session()
 

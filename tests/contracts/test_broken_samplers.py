@@ -128,6 +128,13 @@ class OwnEntropy(Session):
         return self.region.space.sample(n, np.random.default_rng())
 
 
+class Spawns(Session):
+    """Its draws depend on the seed of its generator, which is lost when it is saved."""
+
+    def __init__(self, region: Region, seen: Observations, rng: np.random.Generator) -> None:
+        super().__init__(region, seen, rng.spawn(1)[0])
+
+
 class Forgetful(Session):
     """Its draws depend on a count that it does not save."""
 
@@ -199,6 +206,7 @@ BROKEN = {
     NoJson: "notes that are JSON values",
     Lost: "scope: one of selected, incumbent, space",
     OwnEntropy: "same points from the same seed",
+    Spawns: "same points from a restored generator",
     Forgetful: "restore: the points",
     Rewrites: "log: earlier entries",
     Global: r"untouched, got draws from \['numpy.random'\]",

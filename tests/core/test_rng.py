@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,11 @@ def test_streams_and_derived_seeds_never_change() -> None:
     assert rng.stream(0, Purpose.DESIGN).integers(2**63, size=2).tolist() == [8697063857760222071, 2917695245530671819]
     assert [rng.derive(0, Purpose.EVALUATION, i) for i in range(3)] == [952996942, 1012782191, 27437443]
     assert [int(purpose) for purpose in Purpose] == [0, 1, 2, 3, 4, 5]
+
+
+def test_no_generator_is_spawned_since_a_restored_one_has_no_seed() -> None:
+    package = Path(rng.__file__).parent
+    assert [str(path) for path in package.rglob("*.py") if ".spawn(" in path.read_text(encoding="utf-8")] == []
 
 
 def test_derived_seeds_fit_into_31_bits_and_differ() -> None:

@@ -16,6 +16,7 @@ from lamcts.objectives.programs.watched import Reporting
 from lamcts.outcomes.goals import ConstraintsLike, ObjectivesLike, ReferenceLike
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
+from lamcts.trial import free_parameter
 from lamcts.types import Json, Point
 
 GOALS = ("objectives", "constraints", "reference")
@@ -94,14 +95,14 @@ class Function:
     @property
     def reports(self) -> bool:
         """Whether it may report intermediate values: it has a parameter called `trial`."""
-        return _takes(load(self.target), "trial")
+        return free_parameter(load(self.target), "trial") is not None
 
     def __call__(
         self, point: Point, *, seed: int | None = None, trial: Reporting | None = None, worker: object = None
     ) -> object:
         f = load(self.target)
         given = {"seed": seed, "trial": trial, "worker": worker}
-        return f(point, **{name: given[name] for name in given if _takes(f, name)})
+        return f(point, **{name: given[name] for name in given if free_parameter(f, name)})
 
     def fingerprint(self) -> Json:
         """Return what two runs must share for one to go on where the other stopped: the file's name, not its folder."""
@@ -166,20 +167,13 @@ def _import_from(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def _takes(f: Callable[..., object], name: str) -> bool:
-    try:
-        return name in inspect.signature(f).parameters
-    except (TypeError, ValueError):  # some built-in functions tell nothing
-        return False
-
-
 def _check_one_point(f: Callable[..., object], target: str) -> None:
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(None, **{name: None for name in ("seed", "trial", "worker") if name in signature.parameters})
+        signature.bind(None, **{name: None for name in ("seed", "trial", "worker") if free_parameter(f, name)})
     except TypeError as error:
         name = target.rpartition(":")[2]
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A program run to its end, and never longer: it and all that it started are killed if the wait for it breaks off."""
+"""Run a program. Its process group ends with it, and with the wait for it."""
 
 import multiprocessing
 import os
@@ -7,24 +7,20 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
-from types import FrameType
+from collections.abc import Iterable, Sequence
+from contextlib import closing, nullcontext, suppress
 from typing import IO, NamedTuple
 
 from lamcts.errors import Pruned
+from lamcts.interrupts import held_back
 from lamcts.objectives.programs.watched import Watch
 
 POLL_SECONDS = 0.2  # between two checks whether a wait should end (untuned)
+STEP_SECONDS = 0.02  # between two checks of a process group that is about to end (untuned)
 GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free a device (untuned)
 KEPT_BYTES = 2**20  # of each stream, from its end: the value is on its last lines (untuned)
 MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints (untuned)
 LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages (untuned)
-USUAL: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-    signal.SIGHUP: signal.SIG_DFL,
-}
 
 
 class Ended(NamedTuple):
@@ -43,11 +39,11 @@ def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch
     ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
     So it is once it has written more than `MOST_BYTES`, a RuntimeError. OSError where the program cannot start.
     `watch` looks at its output as it comes, and ends it by raising; what has ended in time is looked at, and stands.
-    It is closed in the end.
+    It is closed in the end. What the program has left running in its process group ends with it.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
     looking = nullcontext() if watch is None else closing(watch)
-    with looking, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _stops_noticed() as stops:
+    with looking, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, held_back() as stops:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=_told(watch)
         )
@@ -59,6 +55,7 @@ def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch
         except BaseException:
             _kill(process)
             raise
+        _kill(process)
         _check_sizes((output, errors))
         if watch is not None:
             with suppress(Pruned):
@@ -113,41 +110,27 @@ def _nobody_waits() -> bool:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End the process group: politely, and after a grace surely."""
-    _signal(process, signal.SIGTERM)
+    """End the process group: by SIGTERM, and after a grace by SIGKILL."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    alive = _signal(process, signal.SIGTERM)
     try:
-        process.wait(GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
+        while alive and time.monotonic() < deadline:
+            time.sleep(STEP_SECONDS)
+            process.poll()  # a dead leader counts as alive until then
+            alive = _signal(process, 0)
     finally:  # whatever breaks off the grace
-        _signal(process, signal.SIGKILL)  # children outlive their parent
+        if alive:
+            _signal(process, signal.SIGKILL)
         process.wait()
 
 
-def _signal(process: "subprocess.Popen[bytes]", number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # all gone; macOS denies where only dead ones are left
-        os.killpg(process.pid, number)
-
-
-@contextmanager
-def _stops_noticed() -> Iterator[list[int]]:
-    """Collect the signals that would end this process and leave its program running; they act when this is left.
-
-    Ctrl-C too: a KeyboardInterrupt while a program is being started would leave it running.
-    Only where they would have their usual effect, and in the main thread, which alone can ask for them.
-    """
-    noticed: list[int] = []
-    main = threading.current_thread() is threading.main_thread()
-    ours = [each for each, handler in USUAL.items() if main and signal.getsignal(each) is handler]
-    for each in ours:
-        signal.signal(each, lambda number, frame: noticed.append(number))
+def _signal(process: "subprocess.Popen[bytes]", number: int) -> bool:
+    """Send a signal to the process group, 0 for none, and return whether anything is left of it."""
     try:
-        yield noticed
-    finally:
-        for each in ours:
-            signal.signal(each, USUAL[each])
-        if noticed:
-            signal.raise_signal(noticed[0])
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS denies where only dead ones are left
+        return False
+    return True
 
 
 def _end_of(file: IO[bytes]) -> str:

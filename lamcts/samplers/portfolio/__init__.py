@@ -79,10 +79,7 @@ class Portfolio(LocalSampler):
             raise ValueError(f"Portfolio: expected a memory above 0, got {self.memory!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_PortfolioSession":
-        own = rng.spawn(len(self.arms))
-        arms = [
-            adapt_to_goals(arm, seen).start(region, seen, stream) for arm, stream in zip(self.arms, own, strict=True)
-        ]
+        arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
         k = len(arms)
         incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
         progress = PortfolioProgress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))

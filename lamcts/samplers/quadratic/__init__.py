@@ -17,6 +17,7 @@ from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, 
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
+from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Several
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
 from lamcts.samplers.parts.session import Batch, LocalSampler, centre, distances
@@ -97,7 +98,7 @@ class Quadratic(LocalSampler):
     ) -> "_QuadraticSession | ConstrainedSession":
         best, box = seen.best_row(region.rows), TrustRegionState(self.length)
         if seen.plain or seen.f.shape[1] > 1:
-            return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, rng.spawn(1)[0]))
+            return _QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, child(rng)))
         if best is None:  # nothing known, or all of it searched: the next optimum should be another
             box.length *= AGAIN
         since = len(seen) if best is None else 0
