@@ -1,16 +1,17 @@
-"""Does it hold under fire? Five kinds of attack, drawn by seed, for as long as there is time.
+"""Does it hold under fire? Six kinds of attack, drawn by seed, for as long as there is time.
 
     python -m benchmarks.robustness.soak --minutes 30 [--seed 1]
     python -m benchmarks.robustness.soak --seed 1 --only sessions:17        the same case again
 
 kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C), its first evaluation among them, and called
 again until it ends: the result is that of a run without kills, and no complete evaluation is lost or done twice; with
-workers, no row is lost or changed, and each trial is told once. flips: a journal with flipped,
-overwritten or missing bytes gives a JournalError or the right values. sessions: asks, tells of all sorts, late tells,
-forgets and wrong calls over random spaces, with every sampler, beside a ledger. columns: the same with constraints and
-several objectives. restarts: a state loaded by a new
-process goes on with equal points. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the
-exit status says whether anything failed.
+workers, no row is lost or changed, and each trial is told once. flips: a journal with flipped, overwritten or missing
+bytes gives a JournalError or the right values. sessions: asks, tells of all sorts, late tells, forgets and wrong calls
+over random spaces, with every sampler, next to a ledger. columns: the same with constraints and several objectives.
+restarts: a state loaded by a new process goes on with equal points. interrupts: Ctrl-C at a random moment of
+`lamcts run`, on functions and programs, with one and two workers: the run ends, without a traceback, with the points
+that it would have had. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the exit status
+says whether anything failed.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from types import FrameType
 import lamcts
 from benchmarks.harness import sheet
 from benchmarks.harness.versions import commit
-from benchmarks.robustness.attacks import columns, flips, kills, restarts, sessions
+from benchmarks.robustness.attacks import columns, flips, interrupts, kills, restarts, sessions
 from benchmarks.robustness.attacks.verdict import Broken, Case, brief
 
 Check = Callable[[Case, Path], int]  # returns how many attacks a case made; raises where one succeeded
@@ -37,8 +38,9 @@ KINDS: dict[str, Check] = {
     "sessions": sessions.check,
     "columns": columns.check,
     "restarts": restarts.check,
+    "interrupts": interrupts.check,
 }
-SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2}  # cases
+SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2, "interrupts": 1}  # cases
 HANG = 300.0  # seconds after which a case counts as one that never ends
 COLUMNS = ("kind", "cases", "attacks", "failures", "seconds", "seed", "version", "commit")
 
@@ -60,6 +62,7 @@ class TimeUp(BaseException):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0, help="no case goes on after this long")
+    parser.add_argument("--cases", type=int, default=sys.maxsize, help="of each kind at most")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
     parser.add_argument("--only", metavar="KIND[:CASE]", help="one kind of attack, or one case of it again")
     parser.add_argument("--out", type=Path, default=sheet.RESULTS / "soak.csv")
@@ -70,7 +73,7 @@ def main() -> int:
         parser.error(f"--only: expected one of {', '.join(KINDS)} and a case, such as sessions:17, got {given.only!r}")
     if number:
         return replay(Case(kind, given.seed, int(number)))
-    most = SMOKE if given.smoke else {}
+    most = SMOKE if given.smoke else dict.fromkeys(KINDS, given.cases)
     out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
     kinds = {kind: KINDS[kind]} if kind else KINDS
     tallies = soak(kinds, given.seed, time.monotonic() + 60 * given.minutes, most)

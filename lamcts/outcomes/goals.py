@@ -19,7 +19,8 @@ SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
-RELATED = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # in what should be a name: a sum, say, or a second bound
+BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")  # of a name, such as 'load [kN]' and 'p(>3)'
+FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # in place of a name: a sum, say, or a second bound
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
@@ -47,7 +48,7 @@ class Constraint:
     def read(cls, words: object) -> "Constraint":
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
         found = WORDS.fullmatch(words) if isinstance(words, str) else None
-        if found is None or RELATED.search(found[1]):
+        if found is None or FORMULA.search(BRACKETS.sub("", found[1])):
             cure = "return the quantity by a name, and give it a constraint for each bound"
             why = "" if found is None else f"; {found[1]!r} is no name: {cure}"
             raise ValueError(
@@ -195,8 +196,8 @@ class Goals:
 
     def measured(self, g: Floats) -> dict[str, float]:
         """Return the constrained quantities of one row g [columns] by name, nan where not known."""
-        ends = np.cumsum([0, *(held.columns for held in self.constraints[:-1])])
-        return {held.name: held.quantity(float(g[end])) for held, end in zip(self.constraints, ends, strict=True)}
+        firsts = np.cumsum([0, *(held.columns for held in self.constraints)])[:-1]
+        return {held.name: held.quantity(float(g[i])) for held, i in zip(self.constraints, firsts, strict=True)}
 
 
 def _digits(number: float) -> str:

@@ -97,13 +97,52 @@ def test_the_best_is_the_best_feasible_and_before_there_is_one_the_least_infeasi
     trials = opt.ask(4)
     opt.tell(trials[:2], [1.0, 2.0], constraints=[[6.0, 0.0], [5.0, 0.0]])
     assert opt.best.value == 2.0 and not opt.best.feasible and opt.best.violation == 1.0
-    assert dict(opt.best.constraints) == {"stress <= 4": 1.0, "gap == 0 +- 0.1": -0.1}
+    assert dict(opt.best.constraints) == {"stress": 5.0, "gap": 0.0}
     opt.tell(
         trials[2:],
         [{"value": 9.0}, {"value": 8.0, "stress": 4.0, "gap": 0.05}],
         constraints=[{"stress": 1.0, "gap": -0.1}, None],
     )
     assert opt.best.value == 8.0 and opt.best.feasible and opt.best.violation == 0.0
+
+
+@pytest.mark.parametrize("value", [1.0, {"value": 1.0}, {"value": 1.0, "gap": 0.0}])
+def test_a_value_without_a_constrained_quantity_is_refused_and_loses_nothing(value):
+    opt = made(constraints=["stress <= 4", "gap == 0 +- 0.1"])
+    (trial,) = opt.ask()
+    with pytest.raises(ValueError, match=r"got none for 'stress'; pass None or nan for a quantity that is not known"):
+        opt.tell(trial, value)
+    assert opt.pending == [trial]
+    opt.tell(trial, {"value": 1.0, "gap": 0.0, "stress": None})
+    assert math.isnan(opt.best.constraints["stress"]) and opt.pending == []
+
+
+@pytest.mark.parametrize("sampler", ["auto", "turbo", "cma", "gp_cma", "mixed_gp"])
+def test_an_experiment_that_was_done_elsewhere_counts_there_and_closes_its_trial(sampler):
+    if sampler == "cma":
+        pytest.importorskip("cma", reason="cma is not installed: pip install 'lamcts[cma]'")
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, sampler=sampler, n_init=4)
+    for step in range(12):
+        trials = opt.ask(2)
+        actual = [0.1 + 0.05 * step, 0.5]
+        opt.tell(trials[0], float(sum(actual)), seconds=3.0, metrics={"note": "moved"}, point=actual)
+        opt.tell(trials[1], float(trials[1].point.sum()), point=trials[1].point)  # not elsewhere
+        assert opt.seen.point(2 * step, opt.space).tolist() == actual and opt.seen.seconds[2 * step] == 3.0
+        assert opt.metrics[2 * step] == {"note": "moved"} and opt.seen.trial[2 * step + 1] == trials[1].id
+    assert opt.pending == []
+    with pytest.raises(ValueError, match="is not pending"):
+        opt.tell(trials[0], 1.0)
+
+
+@pytest.mark.parametrize(("value", "point"), [("text", [0.5, 0.5]), (1.0, [2.0, 0.5]), (1.0, "there")])
+def test_a_wrong_point_or_value_elsewhere_leaves_the_trial_pending(value, point):
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0)
+    trials = opt.ask(2)
+    with pytest.raises(ValueError, match="expected"):
+        opt.tell(trials[0], value, point=point)
+    with pytest.raises(ValueError, match="point: expected a single trial with it, got 2"):
+        opt.tell(trials, [1.0, 2.0], point=[0.5, 0.5])
+    assert opt.pending == trials and not len(opt.seen)
 
 
 def test_several_objectives_have_a_front_and_no_best():

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,18 @@ class Deaf:
         self.note.with_suffix(".draft").rename(self.note)
         time.sleep(60)
         return 0.0
+
+
+def left_running(point: np.ndarray) -> float:
+    """Leaves a thread that keeps its process from ending by itself."""
+    threading.Thread(target=time.sleep, args=(300,)).start()
+    return sphere(point)
+
+
+def listening(point: np.ndarray) -> float:
+    """Return 0 where this process ignores Ctrl-C and does not block it, so that its child processes may listen."""
+    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    return float(blocked or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN)
 
 
 class Diary:

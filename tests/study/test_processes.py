@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluations import Deaf
+from evaluations import Deaf, left_running, listening
 
+import lamcts
 from lamcts.study import processes
 from lamcts.study.evaluation import Job
 from lamcts.study.processes import Processes
@@ -90,6 +91,34 @@ def test_the_end_of_a_run_does_not_wait_for_an_evaluation_that_ignores_sigterm(
     assert time.monotonic() - start < 30  # of the minute
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_the_end_of_a_run_does_not_wait_for_a_thread_that_an_evaluation_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.2)
+    start = time.monotonic()
+    result = lamcts.minimize(left_running, [(0, 1)] * 2, budget=4, seed=0, workers=2)
+    assert result.nfev == 4 and not result.history.failed.any()
+    assert time.monotonic() - start < 200  # of the three hundred
+
+
+INTERRUPTED = """
+import os, signal, sys
+if "--multiprocessing-fork" in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_workers_do_not_hear_ctrl_c_not_even_while_they_start(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED)
+    (tmp_path / "script.py").write_text(
+        GUARDED.replace("lamcts.minimize(", "print(lamcts.minimize(").rstrip() + ".nfev)\n"
+    )
+    options: dict[str, Any] = {"env": with_path(tmp_path), "capture_output": True, "text": True}
+    ran = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, timeout=120, **options)
+    assert (ran.stdout, ran.stderr) == ("4\n", "")
+    result = lamcts.minimize(listening, [(0, 1)] * 2, budget=4, seed=0, workers=2)
+    assert set(result.history.values) == {0.0}
 
 
 def test_ctrl_c_between_the_start_of_an_evaluation_and_its_record_ends_the_evaluation(
