@@ -35,6 +35,7 @@ class FileKind(StrEnum):
     SPREADSHEET = "a spreadsheet"
     PARQUET = "a Parquet file"
     COMPRESSED = "a compressed file"
+    ZIP = "a zip archive"
     BINARY = "a binary file of another program"
 
 
@@ -45,7 +46,7 @@ SIGNATURES = (  # first bytes, bytes further on, kind; the first match counts
     (ZIP, b"xl/", FileKind.SPREADSHEET),
     (ZIP, b"opendocument.spreadsheet", FileKind.SPREADSHEET),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", FileKind.SPREADSHEET),  # .xls
-    (ZIP, b"", FileKind.COMPRESSED),
+    (ZIP, b"", FileKind.ZIP),
     (b"\x1f\x8b", b"", FileKind.COMPRESSED),  # gzip
     (b"BZh", b"", FileKind.COMPRESSED),
     (b"\xfd7zXZ", b"", FileKind.COMPRESSED),

@@ -65,31 +65,38 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
             members[name] = _member(written)
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
-        except RecursionError:
-            raise ValueError(f"parameter {name!r}: expected options nested less deeply, flatten them") from None
     return Space(members) if pairs else None
 
 
 def _member(written: object) -> SearchSpace:
     """Return the space of an entry of a file."""
-    if isinstance(written, dict):
-        if set(written) != {"range", "when"}:
-            names = brief(list(written))
-            raise ValueError(f"expected a table with 'range' and 'when', got one with {names}; {FORM}")
-        made: SearchSpace = under(_member(written["range"]), read_when(written["when"]))
-        return made
-    if not isinstance(written, list):
-        return member_of(written)
-    for option in written:
+    if not isinstance(written, dict):
+        return _range(written)
+    if set(written) != {"range", "when"}:
+        names = brief(list(written))
+        raise ValueError(f"expected a table with 'range' and 'when', got one with {names}; {FORM}")
+    if isinstance(when := written["when"], dict):
+        when = {name: _options(values if isinstance(values, list) else [values]) for name, values in when.items()}
+    made: SearchSpace = under(_range(written["range"]), read_when(when))
+    return made
+
+
+def _range(written: object) -> SearchSpace:
+    return Choice(_options(written)) if isinstance(written, list) else member_of(written)
+
+
+def _options(given: list[object]) -> tuple[object, ...]:
+    """Return options of a file; ValueError for a list or a table, which other programs have there."""
+    for option in given:
         if not isinstance(option, (str, int, float, type(None))):
             raise ValueError(f"expected options that are texts, numbers, booleans or null, got {brief(option)}; {FORM}")
-    return Choice(tuple(written))
+    return tuple(given)
 
 
 def member_of(written: object) -> SearchSpace:
     """Return the space of a text such as "1e-5:1e-1:log"."""
     if not isinstance(written, str):
-        raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
+        raise ValueError(f"expected text such as '0:1' or a list of options, got {brief(written)}")
     text = written.strip()
     if text == "bool":
         return Bool()

@@ -29,10 +29,11 @@ def resolved(path: str) -> str:
 
     JournalError where its folder is missing: SQLite and the system would each find another file.
     """
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise JournalError(f"the journal {path} cannot be made: there is no folder {folder}; make it first")
-    return os.path.realpath(path)
+    found = os.path.realpath(path)
+    for folder in (os.path.dirname(path) or ".", os.path.dirname(found)):
+        if not os.path.isdir(folder):
+            raise JournalError(f"the journal {path} cannot be made: there is no folder {folder}; make it first")
+    return found
 
 
 def inspect_header(path: str) -> bool:

@@ -120,7 +120,8 @@ def read(path: str | os.PathLike[str]) -> tuple[Json, Json]:
     """Return the settings and the state of a file; ValueError where it is no such file, or was damaged."""
     name = os.fsdecode(path)
     try:
-        if (kind := kind_at(path, "the state", most=None)) is not FileKind.STATE:  # it grows with its run
+        kind = kind_at(path, "the state", most=None)  # it grows with its run
+        if kind not in (FileKind.STATE, FileKind.ZIP):
             raise ValueError(f"it is {kind}")
         with zipfile.ZipFile(path) as file:
             arrays = _arrays(file, os.path.getsize(path))

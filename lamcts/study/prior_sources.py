@@ -102,7 +102,7 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
 
     name = os.fsdecode(path)
     if "://" in name:
-        cure = f"{STUDY.format(repr(name))}, where it is a storage of Optuna"
+        cure = f"write a file; {STUDY.format(repr(name))}, where it is a storage of Optuna"
         raise ValueError(f"known: expected the path of {EXPECTED}, got the address {name!r}; {cure}")
     file = Path(path, JOURNAL) if os.path.isdir(path) else Path(path)
     if file != Path(path) and not file.exists():
@@ -135,7 +135,7 @@ def _table_of_file(path: Path) -> Table:
     check_once(names, where)
     for where, cells in rest:
         if len(cells) != len(names):
-            cure = f"put cells that contain {separator!r} in quotes, and give a column of row names a name"
+            cure = f"put cells that contain {separator!r} in quotes; write.table of R needs col.names=NA"
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}; {cure}")
     rows = [TableRow(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
     return Table(str(path), names, rows, separator)
