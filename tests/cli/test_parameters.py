@@ -99,9 +99,14 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
         ("deep.toml", "x = " + "[" * 100_000, "expected TOML"),
         ("nested.json", '{"a": ' + "[" * 700 + "1, 2" + "]" * 700 + "}", "'a': expected options that are texts"),
         (
-            "ranges.json",
-            '{"a": {"range": ' * 700 + "1" + ', "when": 1}' * 700 + "}",
-            "'a': expected options nested less",
+            "table.json",
+            '{"a": {"range": {"range": "0:1", "when": {}}, "when": {}}}',
+            "'a': expected text such as '0:1' or",
+        ),
+        (
+            "when.json",
+            '{"a": {"range": "0:1", "when": {"n": [' + "[" * 700 + "]" * 700 + "]}}}",
+            "'a': expected options",
         ),
         ("twice.json", '{"lr": "0:1", "lr": "0:2"}', "expected each name once, got 'lr' twice"),
         (
