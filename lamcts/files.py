@@ -10,7 +10,7 @@ from typing import BinaryIO
 JOURNAL = 0x6C414D43  # "lAMC": bytes 68 to 71 tell a journal from any other SQLite file
 SQLITE = b"SQLite format 3\0"
 ZIP = b"PK\3\4"
-HEAD = 2**18  # bytes by which a file is recognised: the tables of Optuna 4.9 are described in the first 2**17
+HEAD = 2**18  # bytes by which a file is recognised: Optuna 5.0 describes its tables in the first 2**17
 LARGEST = 2**28  # bytes of a file that is read whole: a table of 1e6 rows of 20 numbers, in memory ten times as large
 PLACES = {  # what may be at a path except files
     stat.S_IFDIR: "a folder",

@@ -22,7 +22,7 @@ from lamcts.optimizer.losses import taken
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
 from lamcts.study.prior_sources import sources_of, table_of
-from lamcts.study.prior_table import PriorObservation, parsed
+from lamcts.study.prior_table import PriorObservation, bare, parsed
 from lamcts.study.problem import RunProblem
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
@@ -38,7 +38,7 @@ Key = tuple[bytes, tuple[float | None, ...]]
 def prior_observations(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
     """Return the known results of each source, checked; ValueError says which of them does not fit, and why."""
     found = []
-    for source in [] if given is None else sources_of(given, problem.space):
+    for source in [] if given is None else sources_of(given, bare(problem.space)):
         results = [_measured(one, problem) for one in _left_free(_read(source, problem), problem)]
         for one in results:
             _checked(one, lambda one: problem.space.encode(one.point))

@@ -21,6 +21,7 @@ from lamcts.files import FileKind, kind_at, text_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import plain, scalar
+from lamcts.study.export import names_of
 from lamcts.study.load import JOURNAL, result_of, space_of
 from lamcts.study.prior_table import Table, TableRow, check_once
 from lamcts.study.result import Result
@@ -54,15 +55,14 @@ def sources_of(given: Any, space: SearchSpace) -> list[Any]:
     """Return the sources of known results: those in a list, whose trials and pairs are one each, or the only one."""
     if not isinstance(given, (list, tuple)):
         return [given]
-    sources: list[Any] = []
-    trials: list[Any] = []
-    pairs: list[Any] = []
-    for one in given:
-        alone = (
-            isinstance(one, (str, os.PathLike, Result)) or _is_table(one) or _is_study(one) or _are_pairs(one, space)
-        )
-        (sources if alone else trials if _is_trial(one) else pairs).append(one)
-    return [*sources, *filter(None, (trials, pairs))] or [[]]
+    rest = [one for one in given if not _is_source(one, space)]
+    trials, pairs = ([one for one in rest if _is_trial(one) is wanted] for wanted in (True, False))
+    return [*(one for one in given if _is_source(one, space)), *filter(None, (trials, pairs))] or [[]]
+
+
+def _is_source(one: Any, space: SearchSpace) -> bool:
+    known = isinstance(one, (str, os.PathLike, Result)) or _is_table(one) or _is_study(one)
+    return known or _are_pairs(one, space)
 
 
 def _are_pairs(one: Any, space: SearchSpace) -> bool:
@@ -88,9 +88,9 @@ def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
         return _values("the run", [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())])
     if _is_study(source):
         _check([each.name.lower() == SENSES[True] for each in source.directions], goals, "an Optuna study")
-        source = source.trials
-    if isinstance(source, (list, tuple)) and source and all(map(_is_trial, source)):
-        return _values("the study", [row for trial in source for row in _rows_of_trial(trial, goals)])
+    if _is_study(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
+        trials = source.trials if _is_study(source) else source
+        return _values("the study", [row for trial in trials for row in _rows_of_trial(trial, goals)])
     if _is_table(source):
         source = _table_of_frame(source)
     return _without_prefixes(source, goals) if isinstance(source, Table) else None
@@ -179,7 +179,7 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
 
 def _values(where: str, rows: Sequence[TableRow]) -> Table:
     """Return rows of values as a table."""
-    return Table(where, list(rows[0].cells) if rows else [], rows)
+    return Table(where, names_of(row.cells for row in rows), rows)
 
 
 def _rows_of_trial(trial: Any, goals: Goals) -> Iterator[TableRow]:

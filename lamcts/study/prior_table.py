@@ -159,7 +159,7 @@ def _check_columns(table: Table, members: Members, goals: Goals, measured: Seque
     known = {held.name for held in goals.constraints if str(held) in there}
     wanted = [own for own, member in members.values() if text and not getattr(member, "when", None)]
     wanted += [*goals.names, *(name for name in goals.quantities if name not in known and name not in measured)]
-    for name in wanted:
+    for name in wanted if there else ():  # a study without trials has no columns
         if name not in there:
             got = ", ".join(table.names)
             raise ValueError(f"known: {table.where}: expected a column {name!r}, got {got:.200}")

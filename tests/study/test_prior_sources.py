@@ -133,6 +133,8 @@ def test_trials_of_optuna_are_read_as_their_study_is() -> None:
     assert pairs(study.trials) == pairs(study)
     pair = ({"lr": 0.2, "kind": None, "n": 2, "flag": False}, 1.0)
     assert pairs([pair, *study.trials]) == [*pairs(study), pair]
+    with pytest.warns(RuntimeWarning, match="known: the study has no evaluation: 0 rows were read"):
+        assert pairs(optuna_study(0)) == []
 
 
 @pytest.mark.filterwarnings("ignore::optuna._experimental.ExperimentalWarning")
@@ -189,6 +191,8 @@ def test_lists_of_pairs_are_sources_of_their_own_and_pairs_stay_pairs() -> None:
     study = Study(lambda x: 0.0, box, False, 3, known=[first, second], related=True, **OPTIONS)
     assert [[one.value for one in task] for task in study.related] == [[1.0, 2.0], [3.0]]
     assert [one.value for one in known([first, second], box)] == [1.0, 2.0, 3.0]
+    with pytest.warns(RuntimeWarning, match="known: 1 of 2 results have other values than fix="):
+        assert [one.value for one in known([first], box, fix={0: 0.3})] == [2.0]
     for pair in (((0.1, 0.2), (1.0, 2.0)), [[0.1, 0.2], [1.0, 2.0]]):
         assert [one.value for one in known([pair], box, **goals)] == [pair[1]]
     with pytest.raises(ValueError, match=r"known: number 0: coordinate 1: expected a number in \[0.0, 1.0\], got 7"):
