@@ -17,10 +17,10 @@ LOOK_SECONDS = 0.1  # for which a lock is waited for: `is_written` holds one for
 
 
 def named(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    """Return a path as text; ValueError where it names nothing, or is an address."""
+    """Return a path as text; ValueError where it names nothing."""
     text = os.fsdecode(path)
-    if not text or "\0" in text or "://" in text:
-        raise ValueError(f"journal: expected the path of a file, got {text!r}; give one such as 'run.db'")
+    if not text or "\0" in text:
+        raise ValueError(f"journal: expected the path of a file, got {text!r}")
     return text
 
 
@@ -32,7 +32,8 @@ def resolved(path: str) -> str:
     found = os.path.realpath(path)
     for folder in (os.path.dirname(path) or ".", os.path.dirname(found)):
         if not os.path.isdir(folder):
-            raise JournalError(f"the journal {path} cannot be made: there is no folder {folder}; make it first")
+            cure = "give a path, and no address" if "://" in path else "make it first"
+            raise JournalError(f"the journal {path} cannot be made: there is no folder {folder}; {cure}")
     return found
 
 

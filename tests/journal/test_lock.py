@@ -83,13 +83,15 @@ def test_a_link_to_a_journal_is_that_journal_under_the_same_lock(tmp_path: Path)
     assert names(tmp_path) == ["link.db", "run.db"]
 
 
-@pytest.mark.parametrize("path", ["results/../run.db", "missing/run.db", "dangling"])
+@pytest.mark.parametrize("path", ["results/../run.db", "missing/run.db", "dangling", "sqlite:///run.db"])
 def test_a_missing_folder_is_named_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dangling").symlink_to("nowhere/run.db")
-    with pytest.raises(JournalError, match=r"cannot be made: there is no folder .*(results|missing|nowhere)"):
+    with pytest.raises(
+        JournalError, match=r"cannot be made: there is no folder .*(results|missing|nowhere|sqlite.*no address)"
+    ):
         Journal.open(path, fresh().fingerprint())
     assert names(tmp_path) == ["dangling"]
 
@@ -109,7 +111,7 @@ def test_one_path_is_that_of_the_journal_its_lock_and_its_messages(
     assert names(tmp_path) == sorted([name, "there"]) and Journal.read(path).n == 0
 
 
-@pytest.mark.parametrize("path", ["", b"", "run\0.db", "sqlite:///run.db"])
+@pytest.mark.parametrize("path", ["", b"", "run\0.db"])
 def test_a_path_that_names_nothing_is_refused_before_anything_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Any
 ) -> None:
