@@ -24,6 +24,7 @@ LAYERS: list[list[str]] = [
         "errors",
         "rng",
         "text",
+        "files",
         "sizes",
         "threads",
         "types",

@@ -23,11 +23,13 @@ class ReaderLeft(Exception):
 
 
 class _Screen:
-    """A file that writes to stdout."""
+    """A file that writes to stdout: to a terminal with control characters escaped, elsewhere what it can encode."""
 
     def write(self, text: str) -> None:
+        text = visible(text) if sys.stdout.isatty() else text
+        encoding = sys.stdout.encoding or "utf-8"
         try:
-            sys.stdout.write(text)
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
             sys.stdout.flush()
         except BrokenPipeError:
             raise ReaderLeft from None

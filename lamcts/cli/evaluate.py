@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.cli.console import number, say
+from lamcts.files import text_of
 from lamcts.rng import Purpose, derive
 from lamcts.types import Json, Point
 
@@ -94,7 +95,7 @@ def _result_of(record: "Recorded") -> Json:
     """Return `result.json` of the same run; empty if there is none that can be read."""
     file = Path(record.path).parent / RESULT
     try:
-        held = json.loads(file.read_text()) if file.is_file() else None
+        held = json.loads(text_of(file, "the file")) if file.is_file() else None
     except (OSError, ValueError):
         return {}
     if not isinstance(held, dict) or held.get("seed") != record.fingerprint.get("seed"):

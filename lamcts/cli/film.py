@@ -8,6 +8,7 @@ from pathlib import Path
 from lamcts.cli.console import number, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.parser import Parser
+from lamcts.files import text_of
 from lamcts.objectives.control import film as filming
 from lamcts.text import safe_text
 from lamcts.types import Json
@@ -55,7 +56,7 @@ def _result(run: str) -> Path:
 
 def _policy(file: Path) -> Json:
     try:
-        held = json.loads(file.read_text())
+        held = json.loads(text_of(file, "the file"))
     except ValueError as error:
         raise ValueError(f"expected JSON in {file}, got another content: {safe_text(error)}") from None
     found = held.get("policy", held if "environment" in held else None) if isinstance(held, dict) else None

@@ -1,6 +1,5 @@
 """`lamcts show RUN --follow`: print new evaluations as they arrive."""
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
+from lamcts.journal.lock import inspect_header
+from lamcts.journal.lock import is_written as is_written  # serve.py takes it from here
 from lamcts.study.export import LAST
 from lamcts.study.load import journal_in
-from lamcts.study.prior_observations import PRUNED
+from lamcts.study.prior_table import PRUNED
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def follow(path: str, wait: Callable[[float], None] = time.sleep) -> int:
 
 def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
     """Return the path of a journal as soon as the journal exists."""
-    from lamcts.journal.lock import inspect_header
-
     journal = journal_in(path)
     if not inspect_header(str(journal)):
         complain("lamcts show", f"waiting for {journal} (Ctrl-C ends)")
@@ -51,11 +50,6 @@ def _wait_for(path: str, wait: Callable[[float], None]) -> Path:
         wait(SECONDS)
         journal = journal_in(path)
     return journal
-
-
-def is_written(journal: Path) -> bool:
-    """Return whether a run writes a journal now."""
-    return Path(f"{os.path.realpath(journal)}-lock").exists()
 
 
 def file_state(journal: Path) -> list[tuple[int, int]]:

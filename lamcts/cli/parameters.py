@@ -11,29 +11,34 @@
     mix=3:simplex      3 amounts with the sum 1; or flour,sugar,butter:simplex=100, amounts by name with the sum 100
     pick=12:subset=3   3 of the numbers 0 to 11; or a,b,c,d:subset=2
 
-A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with values of any kind. A
-parameter that is there only where others have certain values is a table there:
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans and
+null. A parameter that is there only where others have certain values is a table there:
 
     momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
+
+A .json file that ConfigSpace wrote is read by ConfigSpace.
 """
 
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lamcts.files import text_of
 from lamcts.spaces import Bool, Box, Choice, Fidelity, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import keys_of
-from lamcts.spaces.values import read_when
+from lamcts.spaces.values import brief, read_when
 from lamcts.study.prior_table import bare, members_of, value_of
-from lamcts.types import Point
+from lamcts.types import Json, Point
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 JOINT = re.compile(r"(.*):(permutation|simplex|subset)(?:=(.*))?", re.DOTALL)
+FORM = 'write NAME = "LOW:HIGH" or NAME = [OPTION, ...] for each parameter; files of other programs have other forms'
 
 
 def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> SearchSpace | None:
@@ -44,7 +49,12 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
         return _box(space, dim)
     if dim is not None:
         raise ValueError(f"--dim: expected only with --space=LOW:HIGH, got {dim}: leave it out")
-    pairs = [*(_read(Path(space)) if space is not None else []), *map(_pair, params)]
+    held = {} if space is None else _read(Path(space))
+    if isinstance(held.get("hyperparameters"), list):
+        if params:
+            raise ValueError("--param: expected none next to a file of ConfigSpace, got some; add them to the file")
+        return _of_configspace(held)
+    pairs = [*held.items(), *map(_pair, params)]
     members: dict[str, SearchSpace] = {}
     for name, written in pairs:
         if not NAME.fullmatch(name):
@@ -55,25 +65,38 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
             members[name] = _member(written)
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
-        except RecursionError:
-            raise ValueError(f"parameter {name!r}: expected options nested less deeply, flatten them") from None
     return Space(members) if pairs else None
 
 
 def _member(written: object) -> SearchSpace:
     """Return the space of an entry of a file."""
-    if isinstance(written, dict):
-        if set(written) != {"range", "when"}:
-            raise ValueError(f"expected a table with 'range' and 'when', got one with {', '.join(map(repr, written))}")
-        made: SearchSpace = under(_member(written["range"]), read_when(written["when"]))
-        return made
-    return Choice(tuple(written)) if isinstance(written, list) else member_of(written)
+    if not isinstance(written, dict):
+        return _range(written)
+    if set(written) != {"range", "when"}:
+        names = brief(list(written))
+        raise ValueError(f"expected a table with 'range' and 'when', got one with {names}; {FORM}")
+    if isinstance(when := written["when"], dict):
+        when = {name: _options(values if isinstance(values, list) else [values]) for name, values in when.items()}
+    made: SearchSpace = under(_range(written["range"]), read_when(when))
+    return made
+
+
+def _range(written: object) -> SearchSpace:
+    return Choice(_options(written)) if isinstance(written, list) else member_of(written)
+
+
+def _options(given: list[object]) -> tuple[object, ...]:
+    """Return options of a file; ValueError for a list or a table, which other programs have there."""
+    for option in given:
+        if not isinstance(option, (str, int, float, type(None))):
+            raise ValueError(f"expected options that are texts, numbers, booleans or null, got {brief(option)}; {FORM}")
+    return tuple(given)
 
 
 def member_of(written: object) -> SearchSpace:
     """Return the space of a text such as "1e-5:1e-1:log"."""
     if not isinstance(written, str):
-        raise ValueError(f"expected text such as '0:1' or a list of options, got {written!r}")
+        raise ValueError(f"expected text such as '0:1' or a list of options, got {brief(written)}")
     text = written.strip()
     if text == "bool":
         return Bool()
@@ -145,15 +168,36 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), written
 
 
-def _read(path: Path) -> list[tuple[str, object]]:
+def _of_configspace(held: Json) -> SearchSpace:
+    """Return the space of what ConfigSpace wrote."""
     try:
-        text = path.read_text(encoding="utf-8")
-        held = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        from ConfigSpace import ConfigurationSpace
+    except ImportError:
+        raise ValueError("--space: reading a file of ConfigSpace needs it: pip install ConfigSpace") from None
+    from lamcts.integrations import configspace
+
+    try:
+        return configspace.space_of(ConfigurationSpace.from_serialized_dict(held))
+    except Exception as error:  # whatever ConfigSpace raises on a file that it did not write
+        raise ValueError(f"--space: expected a file that ConfigSpace wrote, got another: {error}") from None
+
+
+def _read(path: Path) -> Json:
+    text = text_of(path, "--space: the file")
+    try:
+        held = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:  # both libraries' own errors are ValueErrors
         raise ValueError(f"--space: expected {path.suffix[1:].upper()}, got {path}, which is not: {error}") from None
     if not isinstance(held, dict):
         raise ValueError(f"--space: expected NAME: RANGE pairs in {path}, got {type(held).__name__}")
-    return list(held.items())
+    return held
+
+
+def _once(pairs: list[tuple[str, object]]) -> Json:
+    """Return pairs as a dict; ValueError for a name that occurs twice."""
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise ValueError(f"expected each name once, got {twice[0]!r} twice")
+    return dict(pairs)
 
 
 def _box(text: str, dim: int | None) -> Box:

@@ -12,13 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from lamcts.errors import JournalError
+from lamcts.files import JOURNAL
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
 
 FORMAT = 5  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows
-APPLICATION = 0x6C414D43  # "lAMC": bytes 68 to 71 of the file tell a journal from any other SQLite file
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 
 
@@ -55,9 +55,6 @@ def in_use(path: str) -> JournalError:
 
 def create(path: str, meta: Json) -> None:
     """Make a new journal: complete beside `path` first, then moved there, so that no half-made one is ever seen."""
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise JournalError(f"the journal {path} cannot be made: the folder {folder} does not exist; make it first")
     draft = path + "-new"  # the lock is ours, so is the draft
     with suppress(FileNotFoundError):
         os.unlink(draft)
@@ -72,7 +69,7 @@ def create(path: str, meta: Json) -> None:
 
 def fill(connection: sqlite3.Connection, meta: Json) -> None:
     """Write the tables and what never changes into an empty database."""
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA application_id = {JOURNAL}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("BEGIN")
     for table in TABLES:

@@ -76,13 +76,12 @@ class Journal:
         JournalError
             If the journal is of another run (the message names the field), in use, damaged, or another file.
         """
-        path = resolved(named(path))
-        meta = _meta(fingerprint, about)
+        path, meta = named(path), _meta(fingerprint, about)
         if path == MEMORY:
             connection = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
             fill(connection, meta)
             return cls(path, connection, None)
-        inspect_header(path)  # a foreign file is refused before anything is made beside it
+        inspect_header(path := resolved(path))  # a foreign file is refused before anything is made next to it
         lock = Lock(path)
         try:
             if not inspect_header(path):
@@ -126,7 +125,7 @@ class Journal:
         path = named(path)
         if not inspect_header(path):
             raise JournalError(f"there is no journal at {path}; give the path that the run was given")
-        connection = connect(path, readonly=True)
+        connection = connect(os.path.realpath(path), readonly=True)
         try:
             with explained(path):
                 connection.execute("BEGIN")  # one moment for all tables

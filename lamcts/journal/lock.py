@@ -2,24 +2,18 @@
 
 import os
 import sqlite3
-import stat
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 
 from lamcts.errors import JournalError
-from lamcts.journal.file import APPLICATION, in_use, is_busy
+from lamcts.files import HEAD, SQLITE, FileKind, kind_of, opened
+from lamcts.journal.file import in_use, is_busy
 from lamcts.journal.table import damaged
 
-MAGIC = b"SQLite format 3\0"
 MEMORY = ":memory:"
 TRIES = 100  # each is lost only to a run that began or ended in that very moment (untuned)
 HEADER = 100  # bytes, with which every SQLite file begins
-KINDS = {  # what may stand at a path beside files
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+LOOK_SECONDS = 0.1  # for which a lock is waited for: `is_written` holds one for less than a millisecond
 
 
 def named(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
@@ -31,35 +25,45 @@ def named(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
 
 
 def resolved(path: str) -> str:
-    """Return the path of the file itself: a link to a journal is that journal, under the same lock."""
-    return os.path.realpath(path) if os.path.islink(path) else path
+    """Return the one path of a journal, its lock and its messages, absolute and without links.
+
+    JournalError where its folder is missing: SQLite and the system would each find another file.
+    """
+    found = os.path.realpath(path)
+    for folder in (os.path.dirname(path) or ".", os.path.dirname(found)):
+        if not os.path.isdir(folder):
+            cure = "give a path, and no address" if "://" in path else "make it first"
+            raise JournalError(f"the journal {path} cannot be made: there is no folder {folder}; {cure}")
+    return found
 
 
 def inspect_header(path: str) -> bool:
     """Return whether a journal exists at `path` (an empty file counts as none); a foreign file raises JournalError."""
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):  # not even opened: that of a pipe waits for a writer
-            kind = KINDS.get(stat.S_IFMT(mode), "no ordinary file")
-            raise JournalError(f"the journal {path} cannot be opened: it is {kind}; give the path of a file")
-        with open(path, "rb") as file:
-            header = file.read(HEADER)
+        with opened(path, "the journal", most=None) as file:  # it grows with its run
+            head = file.read(HEAD)
     except FileNotFoundError:
         return False
+    except ValueError as error:
+        raise JournalError(str(error)) from None
     except OSError as error:
         raise JournalError(f"the journal {path} cannot be opened: {error.strerror}; give the path of a file") from None
-    return bool(header) and _ours(path, header)
+    if head.startswith(SQLITE) and len(head) < HEADER:
+        raise damaged(path, f"it ends after {len(head)} bytes")
+    if head and (kind := kind_of(head)) is not FileKind.JOURNAL:
+        raise JournalError(f"{path} is not a lamcts journal but {kind}; give another path, it was left as it is")
+    return bool(head)
 
 
-def _ours(path: str, header: bytes) -> bool:
-    """Return True where the first bytes of a file are those of a journal; JournalError says what else they are."""
-    if not header.startswith(MAGIC):
-        raise JournalError(f"{path} is not a lamcts journal but another file; give another path, it was left as it is")
-    if len(header) < HEADER:
-        raise damaged(path, f"it ends after {len(header)} bytes")
-    if int.from_bytes(header[68:72], "big") != APPLICATION:
-        raise JournalError(f"{path} is an SQLite file of another program; give another path, it was left as it is")
-    return True
+def is_written(path: str | os.PathLike[str]) -> bool:
+    """Return whether a run writes a journal now; the file of its lock outlives a run that was killed."""
+    lock = Path(os.path.realpath(path) + "-lock").as_uri()
+    try:
+        with closing(sqlite3.connect(f"{lock}?mode=ro", uri=True, timeout=0.0)) as connection:
+            connection.execute("SELECT * FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        return is_busy(error)  # another error is that of no lock
+    return False
 
 
 class Lock:
@@ -96,10 +100,12 @@ class Lock:
     def _taken(self, path: str) -> sqlite3.Connection:
         """Open the file, make it if need be, and lock it."""
         try:
-            connection = sqlite3.connect(self._path, isolation_level=None, timeout=0.0, check_same_thread=False)
+            connection = sqlite3.connect(
+                self._path, isolation_level=None, timeout=LOOK_SECONDS, check_same_thread=False
+            )
         except sqlite3.OperationalError as error:
             raise JournalError(
-                f"the journal {path} cannot be made: {error}; does its folder exist, has it room, may you write there?"
+                f"the journal {path} cannot be made: {error}; has its folder room, may you write there?"
             ) from None
         try:
             connection.execute("PRAGMA journal_mode = MEMORY")  # no second file beside it, which others would meet

@@ -244,8 +244,6 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
 
 def _core(path: str, core: JsonValue) -> Core:
     try:
-        made = Core(**core)
-        sum(made.placements.values())
-        return made
-    except (TypeError, AttributeError) as error:
+        return Core.of(core)
+    except ValueError as error:
         raise damaged(path, f"the entry core is not as it was written: {error}") from None

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.files import opened
+
 LARGEST = 2**28  # bytes of a decompressed file: the files of NATS-Bench have below 2 MB
 COMPRESSED = ".pbz2"  # the end of a compressed file's name
 PARSING = (ValueError, TypeError, LookupError, AttributeError, pickle.UnpicklingError)  # what damaged files raise
@@ -23,7 +25,8 @@ DAMAGED = (*PARSING, OSError, EOFError, OverflowError, MemoryError)  # ... or re
 def load(path: Path, origin: str) -> Any:
     """Return what a pickle contains; ValueError if it needs any class, or is damaged. `origin`: its publisher."""
     try:
-        with bz2.open(path) if path.suffix == COMPRESSED else path.open("rb") as file:
+        with opened(path, "the file", LARGEST) as packed:
+            file = bz2.BZ2File(packed) if path.suffix == COMPRESSED else packed
             content = file.read(LARGEST + 1)
             if len(content) > LARGEST:
                 raise ValueError(f"more than {LARGEST} bytes")

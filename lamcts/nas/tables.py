@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.files import opened
+
 FOLDER = "LAMCTS_DATA"  # the environment variable that names the folder of the tables
 KEPT = 8  # tables in memory at a time: the largest takes 10 MB
 NUMBERS, TEXT = "iuf", "U"  # kinds of arrays
@@ -84,8 +86,8 @@ def _loaded(file: str, form: Format) -> dict[str, NDArray[Any]]:
     known = {name for name, _ in form.arrays}
     try:
         # opened here: where numpy finds no archive in it, numpy would leave the file open
-        with open(file, "rb") as opened:
-            held = np.load(opened, allow_pickle=False)
+        with opened(file, "the table") as stream:
+            held = np.load(stream, allow_pickle=False)
             if not isinstance(held, np.lib.npyio.NpzFile):
                 raise ValueError("a single array")
             return {name: held[name] for name in held.files if name in known}

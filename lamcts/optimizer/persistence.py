@@ -198,7 +198,7 @@ class Persistent:
         self.seen.sems |= state.sems
         self.seen.exact |= exact_points(self.space, self.seen.x, state.points)
         self.placements |= core.placements
-        self._designed, self._rng = int(core.designed), restore(core.rng)
-        self._trials.load(int(core.trials), state.out)
-        self._searches.next, self._searches.converged = int(core.searches), list(core.converged)
+        self._designed, self._rng = core.designed, restore(core.rng)
+        self._trials.load(core.trials, state.out)
+        self._searches.next, self._searches.converged = core.searches, list(core.converged)
         self._searches.load(state.searches, Region(self.space, (), self.seen.good), state.lost)

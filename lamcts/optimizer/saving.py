@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.files import FileKind, kind_at
 from lamcts.observations import Columns
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
@@ -117,7 +118,11 @@ def write(path: str | os.PathLike[str], settings: Json, state: State) -> None:
 
 def read(path: str | os.PathLike[str]) -> tuple[Json, Json]:
     """Return the settings and the state of a file; ValueError where it is no such file, or was damaged."""
+    name = os.fsdecode(path)
     try:
+        kind = kind_at(path, "the state", most=None)  # it grows with its run
+        if kind not in (FileKind.STATE, FileKind.ZIP):
+            raise ValueError(f"it is {kind}")
         with zipfile.ZipFile(path) as file:
             arrays = _arrays(file, os.path.getsize(path))
         text = json.loads(arrays["text"].tobytes())
@@ -133,10 +138,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Json, Json]:
             trial["x"] = x
         return text["settings"], state
     except OSError as error:
-        raise ValueError(f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote: {error}") from error
+        raise ValueError(f"{name}: expected a file that Optimizer.save wrote: {error}") from error
     except Exception as error:  # whatever numpy, zipfile and zlib make of bytes that are no such file
         raise ValueError(
-            f"{os.fsdecode(path)}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
+            f"{name}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
         ) from error
 
 

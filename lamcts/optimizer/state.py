@@ -14,10 +14,12 @@ from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED, WITH_LOSSES
 from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
+from lamcts.rng import restore
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
 
 FORMAT = 3  # raised with every change of what is saved
+MOST = 2**53  # of a count: sums of counts of many runs stay below 2**63
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,19 @@ class Core:
     searches: int  # begun so far
     converged: list[int]  # rows at which searches have converged
     placements: dict[str, int]  # how often each reason said where to search
+
+    @classmethod
+    def of(cls, entries: JsonValue) -> "Core":
+        """Return the core whose `vars` are given; ValueError where they are none."""
+        try:
+            core = cls(**entries)
+            counts = [core.trials, core.designed, core.searches, *core.converged, *core.placements.values()]
+            if not all(type(count) is int and 0 <= count <= MOST for count in counts):
+                raise ValueError(f"expected whole numbers, got {brief(counts)}")
+            restore(core.rng)
+        except (TypeError, AttributeError, KeyError, OverflowError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+        return core
 
 
 @dataclass(frozen=True)
@@ -105,7 +120,7 @@ class State:
                 raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")
             return cls(
                 fingerprint=dict(state["fingerprint"]),
-                core=Core(**state["core"]),
+                core=Core.of(state["core"]),
                 columns=_columns(state["columns"], dim, losses, constraints),
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
@@ -208,21 +223,16 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
         "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == evaluated).all()),
         "predictions of pruned rows": all(pruned[[row for row in state.predicted if 0 <= row < n]]),
         "standard errors of rows that succeeded": all(evaluated[[row for row in state.sems if 0 <= row < n]]),
-        f"between 0 and {designed} points of the design": _whole(core.designed) and 0 <= core.designed <= designed,
-        "fewer trials told and out than issued": _whole(core.trials) and max([*told, *out], default=-1) < core.trials,
+        f"between 0 and {designed} points of the design": core.designed <= designed,
+        "fewer trials told and out than issued": max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
-        "fewer live searches than begun": _whole(core.searches) and max(state.searches, default=-1) < core.searches,
-        f"rows below {n}": all(_whole(row) and 0 <= row < n for row in rows),
-        "counts of the reasons to search somewhere": {*core.placements} <= {*reasons}
-        and all(map(_whole, core.placements.values())),
+        "fewer live searches than begun": max(state.searches, default=-1) < core.searches,
+        f"rows below {n}": all(0 <= row < n for row in rows),
+        "counts of the reasons to search somewhere": {*core.placements} <= {*reasons},
     }
     for expected, holds in checks.items():
         if not holds:
             raise ValueError(f"state: expected {expected}, got a state that contradicts itself")
-
-
-def _whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)
 
 
 @dataclass(frozen=True)

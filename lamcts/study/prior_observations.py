@@ -12,53 +12,38 @@ With `fix=`, results with other values of the fixed parameters are left out, wit
 it was told, to the last bit.
 """
 
-import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamcts.optimizer.losses import taken
-from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.fixed import OtherValue
 from lamcts.spaces.values import brief
-from lamcts.study.prior_sources import rows_of_source, sources_of
-from lamcts.study.prior_table import parsed
+from lamcts.study.prior_sources import sources_of, table_of
+from lamcts.study.prior_table import PriorObservation, bare, parsed
 from lamcts.study.problem import RunProblem
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
-from lamcts.types import Floats, Point
+from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
-PRUNED = re.compile(r"pruned( at step \d+)?")  # what a row of a table says of it
 PriorResults = Any  # str | path | Result | DataFrame | study of Optuna | pairs, or a list of these; None
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
-class PriorObservation(NamedTuple):
-    """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
-
-    point: Point
-    value: object
-    constraints: Mapping[str, float] | Sequence[float] | None
-    where: str
-    metrics: Metrics | None = None
-
-
 def prior_observations(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
     """Return the known results of each source, checked; ValueError says which of them does not fit, and why."""
-    return [] if given is None else [_of_source(source, problem) for source in sources_of(given)]
-
-
-def _of_source(source: Any, problem: RunProblem) -> list[PriorObservation]:
-    found = [_measured(one, problem) for one in _left_free(_read(source, problem), problem)]
-    for one in found:
-        _checked(one, lambda one: problem.space.encode(one.point))
-        _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
+    found = []
+    for source in [] if given is None else sources_of(given, bare(problem.space)):
+        results = [_measured(one, problem) for one in _left_free(_read(source, problem), problem)]
+        for one in results:
+            _checked(one, lambda one: problem.space.encode(one.point))
+            _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
+        found.append(results)
     return found
 
 
@@ -76,24 +61,18 @@ def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[Prior
         kept.append(one)
     if said:
         text = f"known: {len(known) - len(kept)} of {len(known)} results have other values than fix= and are left out"
-        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=8)
+        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=6)
     return kept
 
 
 def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
-    if (rows := rows_of_source(given, problem.goals)) is None:
+    if (table := table_of(given, problem.space, problem.goals)) is None:
         return _pairs(given)
-    rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
-    found = parsed(rows, problem.space, problem.goals, names)
-    return [
-        PriorObservation(one.point, _value(one.value, problem.goals), one.quantities or None, one.where, one.metrics)
-        for one in found
-    ]
-
-
-def _value(values: Mapping[str, object] | None, goals: Goals) -> object:
-    return values[goals.names[0]] if values is not None and goals.plain else values
+    if not (found := parsed(table, problem.space, problem.goals, names)):
+        text = f"known: {table.where} has no evaluation: {len(table.rows)} rows were read"
+        warnings.warn(text, RuntimeWarning, stacklevel=6)
+    return found
 
 
 def _pairs(given: PriorResults) -> list[PriorObservation]:

@@ -4,86 +4,166 @@
 
 Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `params_NAME`, `value` or `values_NAME`, and
 `state`. Pruned, running and waiting trials are left out, and so are failed trials that lack parameters. Other failed
-trials are failed evaluations.
+trials are failed evaluations. A list of trials has no directions: their values are in the sign of the run.
 """
 
+import csv
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from lamcts.files import FileKind, kind_at, text_of
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import plain, scalar
-from lamcts.study.load import JOURNAL, load
-from lamcts.study.prior_table import TableRow, rows_of_file
+from lamcts.study.export import names_of
+from lamcts.study.load import JOURNAL, result_of, space_of
+from lamcts.study.prior_table import Table, TableRow, check_once
 from lamcts.study.result import Result
+from lamcts.types import Point
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SQLITE = b"SQLite format 3\0"  # how a journal begins
+SEPARATORS = ",;\t"  # of a file: the one that its line of names has most of
+DECLARED = re.compile(rf'"?sep=([{SEPARATORS}|])"?[{SEPARATORS}]*\r?\n', re.IGNORECASE)  # how Excel says which
+QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
+NAMES = re.compile(rf"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank lines and comments
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
 COMPLETE, FAILED = "COMPLETE", "FAIL"  # states of trials that were evaluated
 SENSES = ("minimize", "maximize")
+EXPECTED = "a CSV file with a line of names, or a journal"
+STUDY = "known=optuna.load_study(study_name=None, storage={}) reads its only study"
+LOG = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
+CURES = {  # how the results of other files are given, whose path is filled in
+    FileKind.OPTUNA: STUDY.format("'sqlite:///{}'"),
+    FileKind.OPTUNA_LOG: STUDY.format(LOG),
+    FileKind.SPREADSHEET: "save the sheet as CSV; known=pandas.read_excel({!r}) reads it as well",
+    FileKind.PARQUET: "known=pandas.read_parquet({!r}) reads it",
+    FileKind.COMPRESSED: "unpack it; known=pandas.read_csv({!r}) reads a compressed CSV file as well",
+    FileKind.STATE: "use the journal of the run, or Optimizer.load({!r})",
+}
+OTHERWISE = "write its results as CSV, or as pairs [(point, value), ...]"
 
 
-class OptunaTrial(Protocol):
-    """What is read of a trial of Optuna."""
-
-    number: int
-    state: Any
-    values: Sequence[float] | None
-    params: Mapping[str, Any]
-    user_attrs: Mapping[str, Any]
-
-
-class OptunaStudy(Protocol):
-    """What is read of a study of Optuna."""
-
-    trials: Sequence[OptunaTrial]
-    directions: Sequence[Any]
-
-
-def sources_of(given: Any) -> list[Any]:
-    """Return the sources of known results: those in a list, whose pairs are one more, or the only one."""
+def sources_of(given: Any, space: SearchSpace) -> list[Any]:
+    """Return the sources of known results: those in a list, whose trials and pairs are one each, or the only one."""
     if not isinstance(given, (list, tuple)):
         return [given]
-    apart = [isinstance(one, (str, os.PathLike, Result)) or _is_table(one) or _is_study(one) for one in given]
-    pairs = [one for one, alone in zip(given, apart, strict=True) if not alone]
-    sources = [one for one, alone in zip(given, apart, strict=True) if alone]
-    return [*sources, pairs] if pairs or not sources else sources
+    rest = [one for one in given if not _is_source(one, space)]
+    trials, pairs = ([one for one in rest if _is_trial(one) is wanted] for wanted in (True, False))
+    return [*(one for one in given if _is_source(one, space)), *filter(None, (trials, pairs))] or [[]]
 
 
-def rows_of_source(source: Any, goals: Goals) -> list[TableRow] | None:
-    """Return the rows of a source that is a table, None for another; ValueError where it has other directions."""
-    if isinstance(source, (str, os.PathLike)) and _is_journal(Path(source)):
-        source = load(source)
+def _is_source(one: Any, space: SearchSpace) -> bool:
+    known = isinstance(one, (str, os.PathLike, Result)) or _is_table(one) or _is_study(one)
+    return known or _are_pairs(one, space)
+
+
+def _are_pairs(one: Any, space: SearchSpace) -> bool:
+    """Return whether an item is a list of pairs, and no pair of a point and values."""
+    listed = isinstance(one, (list, tuple)) and all(isinstance(each, (list, tuple)) and len(each) > 1 for each in one)
+    return bool(listed and one) and not _is_point(one[0], space) and _is_point(one[0][0], space)
+
+
+def _is_point(value: Point, space: SearchSpace) -> bool:
+    try:
+        space.encode(value)
+    except ValueError:
+        return False
+    return True
+
+
+def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
+    """Return a source as a table, None for pairs; ValueError where it is another file, or has other directions."""
+    if isinstance(source, (str, os.PathLike)):
+        source = _read(source, space)
     if isinstance(source, Result):
         _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
-        return [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())]
+        return _values("the run", [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())])
     if _is_study(source):
         _check([each.name.lower() == SENSES[True] for each in source.directions], goals, "an Optuna study")
-        return [row for trial in source.trials for row in _rows_of_trial(trial, goals)]
-    if isinstance(source, (str, os.PathLike)):
-        return [*_without_prefixes(rows_of_file(source), goals)]
-    return [*_without_prefixes(_rows_of_table(source), goals)] if _is_table(source) else None
+    if _is_study(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
+        trials = source.trials if _is_study(source) else source
+        return _values("the study", [row for trial in trials for row in _rows_of_trial(trial, goals)])
+    if _is_table(source):
+        source = _table_of_frame(source)
+    return _without_prefixes(source, goals) if isinstance(source, Table) else None
 
 
-def _is_journal(path: Path) -> bool:
-    if path.is_dir():
-        return (path / JOURNAL).exists()
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
+def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
+    """Return the result of a journal, or the table of a CSV file."""
+    from lamcts.journal import Journal
+
+    name = os.fsdecode(path)
+    if "://" in name:
+        cure = f"write a file; {STUDY.format(repr(name))}, where it is a storage of Optuna"
+        raise ValueError(f"known: expected the path of {EXPECTED}, got the address {name!r}; {cure}")
+    file = Path(path, JOURNAL) if os.path.isdir(path) else Path(path)
+    if file != Path(path) and not file.exists():
+        raise ValueError(f"known: expected a CSV file or a journal, got the folder {name}, which has none")
+    kind = kind_at(file, "known: the file", most=None)  # a journal grows with its run
+    if kind is FileKind.JOURNAL:
+        record = Journal.read(file)
+        try:
+            return result_of(record, space_of(record, space))
+        except ValueError:  # of another space, which the journal holds
+            return result_of(record, space_of(record))
+    if kind in (FileKind.TEXT, FileKind.EMPTY):
+        return _table_of_file(file)
+    raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")
+
+
+def _table_of_file(path: Path) -> Table:
+    """Return the table of a CSV file; ValueError names the line where something is wrong with it."""
+    text = text_of(path, "known: the file")
+    declared = DECLARED.match(text)
+    separator = declared[1] if declared else _separator(text)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator)
+    try:
+        lines = [(f"{path}, line {reader.line_num}", cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
+    (where, names), *rest = _without_comments(lines[1:] if declared else lines) or [("", [])]
+    if not names:
+        raise ValueError(f"known: expected a line of names in {path}, got an empty file")
+    check_once(names, where)
+    for where, cells in rest:
+        if len(cells) != len(names):
+            cure = f"put cells that contain {separator!r} in quotes; write.table of R needs col.names=NA"
+            raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}; {cure}")
+    rows = [TableRow(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
+    return Table(str(path), names, rows, separator)
+
+
+def _separator(text: str) -> str:
+    """Return the separator that the line of names has most of outside quotes; a quoted name may have several lines."""
+    names = NAMES.match(text)
+    return max(SEPARATORS, key=re.sub(QUOTED, "", names[1] if names else "").count)
+
+
+def _without_comments(lines: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """Return the lines of a table without those that begin with # and have another number of cells."""
+    noted = [cells[0].lstrip().startswith("#") for _, cells in lines]
+    width = next((len(cells) for (_, cells), note in zip(lines, noted, strict=True) if not note), 0)
+    return [line for line, note in zip(lines, noted, strict=True) if not note or len(line[1]) == width]
 
 
 def _is_table(source: Any) -> "TypeGuard[DataFrame]":
     return hasattr(source, "columns") and hasattr(source, "to_dict")
 
 
-def _is_study(source: Any) -> TypeGuard[OptunaStudy]:
+def _is_study(source: Any) -> bool:
     return hasattr(source, "trials") and hasattr(source, "directions")
+
+
+def _is_trial(source: Any) -> bool:
+    return all(hasattr(source, name) for name in ("state", "values", "params", "user_attrs"))
 
 
 def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
@@ -97,21 +177,28 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
         )
 
 
-def _rows_of_trial(trial: OptunaTrial, goals: Goals) -> Iterator[TableRow]:
-    """Yield the row of a trial that was evaluated."""
+def _values(where: str, rows: Sequence[TableRow]) -> Table:
+    """Return rows of values as a table."""
+    return Table(where, names_of(row.cells for row in rows), rows)
+
+
+def _rows_of_trial(trial: Any, goals: Goals) -> Iterator[TableRow]:
+    """Yield the row of a trial of Optuna that was evaluated."""
     if trial.state.name in (COMPLETE, FAILED):
         values = trial.values or [math.nan] * len(goals.names)
         cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
         yield TableRow(f"trial {trial.number}", cells, text=False, optional=trial.state.name == FAILED)
 
 
-def _rows_of_table(table: "DataFrame") -> Iterator[TableRow]:
-    """Yield the rows of a DataFrame as those of a CSV file, with names of several levels joined."""
+def _table_of_frame(table: "DataFrame") -> Table:
+    """Return a DataFrame as the table of a CSV file, with names of several levels joined."""
     names = ["_".join(filter(None, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
-    empty = table.isna().to_numpy()
+    check_once(names, "the DataFrame")
+    empty, rows = table.isna().to_numpy(), []
     for i, cells in enumerate(table.itertuples(index=False, name=None)):
         texts = ["" if empty[i, j] else _text(cell) for j, cell in enumerate(cells)]
-        yield TableRow(f"row {table.index[i]}", dict(zip(names, texts, strict=True)))
+        rows.append(TableRow(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
+    return Table("the DataFrame", names, rows)
 
 
 def _text(cell: object) -> str:
@@ -119,18 +206,18 @@ def _text(cell: object) -> str:
     return cell if isinstance(cell, str) else json.dumps(plain(cell)) if isinstance(cell, Iterable) else repr(cell)
 
 
-def _without_prefixes(rows: Iterable[TableRow], goals: Goals) -> Iterator[TableRow]:
-    """Yield rows of a table; those of Optuna's tables under our names, without trials that were not evaluated."""
-    values = {"value": goals.names[0]} | {f"values_{i}": name for i, name in enumerate(goals.names)}
-    values |= {f"values_{name}": name for name in goals.names}
-    for row in rows:
-        if not (state := row.cells.get(STATE)) or not any(name.startswith(PARAMETER) for name in row.cells):
-            yield row
-        elif state in (COMPLETE, FAILED):
-            cells = _named(row, ATTRIBUTE) | _named(row, PARAMETER)
-            cells |= {values[name]: cell for name, cell in row.cells.items() if name in values}
-            yield row._replace(cells=cells, optional=state == FAILED)
-
-
-def _named(row: TableRow, prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): cell for name, cell in row.cells.items() if name.startswith(prefix)}
+def _without_prefixes(table: Table, goals: Goals) -> Table:
+    """Return a table; one of Optuna under our names, without trials that were not evaluated."""
+    if STATE not in table.names or not any(name.startswith(PARAMETER) for name in table.names):
+        return table
+    ours = {"value": goals.names[0]} | {f"values_{i}": name for i, name in enumerate(goals.names)}
+    ours |= {f"values_{name}": name for name in goals.names}
+    ours = {name: ours[name] for name in table.names if name in ours}
+    for prefix in (PARAMETER, ATTRIBUTE):
+        ours = {name: name.removeprefix(prefix) for name in table.names if name.startswith(prefix)} | ours
+    rows = [
+        row._replace(cells={new: row.cells[old] for old, new in ours.items()}, optional=row.cells[STATE] == FAILED)
+        for row in table.rows
+        if row.cells[STATE] in (COMPLETE, FAILED)
+    ]
+    return table._replace(names=list(dict.fromkeys(ours.values())), rows=rows)

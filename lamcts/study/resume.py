@@ -19,7 +19,7 @@ from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.options import RunSettings
-from lamcts.study.prior_observations import PriorObservation
+from lamcts.study.prior_table import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
 from lamcts.types import Json

@@ -27,6 +27,7 @@ def test_a_space_file_becomes_a_space_or_an_error_of_ours(drawn: tuple[str, byte
 
 @FEW
 @given(known_files.files())
+@pytest.mark.filterwarnings("ignore:known. .* has no evaluation:RuntimeWarning")
 def test_a_known_file_is_read_in_full_or_refused(drawn: tuple[int, int, bytes, bool]) -> None:
     assert fuzz.attempt(fuzz.KINDS["known"], drawn) or not drawn[3]
 

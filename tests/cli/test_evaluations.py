@@ -2,11 +2,13 @@
 
 import csv
 import io
+import sys
 
 import pytest
 from commands import said
 
 import lamcts
+from lamcts.cli import main
 
 OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
 
@@ -41,3 +43,26 @@ def test_a_journal_without_an_evaluation_has_a_line_of_names(capsys):
     with Journal.open("run.db", opt.fingerprint()) as journal:
         journal.write(opt.delta(journal.mark))
     assert said(capsys, "show", "run.db", "--csv") == (0, "trial,value\n", "")
+
+
+@pytest.mark.parametrize("options", [(), ("--front",)])
+def test_a_terminal_gets_no_control_characters_and_a_file_gets_them_as_they_are(capsys, monkeypatch, options):
+    space = {"act": lamcts.Choice(["\x1b]0;owned\x07", "\u202ereversed"]), "x": lamcts.Float(0, 1)}
+    goals = {"objectives": ["a", "b"]} if options else {}
+    lamcts.minimize(
+        lambda p: (p["x"], 1 - p["x"]) if options else p["x"], space, budget=8, journal="run.db", **goals, **OPTIONS
+    )
+    code, out, _ = said(capsys, "show", "run.db", "--csv", *options)
+    assert code == 0 and "\x1b]0;owned\x07" in out and "\u202e" in out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code, out, _ = said(capsys, "show", "run.db", "--csv", *options)
+    assert code == 0 and r"\x1b]0;owned\x07" in out and r"\u202e" in out and out.replace("\n", "").isprintable()
+
+
+def test_what_stdout_cannot_encode_is_escaped(monkeypatch):
+    space = {"act": lamcts.Choice(["\ud800", "größe"])}
+    lamcts.minimize(lambda p: len(p["act"]), space, budget=2, journal="run.db", **OPTIONS)
+    for encoding, words in (("utf-8", (r"\ud800", "größe")), ("ascii", (r"\ud800", r"gr\xf6\xdfe"))):
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(file := io.BytesIO(), encoding))
+        assert main(["show", "run.db", "--csv"]) == 0
+        assert all(word in file.getvalue().decode(encoding) for word in words)

@@ -1,5 +1,6 @@
 """`lamcts show RUN --follow`, `lamcts --version`, and a run that stops as its first trials fail alike."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from commands import said
 
 import lamcts
 from lamcts.cli.follow import follow
+from lamcts.journal import Journal
+from lamcts.journal.lock import is_written
 
 OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
 SPACE = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["relu", "gelu"])})
@@ -52,8 +55,19 @@ def test_a_run_that_has_ended_is_shown_at_once_and_ctrl_c_is_an_end(capsys):
     def ctrl_c(seconds):
         raise KeyboardInterrupt
 
-    Path("run.db-lock").touch()
-    assert follow("run.db", ctrl_c) == 0
+    with Journal.open("run.db", Journal.read("run.db").fingerprint):
+        assert follow("run.db", ctrl_c) == 0
+
+
+def test_a_run_that_was_killed_is_no_longer_followed(capsys):
+    evaluations = lamcts.run(f, SPACE, budget=3, journal="run.db", **OPTIONS)
+    next(evaluations)
+    for name in ("run.db", "run.db-wal", "run.db-lock"):
+        shutil.copy(name, f"killed-{name}")  # what `kill -9` leaves, and no process that holds the lock
+    assert is_written(Path("run.db")) and not is_written(Path("killed-run.db"))
+    assert follow("killed-run.db", pytest.fail) == 0 and capsys.readouterr().out.count("\n") == 1
+    evaluations.close()
+    assert not is_written(Path("run.db"))
 
 
 def test_what_does_not_go_with_following_is_refused(capsys):

@@ -1,4 +1,6 @@
 import json
+import os
+import sys
 
 import pytest
 
@@ -95,14 +97,75 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
         ("list.json", "[1]", "NAME: RANGE pairs"),
         ("deep.json", "[" * 100_000, "expected JSON"),
         ("deep.toml", "x = " + "[" * 100_000, "expected TOML"),
-        ("nested.json", '{"a": ' + "[" * 700 + "1, 2" + "]" * 700 + "}", "'a': expected options nested less deeply"),
+        ("nested.json", '{"a": ' + "[" * 700 + "1, 2" + "]" * 700 + "}", "'a': expected options that are texts"),
+        (
+            "table.json",
+            '{"a": {"range": {"range": "0:1", "when": {}}, "when": {}}}',
+            "'a': expected text such as '0:1' or",
+        ),
+        (
+            "when.json",
+            '{"a": {"range": "0:1", "when": {"n": [' + "[" * 700 + "]" * 700 + "]}}}",
+            "'a': expected options",
+        ),
+        ("twice.json", '{"lr": "0:1", "lr": "0:2"}', "expected each name once, got 'lr' twice"),
+        (
+            "latin.json",
+            b'{"gr\xf6\xdfe": "0:1"}',
+            "--space: the file .*latin.json cannot be read: expected text in UTF-8",
+        ),
         ("number.json", '{"lr": 3}', "'lr': expected text such as '0:1' or a list of options, got 3"),
     ]:
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         with pytest.raises(ValueError, match=message):
             space_of([], str(tmp_path / name))
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(ValueError, match=r"--space: the file .*pipe.json cannot be opened: it is a pipe"):
+        space_of([], str(tmp_path / "pipe.json"))
     with pytest.raises(FileNotFoundError):
         space_of([], "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ({"params": [{"name": "lr", "min": 0, "max": 1}]}, "'params': expected options that are texts, .* got {'name'"),
+        (
+            {"bounds": [[0, 1], [0, 5]]},
+            r"'bounds': expected options .* got \[0, 1\]; write NAME = \"LOW:HIGH\" or NAME",
+        ),
+        (
+            {"lr": {"_type": "uniform", "_value": [0, 1]}},
+            r"'lr': expected a table with .* got one with \['_type', '_val",
+        ),
+        (
+            {"lr": {"name": "FloatDistribution", "attributes": {"low": 0}}},
+            "'range' and 'when', got one with .* programs",
+        ),
+        (
+            {"hyperparameters": [{"name": "lr", "type": "unheard of"}]},
+            "--space: expected a file that ConfigSpace wrote",
+        ),
+    ],
+)
+def test_a_file_of_another_program_is_refused_with_the_form_of_ours(tmp_path, held, message):
+    if "hyperparameters" in held:
+        pytest.importorskip("ConfigSpace")
+    (tmp_path / "space.json").write_text(json.dumps(held))
+    with pytest.raises(ValueError, match=message):
+        space_of([], str(tmp_path / "space.json"))
+
+
+def test_a_file_of_configspace_is_its_space(tmp_path, monkeypatch):
+    library = pytest.importorskip("ConfigSpace")
+    library.ConfigurationSpace({"lr": (0.0, 1.0), "act": ["a", "b"]}).to_json(tmp_path / "space.json")
+    path = str(tmp_path / "space.json")
+    assert space_of([], path) == Space({"act": Choice(("a", "b")), "lr": Float(0, 1)})
+    with pytest.raises(ValueError, match="--param: expected none next to a file of ConfigSpace, got some"):
+        space_of(["x=0:1"], path)
+    monkeypatch.setitem(sys.modules, "ConfigSpace", None)
+    with pytest.raises(ValueError, match="--space: reading a file of ConfigSpace needs it: pip install ConfigSpace"):
+        space_of([], path)
 
 
 def test_bounds_and_dimensions_belong_together():

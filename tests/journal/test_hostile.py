@@ -1,8 +1,10 @@
 """A journal that was damaged, or made to deceive, is refused in words; what it says of itself is not trusted."""
 
+import json
 import math
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from test_journal import busy, edit, sealed
 
 import lamcts
 from lamcts.errors import JournalError
-from lamcts.journal import Journal
+from lamcts.journal import Journal, merge
 from lamcts.journal.tables import Check
 
 
@@ -90,6 +92,35 @@ def test_an_event_of_the_wrong_kind_is_refused_even_with_a_right_checksum(
     db.execute(*sealed("events", **event | {field: value}))
     db.close()
     refused(tmp_path / "run.db", words, opt.fingerprint())
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"trials": {}},
+        {"searches": True},
+        {"designed": -1},
+        {"trials": 10**30},
+        {"converged": True},
+        {"converged": [[1]]},
+        {"placements": []},
+        {"placements": {"design": "many"}},
+        {"rng": {}},
+        {"rng": {"bit_generator": "PCG64", "state": {"state": "x", "inc": 1}, "has_uint32": 0, "uinteger": 0}},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_core_of_the_wrong_kind_is_refused_alike_by_all_readers(tmp_path: Path, entries: dict[str, Any]) -> None:
+    path = tmp_path / "run.db"
+    opt = busy(path)
+    core = vars(Journal.read(path).core) | entries
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(*sealed("meta", key="core", value=json.dumps(core)))
+    refused(path, "the entry core is not as it was written", opt.fingerprint())
+    for use in (lamcts.load, lambda p: merge([p, p], tmp_path / "merged.db")):
+        with pytest.raises(JournalError, match="the entry core is not as it was written"):
+            use(path)
 
 
 def test_a_journal_whose_writer_was_killed_while_it_closed_the_file_is_read(tmp_path: Path) -> None:

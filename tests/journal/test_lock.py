@@ -3,9 +3,12 @@
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from test_journal import busy, fresh
 
 from lamcts.errors import JournalError
 from lamcts.journal import Journal, begun_with
-from lamcts.journal.lock import inspect_header
+from lamcts.journal.lock import inspect_header, is_written
 from lamcts.journal.table import checksum
 
 
@@ -78,6 +81,34 @@ def test_a_link_to_a_journal_is_that_journal_under_the_same_lock(tmp_path: Path)
         ):
             Journal.open(tmp_path / second, opt.fingerprint())
     assert names(tmp_path) == ["link.db", "run.db"]
+
+
+@pytest.mark.parametrize("path", ["results/../run.db", "missing/run.db", "dangling", "sqlite:///run.db"])
+def test_a_missing_folder_is_named_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dangling").symlink_to("nowhere/run.db")
+    with pytest.raises(
+        JournalError, match=r"cannot be made: there is no folder .*(results|missing|nowhere|sqlite.*no address)"
+    ):
+        Journal.open(path, fresh().fingerprint())
+    assert names(tmp_path) == ["dangling"]
+
+
+@pytest.mark.parametrize("path", ["file:run.db", "file:run.db?mode=memory", "there/../run.db", "%72un.db"])
+def test_one_path_is_that_of_the_journal_its_lock_and_its_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    name = path.removeprefix("there/../")
+    with Journal.open(path, fresh().fingerprint()) as journal:
+        assert journal.path == str(tmp_path / name)
+        assert {name, f"{name}-lock"} <= {*names(tmp_path)}
+        with pytest.raises(JournalError, match="is in use by another run"):
+            Journal.open(name, fresh().fingerprint())
+    assert names(tmp_path) == sorted([name, "there"]) and Journal.read(path).n == 0
 
 
 @pytest.mark.parametrize("path", ["", b"", "run\0.db"])
@@ -155,6 +186,20 @@ def test_what_keeps_a_lock_from_being_taken_is_said(tmp_path: Path, monkeypatch:
     bend(monkeypatch, full)
     with pytest.raises(JournalError, match=r"cannot be locked: .*disk is full; has the disk room"):
         Journal.open(tmp_path / "other.db", fresh().fingerprint())
+
+
+def test_a_run_is_seen_by_its_lock_and_not_by_the_file_of_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    busy(path, 3)
+    assert not is_written(path)
+    code = "import sqlite3, sys; lock = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+    code += "lock.execute('PRAGMA journal_mode = MEMORY'); lock.execute('BEGIN EXCLUSIVE'); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code, f"{path}-lock"], stdin=PIPE, stdout=PIPE) as process:
+        assert process.stdout and process.stdout.readline() and is_written(path)
+        process.kill()
+    assert names(tmp_path) == ["run.db", "run.db-lock"] and not is_written(path)
+    (tmp_path / "run.db-lock").write_text("my notes\n" * 50)
+    assert not is_written(path)
 
 
 def test_all_tables_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

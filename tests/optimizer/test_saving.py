@@ -189,6 +189,11 @@ def test_a_file_that_is_another_or_damaged_is_refused(tmp_path: Path) -> None:
     assert refused >= 35  # of 45: which bytes say nothing, such as times, depends on the versions of numpy and zlib
     with pytest.raises(ValueError, match="No such file"):
         Optimizer.load(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "table.csv").write_text("a,value\n")
+    for name, words in (("pipe", "it is a pipe"), ("/dev/zero", "it is a device"), ("table.csv", "it is a text")):
+        with pytest.raises(ValueError, match=f"expected a file that Optimizer.save wrote, .*{words}"):
+            Optimizer.load(tmp_path / name)
 
 
 def test_a_pickle_in_a_file_is_never_run(tmp_path: Path) -> None:

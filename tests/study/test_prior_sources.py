@@ -94,7 +94,7 @@ def test_another_direction_and_a_value_outside_the_space_are_refused() -> None:
         known(study, small)
     with pytest.raises(ValueError, match="known: row 0, column 'lr': expected a number in"):
         known(study.trials_dataframe(), small)
-    with pytest.raises(ValueError, match="known: row 0: expected a column 'rate', got"):
+    with pytest.raises(ValueError, match="known: the DataFrame: expected a column 'rate', got"):
         known(study.trials_dataframe(), {"rate": lamcts.Float(0, 1)})
 
 
@@ -126,6 +126,77 @@ def test_a_journal_and_its_folder_are_sources_and_several_sources_make_one_list(
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"expected a CSV file or a journal, got the folder .*empty, which has none"):
         known(tmp_path / "empty")
+
+
+def test_trials_of_optuna_are_read_as_their_study_is() -> None:
+    study = optuna_study()
+    assert pairs(study.trials) == pairs(study)
+    pair = ({"lr": 0.2, "kind": None, "n": 2, "flag": False}, 1.0)
+    assert pairs([pair, *study.trials]) == [*pairs(study), pair]
+    with pytest.warns(RuntimeWarning, match="known: the study has no evaluation: 0 rows were read"):
+        assert pairs(optuna_study(0)) == []
+
+
+@pytest.mark.filterwarnings("ignore::optuna._experimental.ExperimentalWarning")
+def test_a_storage_of_optuna_is_answered_by_the_call_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optuna = pytest.importorskip("optuna")
+    monkeypatch.chdir(tmp_path)
+    log = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend("study.log"))
+    for storage in ("sqlite:///study.db", log):
+        optuna.create_study(storage=storage).add_trial(optuna.trial.create_trial(value=1.0))
+    for given in ("study.db", "sqlite:///study.db", "study.log"):
+        with pytest.raises(ValueError, match=r"known: expected .* known=optuna\.load_study") as refused:
+            known(given)
+        call = str(refused.value).partition("known=")[2].partition(" reads its only study")[0]
+        assert len(eval(call).trials) == 1
+    with pytest.raises(lamcts.JournalError, match="is not a lamcts journal but an SQLite storage of Optuna"):
+        lamcts.load("study.db")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cure"),
+    [
+        ("t.csv.gz", b"\x1f\x8b\x08", r"unpack it; known=pandas\.read_csv\('t\.csv\.gz'\)"),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", r"known=pandas\.read_excel\('t\.xls'\)"),
+        ("t.bin", b"\0\1\2", r"write its results as CSV, or as pairs \[\(point, value\), \.\.\.\]"),
+    ],
+)
+def test_another_file_is_answered_by_what_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, cure: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"known: expected a CSV file with a line of names, or a journal, .*{cure}"):
+        known(name)
+
+
+def test_a_journal_is_read_with_the_space_of_the_call(tmp_path: Path) -> None:
+    space = lamcts.Space({"act": lamcts.Choice([math.sin, math.cos]), "x": lamcts.Float(0, 1)})
+    ran = lamcts.minimize(lambda p: p["act"](p["x"]), space, budget=5, journal=tmp_path / "run.db", **OPTIONS)
+    assert [one.point for one in known(tmp_path / "run.db", space)] == list(ran.history.points)
+
+
+def test_two_columns_of_one_name_are_refused_in_a_dataframe() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([[0.1, 1.0, 2.0]], columns=["x1", "value", "value"])
+    with pytest.raises(ValueError, match="known: the DataFrame: expected each column once, got 'value' twice"):
+        known(table, lamcts.Box(0, 1, dim=1))
+
+
+def test_lists_of_pairs_are_sources_of_their_own_and_pairs_stay_pairs() -> None:
+    box, goals = lamcts.Box(0, 1, dim=2), {"objectives": ["a", "b"]}
+    first, second = [((0.1, 0.2), 1.0), ((0.3, 0.4), 2.0)], [([0.5, 0.6], 3.0)]
+    study = Study(lambda x: 0.0, box, False, 3, known=[first, second], related=True, **OPTIONS)
+    assert [[one.value for one in task] for task in study.related] == [[1.0, 2.0], [3.0]]
+    assert [one.value for one in known([first, second], box)] == [1.0, 2.0, 3.0]
+    with pytest.warns(RuntimeWarning, match="known: 1 of 2 results have other values than fix="):
+        assert [one.value for one in known([first], box, fix={0: 0.3})] == [2.0]
+    for pair in (((0.1, 0.2), (1.0, 2.0)), [[0.1, 0.2], [1.0, 2.0]]):
+        assert [one.value for one in known([pair], box, **goals)] == [pair[1]]
+    with pytest.raises(ValueError, match=r"known: number 0: coordinate 1: expected a number in \[0.0, 1.0\], got 7"):
+        known([([0.1, 7], [1.0, 2.0])], box, **goals)
 
 
 def test_related_results_are_none_of_this_task_and_a_resumed_run_ends_alike(tmp_path: Path) -> None:

@@ -110,6 +110,52 @@ def test_a_spreadsheets_file_will_do(separator: str, tmp_path: Path) -> None:
     assert same(history.values[:3], [0.5, np.nan, np.nan]) and [*history.messages] == [1, 2]
 
 
+MIXED = lamcts.Space(
+    {"lr": lamcts.Float(0, 1), "n": lamcts.Int(1, 9), "on": lamcts.Bool(), "kind": lamcts.Choice(["a", "NA", 0.5])}
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lr;n;on;kind;value\n0,1;2;1;0,5;3,5\n,25;3;0;a;NA\n",  # a spreadsheet with decimal commas
+        "sep=;\r\nlr;n;on;kind;value\r\n0.1;2;T;0.5;3.5\r\n2.5e-1;3;F;a;\r\n",
+        "lr\tn\ton\tkind\tvalue\r0,1\t2\tTRUE\t0,5\t3,5\r2,5E-01\t3\tFALSE\ta\tn/a\r",
+        '"","lr","n","on","kind","value"\n"1",0.1,2,TRUE,0.5,3.5\n"2",0.25,3,FALSE,"a",NA\n',  # write.csv of R
+        "# two runs\n#, by hand\nlr,n,on,kind,value\n0.1,2,true,0.5,3.5\n# the last\n0.25,3,false,a,None\n",
+        "# lr,n,on,kind,value\n0.1,2.0,1.0,0.5,3.5\n0.25,3.0,0.0,a,nan\n",  # numpy.savetxt
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_tables_of_spreadsheets_r_and_numpy_say_the_same(text: str, encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_bytes(text.encode(encoding))
+    study = lamcts.study.Study(cost, MIXED, False, 1, known=tmp_path / "old.csv", **OPTIONS)
+    assert [(one.point, one.value) for one in study.known] == [
+        ({"lr": 0.1, "n": 2, "on": True, "kind": 0.5}, 3.5),
+        ({"lr": 0.25, "n": 3, "on": False, "kind": "a"}, None),
+    ]
+
+
+def test_what_is_an_option_is_no_missing_cell_no_number_and_no_boolean(tmp_path: Path) -> None:
+    space = lamcts.Space({"a": lamcts.Choice(["NA", "0,5", "T", "1", True, None])})
+    history = told("a;value\nNA;1\n0,5;1\nT;1\n1;1\ntrue;1\nnone;1\n", tmp_path, space, lambda point: 0.0)
+    assert [point["a"] for point in history.points[:6]] == ["NA", "0,5", "T", "1", True, None]
+
+
+def test_many_columns_are_read_in_time_that_grows_with_them(tmp_path: Path) -> None:
+    names = ",".join(f" c{i}" for i in range(20_000))  # before: 5 seconds of counting names
+    assert told(f"{names},x1,x2,value\n{'1,' * 20_000}0,1,2\n", tmp_path).values[0] == 2
+    with pytest.raises(ValueError, match="expected each column once, got ' c7' twice"):
+        told(f"{names}, c7,x1,x2,value\n", tmp_path)
+
+
+def test_a_table_without_rows_is_warned_of_and_its_names_are_checked(tmp_path: Path) -> None:
+    with pytest.warns(RuntimeWarning, match=r"known: .*old.csv has no evaluation: 0 rows were read") as warned:
+        (tmp_path / "old.csv").write_text("x1,x2,value\n")
+        lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "old.csv", **OPTIONS)
+    assert warned[0].filename == __file__
+
+
 def test_points_that_are_one_thing_or_come_from_a_table_have_their_columns(tmp_path: Path) -> None:
     assert list(told("point,value\n4,2\n", tmp_path, lamcts.Int(1, 9), float).points[:1]) == [4]
     pairs = lamcts.Space([lamcts.Int(0, 9), lamcts.Choice(["a", "b"])])
@@ -122,6 +168,21 @@ def test_points_that_are_one_thing_or_come_from_a_table_have_their_columns(tmp_p
     ("text", "message"),
     [
         ("", "expected a line of names in .*old.csv, got an empty file"),
+        ("# nothing yet\n", "expected a line of names in .*old.csv, got an empty file"),
+        ("hello world\n", "known: .*old.csv: expected a column 'x1', got hello world"),
+        (
+            '{"runs": [{"x1": 0}]}',
+            r"expected a CSV file .*, got .*old.csv, a JSON file; write its results as CSV, or as",
+        ),
+        ("x1,x2,value\n1,0,0,1\n", "line 2: expected 3 cells, one a column, got 4; put cells that contain ',' in"),
+        ("x1;x2;value\n0,5;0;1\n0.5;0;1\n", "expected one decimal sign .*, got '0,5' in .*line 2 and '0.5' in .*3"),
+        ("x1;x2;value\n0,5;0;1.234,5\n", "column 'value': expected a number, got '1.234,5'; write a number alone"),
+        ('x1,x2,value\n"0,5",0,1\n', "line 2, column 'x1': value: expected a number, got '0,5'"),
+        (
+            "x1,x2,value\n0,0,85%\n",
+            "expected a number, got '85%'; write a number alone, without a unit, a percent sign",
+        ),
+        ("x1,x2,value\n0,None,1\n", "old.csv, line 2, column 'x2': expected a value, got an empty cell"),
         ("x1,x2,loss\n0,0,1\n", "known: .*old.csv: expected a column 'value', got x1, x2, loss"),
         ("x1,value\n0,1\n", "expected a column 'x2', got x1, value"),
         ("x1,x2,x2,value\n0,0,0,1\n", "old.csv, line 1: expected each column once, got 'x2' twice"),
@@ -147,12 +208,13 @@ def test_other_mistakes_are_told_too(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected a column 'stress'"):
         told("x1,x2,cost\n0,0,1\n", tmp_path, BOX, beam, objectives=["cost"], constraints=["stress <= 5"])
     (tmp_path / "latin.csv").write_bytes(b"x1,x2,value,gr\xf6\xdfe\n0,0,1,\n")
-    with pytest.raises(ValueError, match=r"expected .*latin.csv to be a CSV file, text in UTF-8"):
+    with pytest.raises(ValueError, match=r"known: the file .*latin.csv cannot be read: expected text in UTF-8"):
         lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "latin.csv", **OPTIONS)
     with pytest.raises(FileNotFoundError):
         lamcts.minimize(sphere, BOX, budget=1, known=tmp_path / "none.csv", **OPTIONS)
 
 
+@pytest.mark.filterwarnings("ignore:known. .* has no evaluation:RuntimeWarning")
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(max_size=60) | st.text(alphabet='x12,value\n"0.;[]{}-e', max_size=60).map("x1,x2,value\n{}".format))
 def test_any_text_is_taken_or_refused_in_words(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:

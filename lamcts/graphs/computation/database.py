@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from lamcts.files import opened
 from lamcts.graphs.computation.encoding import PairEncoding, learn
 from lamcts.graphs.computation.graph import ComputationGraph, OperationNode, hashed
 from lamcts.graphs.computation.isomorphism import distinct
@@ -113,7 +114,8 @@ class SegmentDatabase:
             If the file has another format.
         """
         try:
-            values = json.loads(gzip.decompress(Path(path).read_bytes()))
+            with opened(path, "the database") as file:
+                values = json.loads(gzip.decompress(file.read()))
         except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
             cure = "write one with SegmentDatabase.save"
             raise ValueError(f"{path}: expected a database of segments, got another file; {cure}") from error

@@ -14,6 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lamcts.files import opened
+
 CODE = 16  # hexadecimal digits of a digest: 64 bits
 VALUES = "values"  # the array that holds the JSON
 
@@ -67,7 +69,7 @@ def load(path: Path | str, identity: Mapping[str, object]) -> Checkpoint:
 def read(path: Path | str) -> Checkpoint:
     """Read any checkpoint."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
+        with opened(path, "the checkpoint", most=None) as file, np.load(file, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
             return Checkpoint(json.loads(str(arrays.pop(VALUES))), arrays)
     except (ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:

@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lamcts.files import opened, text_of
 from lamcts.types import Floats, Json
 
 ARS = Path(__file__).with_name("ars.json")
@@ -119,10 +120,10 @@ def _read(file: Path) -> Moments:
         raise ValueError(f"expected moments as 'running', 'ars' or a file ending in .npz or .json, got {str(file)!r}")
     try:
         if file.suffix == ".npz":
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            with opened(file, "the file") as stream, np.load(stream, allow_pickle=False) as arrays:
                 held = {name: arrays[name] for name in arrays.files}
         else:
-            held = json.loads(file.read_text())
+            held = json.loads(text_of(file, "the file"))
         return Moments.from_json(held) if "squares" in held else _from_columns(held["mean"], held["std"])
     except OSError as error:
         raise ValueError(f"expected a file of moments at {file}, got none: {error.strerror}") from None

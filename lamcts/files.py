@@ -1,0 +1,101 @@
+"""Files that users name: ordinary files of a bounded size, recognised by their content before anything is parsed."""
+
+import codecs
+import os
+import re
+import stat
+from enum import StrEnum
+from typing import BinaryIO
+
+JOURNAL = 0x6C414D43  # "lAMC": bytes 68 to 71 tell a journal from any other SQLite file
+SQLITE = b"SQLite format 3\0"
+ZIP = b"PK\3\4"
+HEAD = 2**18  # bytes by which a file is recognised: Optuna 5.0 describes its tables in the first 2**17
+LARGEST = 2**28  # bytes of a file that is read whole: a table of 1e6 rows of 20 numbers, in memory ten times as large
+PLACES = {  # what may be at a path except files
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class FileKind(StrEnum):
+    """The content of a file, as messages name it."""
+
+    EMPTY = "an empty file"
+    TEXT = "a text"
+    JOURNAL = "a journal of lamcts"
+    STATE = "a file of Optimizer.save"
+    OPTUNA = "an SQLite storage of Optuna"
+    OPTUNA_LOG = "a journal of Optuna's JournalStorage"
+    SQLITE = "an SQLite file of another program"
+    JSON = "a JSON file"
+    SPREADSHEET = "a spreadsheet"
+    PARQUET = "a Parquet file"
+    COMPRESSED = "a compressed file"
+    ZIP = "a zip archive"
+    BINARY = "a binary file of another program"
+
+
+SIGNATURES = (  # first bytes, bytes further on, kind; the first match counts
+    (SQLITE, b"CREATE TABLE study_directions", FileKind.OPTUNA),
+    (SQLITE, b"", FileKind.SQLITE),
+    (ZIP, b"column x.npy", FileKind.STATE),
+    (ZIP, b"xl/", FileKind.SPREADSHEET),
+    (ZIP, b"opendocument.spreadsheet", FileKind.SPREADSHEET),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", FileKind.SPREADSHEET),  # .xls
+    (ZIP, b"", FileKind.ZIP),
+    (b"\x1f\x8b", b"", FileKind.COMPRESSED),  # gzip
+    (b"BZh", b"", FileKind.COMPRESSED),
+    (b"\xfd7zXZ", b"", FileKind.COMPRESSED),
+    (b"\x28\xb5\x2f\xfd", b"", FileKind.COMPRESSED),  # Zstandard
+    (b"PAR1", b"", FileKind.PARQUET),
+)
+BEGINS_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')  # no line of names begins so
+
+
+def opened(path: str | os.PathLike[str], what: str, most: int | None = LARGEST) -> BinaryIO:
+    """Open an ordinary file of at most `most` bytes (None: any); ValueError calls it `what` and says what it is."""
+    found = os.stat(path)
+    if stat.S_ISREG(found.st_mode) and (most is None or found.st_size <= most):
+        return open(path, "rb")
+    trouble = f"it is {PLACES.get(stat.S_IFMT(found.st_mode), 'no ordinary file')}; give the path of a file"
+    if stat.S_ISREG(found.st_mode):
+        trouble = f"it has {found.st_size} bytes, and at most {most} are read; give a smaller file"
+    raise ValueError(f"{what} {os.fsdecode(path)} cannot be opened: {trouble}")
+
+
+def text_of(path: str | os.PathLike[str], what: str) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with its mark; ValueError for anything else."""
+    with opened(path, what) as file:
+        content = file.read(LARGEST)  # a file of the system has more bytes than its size tells
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{what} {os.fsdecode(path)} cannot be read: expected text in UTF-8: {error}; save it as UTF-8"
+        ) from None
+
+
+def kind_at(path: str | os.PathLike[str], what: str, most: int | None = LARGEST) -> FileKind:
+    """Return the kind of a file; ValueError for what is none."""
+    with opened(path, what, most) as file:
+        return kind_of(file.read(HEAD))
+
+
+def kind_of(head: bytes) -> FileKind:
+    """Return the kind of a file from its first `HEAD` bytes."""
+    if head.startswith(SQLITE) and int.from_bytes(head[68:72], "big") == JOURNAL:
+        return FileKind.JOURNAL
+    for start, part, kind in SIGNATURES:
+        if head.startswith(start) and part in head:
+            return kind
+    if BEGINS_JSON.match(head):
+        return FileKind.OPTUNA_LOG if b'"op_code"' in head.partition(b"\n")[0] else FileKind.JSON
+    wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in head and not wide:
+        return FileKind.BINARY
+    return FileKind.TEXT if head.strip() else FileKind.EMPTY
