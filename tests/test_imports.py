@@ -22,6 +22,7 @@ HEAVY += "mlflow wandb tensorboard"
 LAYERS: list[list[str]] = [
     [
         "errors",
+        "interrupts",
         "rng",
         "text",
         "files",

@@ -245,4 +245,5 @@ class Trials:
 
 def _holds_one(given: object) -> bool:
     """Return whether this is a list of one thing, told of one trial."""
-    return hasattr(given, "__len__") and not isinstance(given, (str, bytes, Mapping)) and len(given) == 1
+    sized = hasattr(given, "__len__") and getattr(given, "shape", None) != ()  # numpy's single numbers are sized, too
+    return sized and not isinstance(given, (str, bytes, Mapping)) and len(given) == 1  # type: ignore[arg-type]

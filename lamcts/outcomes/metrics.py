@@ -49,7 +49,8 @@ def storable(given: object, reserved: Mapping[str, str]) -> Metrics:
     for name, value in given.items() if isinstance(given, Mapping) else metrics_of(given).items():
         try:
             if name in reserved:
-                raise ValueError(f"metrics: expected a name of its own, got {name!r}, {reserved[name]}; rename it")
+                owner = f"which is {reserved[name]}"
+                raise ValueError(f"metrics: expected a name of its own, got {name!r}, {owner}; rename it")
             found |= metrics_of({name: value})
         except ValueError as error:
             warnings.warn(f"{error}; it is not stored", RuntimeWarning, stacklevel=2)

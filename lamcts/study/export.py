@@ -16,7 +16,7 @@ from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front, parts_of
 from lamcts.spaces.values import plain, scalar
 from lamcts.text import safe_repr
-from lamcts.types import Json
+from lamcts.types import Json, array_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,8 +124,8 @@ def json_values(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): json_values(each) for name, each in value.items()}
     value = scalar(value)
-    if hasattr(value, "tolist"):  # an array or a tensor
-        return json_values(value.tolist())
+    if hasattr(value, "__array__"):
+        return json_values(array_of(value).tolist())
     if isinstance(value, (list, tuple)):
         return [json_values(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else plain(value)

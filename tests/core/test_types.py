@@ -52,12 +52,12 @@ OTHERS: list[Any] = [
 OTHERS += [np.timedelta64(3, "ns"), np.datetime64("2020", "ns"), np.array([None, 1.0]), object(), len]
 
 
-@pytest.mark.parametrize(("given", "number"), NUMBERS, ids=repr)
+@pytest.mark.parametrize(("given", "number"), NUMBERS)
 def test_a_number_is_read_from_any_container(given: Any, number: float) -> None:
     assert number_of(given) == number
 
 
-@pytest.mark.parametrize("given", MISSING, ids=repr)
+@pytest.mark.parametrize("given", MISSING)
 def test_a_masked_or_missing_number_is_nan(given: Any) -> None:
     assert math.isnan(number_of(given)) and math.isnan(scalar_of(given))
 

@@ -76,7 +76,7 @@ def test_a_metric_that_cannot_be_stored_is_left_out_and_costs_nothing(metric: An
         return float(point["x"])
 
     def returning(point: Any) -> Any:
-        return {"value": point["x"], "odd": metric, "good": 1, "x": 7}
+        return {"value": point["x"], "odd": metric, "good": 1}
 
     for f in (noting, returning):
         with pytest.warns(RuntimeWarning, match="for 'odd', got .* it is not stored"):
@@ -145,8 +145,10 @@ def test_a_parameter_without_a_value_is_filled() -> None:
 
     for f in (open_seed, no_seed, functools.partial(no_seed)):
         assert len({*lamcts.minimize(f, SPACE, budget=12, seed=0).history.values}) == 12
-    bound = lamcts.minimize(functools.partial(no_seed, seed=None), SPACE, budget=12, seed=0, give_up=12)
-    assert bound.history.failed.all()
+    bound = functools.partial(no_seed, seed=None)
+    assert lamcts.minimize(lambda point: repr(bound(point)) == "nan", SPACE, budget=3, seed=0).fun == 1.0
+    with pytest.warns(RuntimeWarning, match="all failed with: the value is nan"):
+        lamcts.minimize(bound, SPACE, budget=12, seed=0)
 
 
 @pytest.mark.parametrize("whole", [np.int64, np.int32, np.uint8])
@@ -154,7 +156,7 @@ def test_numbers_of_numpy_are_settings_as_those_of_python(whole: Any, tmp_path: 
     options = {"patience": whole(20), "batch": whole(2), "give_up": whole(9), "n_init": whole(3), "workers": whole(1)}
     result = lamcts.minimize(lambda p: p["x"], SPACE, budget=whole(8), seed=whole(0), journal=tmp_path / "a", **options)
     assert result.message == "the budget of 8 evaluations is used up"
-    words = {"seconds": np.float32(100), "target": np.float64(-5), "timeout": whole(60), "noisy": np.float32(0.1)}
+    words = {"seconds": np.float32(100), "target": np.float64(5), "timeout": whole(60), "noisy": np.float32(0.1)}
     assert lamcts.maximize(lambda p: p["x"], SPACE, budget=whole(20), seed=0, **words).nfev == 20
     fidelity = SPACE | {"epochs": lamcts.Fidelity(whole(1), whole(9))}
     assert lamcts.minimize(lambda p: p["x"] + 1 / p["epochs"], fidelity, budget=whole(4), seed=0).cost <= 4

@@ -116,7 +116,6 @@ def test_two_values_of_two_trials_are_no_value_with_an_error() -> None:
         (lamcts.Measured(1.0, -1), "got -1"),
         ([1.0, 0.1], r"got list \[1.0, 0.1\]; a value with its standard error is a tuple"),
         ((1.0, 0.1, 0.2), "expected one number, None or an exception, got tuple"),
-        ({"value": 1.0, "sem": 0.1}, "got 'sem', which is the standard error of a value, told as"),
     ],
 )
 def test_an_impossible_error_is_refused_and_nothing_is_told(told: Any, says: str) -> None:
