@@ -82,7 +82,7 @@ def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[Prior
 
 def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
-    if (rows := rows_of_source(given, problem.goals)) is None:
+    if (rows := rows_of_source(given, problem.goals, problem.space)) is None:
         return _pairs(given)
     rows = [row for row in rows if not PRUNED.fullmatch(str(row.cells.get("message") or ""))]  # they have no value
     found = parsed(rows, problem.space, problem.goals, names)

@@ -7,7 +7,6 @@ Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `para
 trials are failed evaluations.
 """
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.values import plain, scalar
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.fixed import bare
+from lamcts.spaces.values import scalar
+from lamcts.study.export import cell_of
 from lamcts.study.load import JOURNAL, load
 from lamcts.study.prior_table import TableRow, rows_of_file
 from lamcts.study.result import Result
@@ -56,10 +58,10 @@ def sources_of(given: Any) -> list[Any]:
     return [*sources, pairs] if pairs or not sources else sources
 
 
-def rows_of_source(source: Any, goals: Goals) -> list[TableRow] | None:
+def rows_of_source(source: Any, goals: Goals, space: SearchSpace) -> list[TableRow] | None:
     """Return the rows of a source that is a table, None for another; ValueError where it has other directions."""
     if isinstance(source, (str, os.PathLike)) and _is_journal(Path(source)):
-        source = load(source)
+        source = _loaded(source, space)
     if isinstance(source, Result):
         _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
         return [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())]
@@ -69,6 +71,14 @@ def rows_of_source(source: Any, goals: Goals) -> list[TableRow] | None:
     if isinstance(source, (str, os.PathLike)):
         return [*_without_prefixes(rows_of_file(source), goals)]
     return [*_without_prefixes(_rows_of_table(source), goals)] if _is_table(source) else None
+
+
+def _loaded(path: "str | os.PathLike[str]", space: SearchSpace) -> Result:
+    """Return the result of a journal; the space of this run replaces one that the journal does not hold."""
+    try:
+        return load(path)
+    except ValueError:
+        return load(path, bare(space))
 
 
 def _is_journal(path: Path) -> bool:
@@ -110,13 +120,8 @@ def _rows_of_table(table: "DataFrame") -> Iterator[TableRow]:
     names = ["_".join(filter(None, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
     empty = table.isna().to_numpy()
     for i, cells in enumerate(table.itertuples(index=False, name=None)):
-        texts = ["" if empty[i, j] else _text(cell) for j, cell in enumerate(cells)]
+        texts = ["" if empty[i, j] else cell_of(scalar(cell)) for j, cell in enumerate(cells)]
         yield TableRow(f"row {table.index[i]}", dict(zip(names, texts, strict=True)))
-
-
-def _text(cell: object) -> str:
-    cell = scalar(cell)
-    return cell if isinstance(cell, str) else json.dumps(plain(cell)) if isinstance(cell, Iterable) else repr(cell)
 
 
 def _without_prefixes(rows: Iterable[TableRow], goals: Goals) -> Iterator[TableRow]:

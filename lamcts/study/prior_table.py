@@ -24,9 +24,8 @@ from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Constraint, Goals
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics, metrics_of
-from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.fixed import Fixed
+from lamcts.spaces.fixed import bare
 from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
@@ -133,10 +132,9 @@ def parsed(rows: Sequence[TableRow], space: SearchSpace, goals: Goals, measured:
 def _is_whole(row: TableRow, members: Members, named: bool, space: SearchSpace) -> bool:
     """Return whether the point of a row is one of the space."""
     try:
-        space.encode(_point(row, members, named))
+        return _takes(space, _point(row, members, named))
     except ValueError:
         return False
-    return True
 
 
 def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
@@ -162,13 +160,6 @@ def _renamed(rows: Sequence[TableRow], names: Sequence[str]) -> Sequence[TableRo
     if all(name == other or other in there for name, other in new.items()):
         return rows
     return [row._replace(cells={new.get(name, name): cell for name, cell in row.cells.items()}) for row in rows]
-
-
-def bare(space: SearchSpace) -> SearchSpace:
-    """Return the space without rules, keys and fixed values: what its points are made of."""
-    while isinstance(space, SpaceAdapter):
-        space = space.whole if isinstance(space, Fixed) else space.inner
-    return space
 
 
 def _sample(space: SearchSpace) -> Point:
@@ -216,9 +207,18 @@ def _read(row: TableRow, own: str, member: SearchSpace | None) -> Point:
             return value
         except ValueError as error:
             refused = refused or error
-    if not cell.strip():  # other programs have no text for None
-        return None if not getattr(member, "when", None) and value_of("null", member) is None else MISSING
+    if not cell.strip():  # there is no text for nan, nor for None in other programs
+        empty = [] if getattr(member, "when", None) else [one for one in (math.nan, None) if _takes(member, one)]
+        return empty[0] if empty else MISSING
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
+
+
+def _takes(member: SearchSpace, value: Point) -> bool:
+    try:
+        member.encode(value)
+    except ValueError:
+        return False
+    return True
 
 
 def value_of(text: str, member: SearchSpace | None) -> Point:
