@@ -1,10 +1,11 @@
-"""Hints for argument names of other libraries.
+"""Hints for argument names and ranges of other libraries.
 
 RENAMED maps our names to theirs; OTHERWISE has a sentence for names without a counterpart. An `Optimizer` takes only
 some of our names: STEPWISE and WHOLE answer the others.
 """
 
 from collections.abc import Collection
+from numbers import Integral, Real
 from typing import Any
 
 RENAMED = {
@@ -68,6 +69,7 @@ PRUNERS = {  # Optuna's
     "NopPruner": "leave it out, or say None: no trial is stopped then",
 }
 OF_A_STUDY = "Optuna's rules read its study: write one that reads curves, or search with LamctsSampler in a study"
+PRIORS = {"uniform": "", "log-uniform": ", log=True"}  # of ranges of scikit-optimize
 OURS = {word: ours for ours, words in RENAMED.items() for word in words.split()}
 WHOLE = "{} belongs to a whole run, lamcts.minimize(f, space, ...); here the loop is yours: opt.ask(4), opt.tell(...)"
 
@@ -96,3 +98,21 @@ def hint_stepwise(name: str, known: Collection[str]) -> str | None:
     if ours in STEPWISE:
         return STEPWISE[ours]
     return WHOLE.format(f"{ours}=") if ours in RENAMED else None
+
+
+def hint_range(given: Any) -> str | None:
+    """Return the call for a range of scikit-optimize, (1, 8) or (1e-6, 1e6, "log-uniform"); None for another value.
+
+    A list of two numbers is no range: it may hold two options.
+    """
+    if all(hasattr(given, name) for name in ("low", "high", "prior")):
+        given = (given.low, given.high, given.prior)
+    if not isinstance(given, (tuple, list)) or len(given) < 2:
+        return None
+    low, high, *rest = given
+    prior = rest[0] if rest else None if isinstance(given, list) else "uniform"
+    numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high))
+    if not (numbers and low < high) or not isinstance(prior, str) or prior not in PRIORS:
+        return None
+    kind = "Int" if isinstance(low, Integral) and isinstance(high, Integral) else "Float"
+    return f"lamcts.{kind}({low}, {high}{PRIORS[prior]})"

@@ -1,6 +1,6 @@
 """Evaluations so far, as columns that only grow, and the pending points."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,8 +15,7 @@ from lamcts.types import Floats, Point, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
 Column = TypeVar("Column", Floats, Rows, NDArray[np.bool_])
-Identity = Callable[[Floats], Hashable | None]
-MOST_IDENTITIES = 100_000  # that are kept: some 20 MB (untuned)
+Keys = Callable[[Floats], Sequence[Hashable | None]]
 
 
 class Columns(NamedTuple):
@@ -46,16 +45,17 @@ class Observations:
     unknown); `trial` [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
     `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
     changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
-    `identity` maps x [d] to a key that equal points share, None for an invalid point (`spaces/canonical.py`).
+    `keys` maps rows x [n, d] to keys [n] that equal points share, None for an invalid point (`spaces/point_keys.py`);
+    without it, points are equal where their codes are.
     """
 
     def __init__(
-        self, dim: int, repeat: bool = False, identity: Identity | None = None, losses: int = 1, constraints: int = 0
+        self, dim: int, repeat: bool = False, keys: Keys | None = None, losses: int = 1, constraints: int = 0
     ) -> None:
         self.dim, self.repeat = dim, repeat
         self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
-        self._identity = identity
-        self._identities: dict[bytes, Hashable | None] = {}  # by point: what it takes may cost more than to look it up
+        self.keyed = keys is not None  # different codes may be the same point, or none
+        self._keys: Keys = keys or _bytes
         self._n, self._n_good = 0, 0
         self._x = np.empty((CAPACITY, dim))
         self._f = np.empty((CAPACITY, losses))
@@ -175,8 +175,7 @@ class Observations:
         rows = np.arange(self._n, self._n + k)
         self._n += k
         self._compare(rows)
-        for point in self._x[new]:
-            self._count(point, 1)
+        self._count(self._x[new], 1)
         return rows
 
     def _compare(self, rows: Rows) -> None:
@@ -210,19 +209,14 @@ class Observations:
         if trial in self.pending:
             raise ValueError(f"expected a trial that is not out, got trial {trial}, which is pending; close it first")
         self.pending[trial] = _frozen(np.array(x))  # a copy, or a change of the caller's array would lose its count
-        self._count(x, 1)
+        self._count(x[None], 1)
 
     def close(self, trials: Iterable[int]) -> None:
         """Note that these trials are no longer out; KeyError, before any is closed, if one is not pending."""
         closed = {trial: self.pending[trial] for trial in trials}
         for trial, x in closed.items():
-            self._count(x, -1)
+            self._count(x[None], -1)
             del self.pending[trial]
-
-    @property
-    def keyed(self) -> bool:
-        """Whether different points may be the same thing, or nothing."""
-        return self._identity is not None
 
     @property
     def distinct(self) -> int:
@@ -236,11 +230,11 @@ class Observations:
     def unseen(self, x: Floats) -> NDArray[np.bool_]:
         """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
         result = np.ones(len(x), bool)
-        if self.repeat and self._identity is None:
+        if self.repeat and not self.keyed:
             return result
         here: set[Hashable] = set()
-        for i, point in enumerate(x):
-            if (key := self._key(point)) is None:
+        for i, key in enumerate(self._keys(x)):
+            if key is None:
                 result[i] = False
             elif not self.repeat:
                 result[i] = key not in self._known and key not in here
@@ -255,29 +249,20 @@ class Observations:
         if self._remaining is None:
             if (rows := every()) is None:
                 return None
-            self._remaining = Remaining(rows, map(self._key, rows), self._known)
+            self._remaining = Remaining(rows, self._keys(rows), self._known)
         return self._remaining.rows()
 
-    def _key(self, point: Floats) -> Hashable | None:
-        """Return what tells this point from others; None for what is no point."""
-        own = _bytes(point)
-        if self._identity is None:
-            return own
-        if own not in self._identities:
-            if len(self._identities) >= MOST_IDENTITIES:
-                self._identities.clear()
-            self._identities[own] = self._identity(point)
-        return self._identities[own]
-
-    def _count(self, point: Floats, change: int) -> None:
-        key = _bytes(point) if (key := self._key(point)) is None else key
-        count = self._known.get(key, 0) + change
-        if count:
-            self._known[key] = count
-        else:
-            del self._known[key]
-        if self._remaining is not None:
-            (self._remaining.take if count else self._remaining.give_back)(key)
+    def _count(self, x: Floats, change: int) -> None:
+        """Note that points [k, d] were issued or seen once more, or once less."""
+        for key, code in zip(self._keys(x), _bytes(x), strict=True):
+            key = code if key is None else key
+            count = self._known.get(key, 0) + change
+            if count:
+                self._known[key] = count
+            else:
+                del self._known[key]
+            if self._remaining is not None:
+                (self._remaining.take if count else self._remaining.give_back)(key)
 
     def _reserve(self, n: int) -> None:
         size = len(self._kind)
@@ -291,8 +276,9 @@ class Observations:
             setattr(self, name, new)
 
 
-def _bytes(point: Floats) -> bytes:
-    return (point + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
+def _bytes(x: Floats) -> list[bytes]:
+    """Return the codes of points [n, d] as keys."""
+    return [row.tobytes() for row in x + 0.0]  # + 0.0 turns -0.0 into 0.0
 
 
 def _frozen(column: Column) -> Column:

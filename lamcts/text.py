@@ -15,12 +15,12 @@ def safe_text(value: object) -> str:
 
     A text that this returned comes back as it is.
     """
-    return _cut(_valid(_written(str, value)))
+    return _cut(valid(_written(str, value)))
 
 
 def safe_repr(value: object) -> str:
     """Return `repr(value)` as valid Unicode; where `repr` raises, a text that says so."""
-    return _valid(_written(repr, value))
+    return valid(_written(repr, value))
 
 
 def shortened(text: str) -> str:
@@ -40,7 +40,8 @@ def _written(write: Callable[[object], str], value: object) -> str:
         return f"<{type(value).__name__}, whose own text raises {type(error).__name__}>"
 
 
-def _valid(text: str) -> str:
+def valid(text: str) -> str:
+    """Return a text with halves of characters written out, as `\\ud800`: a file takes it."""
     return str.encode(text, "utf-8", "backslashreplace").decode()  # not its own encode: it may be of a derived class
 
 

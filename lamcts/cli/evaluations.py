@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 RUN = "run"  # the column of the name of a run
-NO_SPACE = "the journal does not say what its points are (a table, or options that are no text and no number): "
+NO_SPACE = "the journal does not say what its points are (a table, or a kind of your own): "
 NO_SPACE += "u1, u2, ... are their coordinates in the unit cube; lamcts.load(path, space=...) has the points"
 
 

@@ -3,6 +3,7 @@
     lr=1e-5:1e-1:log   a real number; `log`: equal factors are equally far apart
     drop=0:0.5:step=0.1   0, 0.1, 0.2 and so on
     layers=1:8:int     a whole number, both ends included; `:int:log` too
+    units=32:256:int:step=32   32, 64, 96 and so on, whole numbers
     act=relu,gelu      one of these; numbers if all of them are, else texts
     epochs=1:81:fidelity   how much of an evaluation is done, chosen by the run; `:resumes` where trainings go on
     size=32,64,128:ordered   one of these, which are steps from first to last
@@ -11,8 +12,8 @@
     mix=3:simplex      3 amounts with the sum 1; or flour,sugar,butter:simplex=100, amounts by name with the sum 100
     pick=12:subset=3   3 of the numbers 0 to 11; or a,b,c,d:subset=2
 
-A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans and
-null. A parameter that is there only where others have certain values is a table there:
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans,
+null and lists of them. A parameter that is there only where others have certain values is a table there:
 
     momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
 
@@ -31,9 +32,9 @@ from lamcts.files import text_of
 from lamcts.spaces import Bool, Box, Choice, Fidelity, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
-from lamcts.spaces.fixed import keys_of
+from lamcts.spaces.fixed import bare, keys_of
 from lamcts.spaces.values import brief, read_when
-from lamcts.study.prior_table import bare, members_of, value_of
+from lamcts.study.prior_table import members_of, value_of
 from lamcts.types import Json, Point
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -86,10 +87,12 @@ def _range(written: object) -> SearchSpace:
 
 
 def _options(given: list[object]) -> tuple[object, ...]:
-    """Return options of a file; ValueError for a list or a table, which other programs have there."""
+    """Return options of a file; ValueError for a table, which other programs have there."""
     for option in given:
-        if not isinstance(option, (str, int, float, type(None))):
-            raise ValueError(f"expected options that are texts, numbers, booleans or null, got {brief(option)}; {FORM}")
+        parts = option if isinstance(option, list) else [option]
+        if not all(isinstance(part, (str, int, float, type(None))) for part in parts):
+            kinds = "texts, numbers, booleans, null or lists of them"
+            raise ValueError(f"expected options that are {kinds}, got {brief(option)}; {FORM}")
     return tuple(given)
 
 
@@ -111,14 +114,14 @@ def member_of(written: object) -> SearchSpace:
             f"got {written!r}; write constants out"
         )
     high, *kinds = rest
-    if len(kinds) == 1 and kinds[0].startswith("step="):
-        return Float(_bound(low), _bound(high), step=_bound(kinds[0].removeprefix("step=")))
     if kinds[:1] == ["fidelity"] and kinds[1:] in ([], ["resumes"]):
         return Fidelity(_bound(low), _bound(high), resumes=len(kinds) > 1)
-    if not set(kinds) <= {"int", "log"} or len(set(kinds)) < len(kinds):
-        raise ValueError(f"expected 'log', 'int' or 'fidelity' after LOW:HIGH, got {':'.join(kinds)!r}")
-    kind = Int if "int" in kinds else Float
-    return kind(_bound(low), _bound(high), log="log" in kinds)
+    words = [kind for kind in kinds if not kind.startswith("step=")]
+    steps = [_bound(kind.removeprefix("step=")) for kind in kinds if kind not in words]
+    if not set(words) <= {"int", "log"} or len(set(words)) < len(words) or len(steps) > 1:
+        raise ValueError(f"expected 'log', 'int', 'step=STEP' or 'fidelity' after LOW:HIGH, got {':'.join(kinds)!r}")
+    kind = Int if "int" in words else Float
+    return kind(_bound(low), _bound(high), log="log" in words, step=steps[0] if steps else None)
 
 
 def _joint(text: str, kind: str, number: str | None) -> Permutation | Simplex | Subset:

@@ -90,9 +90,13 @@ class ArrayBounds:
     def point(self, x: ArrayLike) -> list[float]:
         """Return the point of an array; ValueError for a wrong length or values outside the bounds."""
         values = np.atleast_1d(np.asarray(x, float))
-        if values.shape != self.low.shape or not ((values >= self.low) & (values <= self.high)).all():
-            raise ValueError(f"x0: expected {len(self.low)} numbers within the bounds, got {x!r}")
+        if values.shape != self.low.shape:
+            raise ValueError(f"x0: expected {len(self.low)} numbers, got {x!r}")
         rounded: list[float] = np.where(self.whole, np.round(values), values).tolist()
+        try:
+            self.space.encode(rounded)
+        except ValueError as error:
+            raise ValueError(f"x0: expected {len(self.low)} numbers within the bounds, got {x!r}: {error}") from None
         return rounded
 
     def array(self, point: Point | None) -> Floats:

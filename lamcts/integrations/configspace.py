@@ -25,8 +25,8 @@ def space_of(cs: "ConfigurationSpace") -> SearchSpace:
     Parameters
     ----------
     cs : ConfigSpace.ConfigurationSpace
-        Ranges, logarithms, options, orders, constants, conditions and forbidden clauses are kept; "or" joins conditions
-        on one parameter only. Weights are ignored, and a normal or beta prior is replaced by its bounds.
+        Ranges, logarithms, steps, options, orders, constants, conditions and forbidden clauses are kept; "or" joins
+        conditions on one parameter only. Weights are ignored, and a normal or beta prior is replaced by its bounds.
 
     Returns
     -------
@@ -66,11 +66,10 @@ def _range(one: Hyperparameter, when: When | None) -> Member:
     bounds = [one.lower, one.upper]
     if None in bounds or not all(map(math.isfinite, bounds)):
         raise ValueError(f"space_of: hyperparameter {one.name!r}: expected bounds, got {bounds}; give it both")
-    if getattr(one, "q", None) is not None:
-        raise ValueError(f"space_of: hyperparameter {one.name!r}: expected no steps, got q={one.q}; use an integer")
+    step = getattr(one, "q", None)  # of versions before 1.0
     if "Integer" in type(one).__name__:
-        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), when=when)
-    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), when=when)
+        return lamcts.Int(int(one.lower), int(one.upper), log=bool(one.log), step=step, when=when)
+    return lamcts.Float(float(one.lower), float(one.upper), log=bool(one.log), step=step, when=when)
 
 
 LISTED = 1000  # values of an integer that a comparison may leave: each is compared with (untuned)

@@ -4,6 +4,7 @@ import numpy as np
 
 from lamcts.errors import JournalError
 from lamcts.optimizer.settings import difference
+from lamcts.spaces.values import label
 from lamcts.text import shortened
 from lamcts.types import Json, JsonValue
 
@@ -18,7 +19,7 @@ def compare(path: str, theirs: Json, ours: Json) -> None:
 
 
 def plain(value: object) -> JsonValue:
-    """Return `value` as JSON values; what JSON does not know becomes its `repr`."""
+    """Return `value` as JSON values; what JSON does not know becomes its label."""
     if isinstance(value, np.ndarray):
         return [plain(v) for v in value.tolist()]
     if isinstance(value, np.generic):
@@ -27,4 +28,4 @@ def plain(value: object) -> JsonValue:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else label(value)

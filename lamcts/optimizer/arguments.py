@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamcts import samplers
-from lamcts.argument_hints import hint_stepwise
+from lamcts.argument_hints import hint_range, hint_stepwise
 from lamcts.observations import Observations
 from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import difference
@@ -75,6 +75,8 @@ def space_of(space: Any) -> Any:
             pairs = np.empty(0)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
             cure = "; a starting point is given by name: x0=..." if pairs.ndim == 1 and len(pairs) else ""
+            calls = [hint_range(one) for one in space]
+            cure = f"; write lamcts.Space([{', '.join(call or '...' for call in calls)}])" if any(calls) else cure
             raise ValueError(f"space: expected a lamcts space or pairs [(low, high), ...], got {brief(space)}{cure}")
         low, high = pairs.T
     else:

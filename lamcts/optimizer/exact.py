@@ -9,16 +9,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.box import Box
+from lamcts.spaces.fixed import bare
+from lamcts.spaces.float import Float
+from lamcts.spaces.product import Space
 from lamcts.types import Floats, Point, array_of, number_of
 
 NEAR = 1e-9  # by which the code of a stored point may differ from its row: rounding is below, another point beyond
 
 
 def exact(space: SearchSpace, x: Floats, told: Point) -> Point:
-    """Return the point of x [d] with the floats of `told`; None where decoding gives them, or `told` is elsewhere."""
+    """Return the point of x [d] with the real numbers of `told`; None if decoding gives it, or if `told` is far."""
     decoded = space.decode(x)
     try:
-        point = _with_floats(decoded, told)
+        point = _told(space, decoded, told)
         if _equal(point, decoded) or np.abs(space.encode(point) - x).max(initial=0.0) > NEAR:
             return None
     except (ValueError, TypeError, KeyError):  # of another form, such as a name for an option
@@ -30,6 +34,22 @@ def exact_points(space: SearchSpace, x: Floats, told: Mapping[int, Point]) -> di
     """Return stored points by row, in the types of the space; x [n, d] are all rows. JSON values will do."""
     found = {row: exact(space, x[row], point) for row, point in told.items() if 0 <= row < len(x)}
     return {row: point for row, point in found.items() if point is not None}
+
+
+def _told(space: SearchSpace, decoded: Point, told: Point) -> Point:
+    """Return `decoded` with the real numbers of `told`, those beyond an end as the end."""
+    space = bare(space)
+    if isinstance(space, Space):
+        if space.names is None:
+            return tuple(_told(*each) for each in zip(space.members, decoded, told, strict=True))
+        members = dict(zip(space.names, space.members, strict=True))
+        return {name: _told(members[name], value, told[name]) for name, value in decoded.items()}
+    if not space.continuous.any():
+        return decoded
+    point = _with_floats(decoded, told)
+    if isinstance(space, Box):
+        return np.clip(point, space.low, space.high)
+    return min(max(point, space.low), space.high) if isinstance(space, Float) else point
 
 
 def _with_floats(decoded: Point, told: Point) -> Point:

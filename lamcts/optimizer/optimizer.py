@@ -22,7 +22,7 @@ from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.spaces.base import identity_of
+from lamcts.spaces.point_keys import keys_of
 from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
@@ -111,7 +111,7 @@ class Optimizer(Persistent, Predicting, Confirming):
 
     def _begin(self) -> None:
         self._widths = len(self.goals.objectives), self.goals.columns
-        self.seen = Observations(self.space.dim, self.repeat, identity_of(self.space), *self._widths)
+        self.seen = Observations(self.space.dim, self.repeat, keys_of(self.space), *self._widths)
         self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
         self.failures, self.metrics = {}, {}  # row -> what went wrong; what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search

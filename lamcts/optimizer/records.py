@@ -10,7 +10,8 @@ from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import SearchSpace, identity_of
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.point_keys import PointKeys
 from lamcts.types import Floats, Point, Rows
 
 
@@ -57,9 +58,9 @@ def best(space: SearchSpace, seen: Observations, goals: Goals) -> Best:
 
 def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
     """Return the feasible evaluations that no other one dominates, each point with equal values once."""
-    rows, identity = seen.front, identity_of(space)
+    rows = seen.front
     x = seen.x[rows]
-    keys = [row.tobytes() if identity is None or (key := identity(row)) is None else key for row in x]
+    keys = [code.tobytes() if key is None else key for key, code in zip(PointKeys(space)(x), x, strict=True)]
     rows = once(rows, keys, seen.f[rows])
     return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
 

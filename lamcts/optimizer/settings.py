@@ -129,6 +129,7 @@ class Difference(NamedTuple):
 
 def difference(theirs: JsonValue, ours: JsonValue, name: str = "") -> Difference | None:
     """Return the first difference of two identities, or of JSON values that hold some; None where they are equal."""
+    theirs, ours = _unmarked(theirs), _unmarked(ours)
     if isinstance(theirs, dict) and isinstance(ours, dict) and theirs.get(CLASS) == ours.get(CLASS):
         for key in {**theirs, **ours}:
             old, new = (given[key] if key in given else _missing(ours, key) for given in (theirs, ours))
@@ -143,6 +144,12 @@ def difference(theirs: JsonValue, ours: JsonValue, name: str = "") -> Difference
     if theirs == ours or (theirs != theirs and ours != ours):  # nan is itself here
         return None
     return Difference(name, shown(theirs), shown(ours))
+
+
+def _unmarked(value: JsonValue) -> JsonValue:
+    """Return an option without the mark of its kind, which old journals lack: a list equals a tuple."""
+    (mark, *others) = value if isinstance(value, dict) and value else ("",)
+    return value[mark] if mark in ("list", "dict") and not others else value
 
 
 class _Words(str):

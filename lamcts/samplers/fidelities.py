@@ -4,6 +4,7 @@ A configuration is a point without its fidelity. Letters: c configurations, d co
 """
 
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,13 +14,13 @@ from lamcts.errors import Exhausted
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.fidelity_model import FidelityModel
 from lamcts.observations import Observations
-from lamcts.outcomes.constrained_rank import FAILED
+from lamcts.outcomes.constrained_rank import FAILED, OK, PRUNED
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Sampler, Scope
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
-from lamcts.spaces.base import identity_of
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.point_keys import keys_of
 from lamcts.types import Floats, Note, Rows
 
 MOST_ROWS = 300  # in the model (untuned)
@@ -134,39 +135,41 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
 class Configurations:
     """The configurations that were evaluated or are out, in order of arrival: x [c, d - 1].
 
-    reached, value [c]: the highest fidelity with a value, 0 without, and the loss there. open [c]: whether it may be
-    evaluated at a higher fidelity. out: rows [k, d] that are under evaluation.
+    reached, value [c]: the highest fidelity with a value, 0 without, and the loss there. closed [c]: whether it failed
+    or was pruned. open [c]: whether it may be evaluated at a higher fidelity. out: rows [k, d] under evaluation.
     """
 
     def __init__(self, axis: FidelityAxis, seen: Observations, out: Floats) -> None:
         self.axis, n = axis, len(seen)
-        every = axis.without(np.vstack([seen.x, out]) + 0.0)
-        numbers: dict[bytes, int] = {}
-        owner = np.array([numbers.setdefault(x.tobytes(), len(numbers)) for x in every], np.int64)
+        every = np.vstack([seen.x, out]) + 0.0
+        numbers: dict[Hashable, int] = {}
+        owner = np.array([numbers.setdefault(key, len(numbers)) for key in axis.owners(every)], np.int64)
         c = len(numbers)
-        self.x = np.array([np.frombuffer(x) for x in numbers]).reshape(c, every.shape[1])
+        self.x = axis.without(every)[np.unique(owner, return_index=True)[1]]
         self.reached, self.value = np.zeros(c, np.int64), np.full(c, np.nan)
         fidelities = axis.of_rows(seen.x)
         for row in np.flatnonzero(np.isfinite(seen.f[:, 0])):
             if fidelities[row] > self.reached[owner[row]]:
                 self.reached[owner[row]], self.value[owner[row]] = fidelities[row], seen.f[row, 0]
-        self.failed, self.out = np.zeros(c, bool), np.zeros(c, bool)
+        self.failed, self.closed, self.out = np.zeros((3, c), bool)
         self.failed[owner[:n][seen.kind == FAILED]] = self.out[owner[n:]] = True
+        self.closed[owner[:n][np.isin(seen.kind, (FAILED, PRUNED))]] = True
         self.full = self.reached >= axis.fidelity.high
-        self.open = (self.reached > 0) & ~self.full & ~self.failed & ~self.out
+        self.open = (self.reached > 0) & ~self.full & ~self.closed & ~self.out
 
     def predicted(self, model: FidelityModel | None) -> Observations:
         """Return observations of the predicted full values, with their standard deviations as known noise."""
-        seen = Observations(self.x.shape[1], identity=identity_of(self.axis.rest))
-        rows = np.flatnonzero((self.reached > 0) | self.failed)
+        seen = Observations(self.x.shape[1], keys=keys_of(self.axis.rest))
+        rows = np.flatnonzero((self.reached > 0) | self.closed)
         none, value = np.full(len(rows), -1), self.value[rows]
         there = np.isfinite(value)
         if model is not None:
             value[there], sd = model.full(self.x[rows[there]])
             noisy = zip(np.flatnonzero(there).tolist(), sd.tolist(), self.full[rows[there]], strict=True)
             seen.sems |= {row: (own,) for row, own, full in noisy if not full}
-        seen.append(self.x[rows], value, np.full(len(rows), np.nan), none, none)
-        for i in np.flatnonzero(self.out & (self.reached == 0) & ~self.failed).tolist():
+        kind = np.where(there, OK, np.where(self.failed[rows], FAILED, PRUNED))
+        seen.append(self.x[rows], value, np.full(len(rows), np.nan), none, none, kind=kind)
+        for i in np.flatnonzero(self.out & (self.reached == 0) & ~self.closed).tolist():
             seen.expect(i, self.x[i])
         return seen
 

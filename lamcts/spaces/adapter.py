@@ -1,6 +1,6 @@
 """Adapters: spaces with the points and the encoding of another one."""
 
-from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, middle_of, rows_of, sums_of, when_of
+from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, comparable_of, middle_of, rows_of, sums_of, when_of
 from lamcts.types import Floats, Point
 
 
@@ -54,3 +54,6 @@ class SpaceAdapter(EncodedSpace):
 
     def rows(self) -> Floats | None:
         return rows_of(self.inner)
+
+    def comparable(self, x: Floats) -> Floats:
+        return comparable_of(self.inner, x)

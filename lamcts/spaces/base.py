@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.values import When, plain
+from lamcts.spaces.options import described
+from lamcts.spaces.values import When
 from lamcts.types import Floats, Json, Point
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class EncodedSpace:
         """Return every valid row, [size, dim]; None where they cannot be listed."""
         return None
 
+    def comparable(self, x: Floats) -> Floats:
+        """Return numbers [n, dim] that valid rows `x` [n, dim] share exactly where their points are equal."""
+        return x
+
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return `n` valid rows drawn uniformly over the points, [n, dim]."""
         return self.spread(rng.random((n, self.dim)))
@@ -161,7 +166,7 @@ class EncodedSpace:
 
     def _condition(self) -> Json:
         """Return the part of a signature that holds `when`; empty without conditions."""
-        return {"when": plain(self.when)} if self.when else {}
+        return {"when": {name: described(values) for name, values in self.when.items()}} if self.when else {}
 
     def _ending(self) -> str:
         """Return the end of a text that holds `when`."""
@@ -184,7 +189,7 @@ def text_of(space: "DataclassInstance") -> str:
     return f"{type(space).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
 
 
-# Functions of any space; `rows`, `identity` and `when` are optional parts of the protocol
+# Functions of any space; `rows`, `comparable`, `identity` and `when` are optional parts of the protocol
 
 
 def rows_of(space: SearchSpace) -> Floats | None:
@@ -194,12 +199,20 @@ def rows_of(space: SearchSpace) -> Floats | None:
 
 
 def identity_of(space: SearchSpace) -> Identity | None:
-    """Return the function that maps x [dim] to what equal points share.
+    """Return the function that maps x [dim] to what equal points share, None for an invalid point.
 
-    None if points are equal exactly where their encodings are.
+    None if points are equal exactly where their numbers are (`comparable_of`).
     """
     found: Identity | None = getattr(space, "identity", None)
     return found
+
+
+def comparable_of(space: SearchSpace, x: Floats) -> Floats:
+    """Return numbers that valid rows `x` [n, dim] share where their points are equal, [n, k]: different codes of real
+    numbers may be equal as numbers.
+    """
+    made: Floats = space.comparable(x) if hasattr(space, "comparable") else x
+    return made + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def when_of(space: SearchSpace) -> When:

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.spaces.base import EncodedSpace, Identity, Mask
-from lamcts.spaces.float import COARSE, refuse_bounds
-from lamcts.spaces.values import brief, read_when, steps_between, whole
+from lamcts.spaces.base import EncodedSpace, Mask
+from lamcts.spaces.float import NEAR, refuse_bounds
+from lamcts.spaces.values import brief, read_when, whole
 from lamcts.types import Floats, Json, Point, array_of
 
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
@@ -30,7 +30,7 @@ class Box(EncodedSpace):
     Notes
     -----
     The encoding is linear. Scaling all sides by a power of two scales every decoded point exactly and leaves every
-    encoding unchanged.
+    encoding unchanged. A number of yours may miss an end by 1e-4 of the range; the end then replaces it.
 
     Examples
     --------
@@ -97,7 +97,9 @@ class Box(EncodedSpace):
         return self._encode(values)
 
     def _encode(self, values: Floats) -> Floats:
-        outside = ~((values >= self.low) & (values <= self.high))  # [..., dim]; true for nan
+        with np.errstate(over="ignore"):
+            x: Floats = (values - self.low) / self._width  # [..., dim]
+        outside = ~((x >= -NEAR) & (x <= 1.0 + NEAR))  # true for nan
         if outside.any():
             place = tuple(np.argwhere(outside)[0])
             i, row = place[-1], f"point {place[0]}: " if len(place) > 1 else ""
@@ -106,8 +108,7 @@ class Box(EncodedSpace):
                 f"{row}coordinate {i}: expected a number in [{low}, {high}], got {values[place]}; "
                 "move the point inside, or widen the bounds"
             )
-        x: Floats = (values - self.low) / self._width + 0.0  # + 0.0 turns -0.0 into 0.0: equal points, equal bits
-        return x
+        return np.clip(x, 0.0, 1.0) + 0.0  # + 0.0 turns -0.0 into 0.0: equal points, equal bits
 
     def decode(self, x: Floats) -> Floats:
         """Return the point [dim] of `x` [dim]; also maps rows [n, dim] to points [n, dim]."""
@@ -119,14 +120,8 @@ class Box(EncodedSpace):
     def decode_many(self, x: Floats) -> Floats:
         return self.decode(x)
 
-    @property
-    def identity(self) -> Identity | None:
-        """The values of a point if a side has few floats; None otherwise."""
-        sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
-        return self._values if any(steps_between(*side) < COARSE for side in sides) else None
-
-    def _values(self, x: Floats) -> bytes:
-        return (self.decode(x) + 0.0).tobytes()  # + 0.0 turns -0.0 into 0.0
+    def comparable(self, x: Floats) -> Floats:
+        return self.decode(x)
 
     def snap(self, x: Floats) -> Floats:
         return np.clip(x, 0.0, 1.0)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import EncodedSpace, text_of
 from lamcts.spaces.integer import evenly, step_of
-from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when
+from lamcts.spaces.options import Lookup, described, labels
+from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when
 from lamcts.types import Floats, Json, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
@@ -72,7 +73,8 @@ class Choice(EncodedSpace):
     ----------
     options : sequence
         Distinct values of any kind. Options are found by equality, `True` is not `1`, and a list equals a tuple of the
-        same content; decoding returns the option itself.
+        same content; decoding returns the option itself. A number is also found by its first six digits, and a
+        function, a date or another object by the label that journals and tables have in its place.
     ordered : bool, default False
         Options are steps from first to last on one coordinate. Otherwise each option has its own coordinate (one-hot),
         and two options have distance 1.
@@ -101,6 +103,8 @@ class Choice(EncodedSpace):
         given: object = self.options
         if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
+        if not self.ordered:
+            check_items(len(given), "use Int or ordered=True, or Finite with features")
         options = items_of(given)
         if not options:
             raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
@@ -110,6 +114,11 @@ class Choice(EncodedSpace):
     @property
     def dim(self) -> int:  # type: ignore[override]
         return 1 if self.ordered else len(self.options)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The texts of the options in tables and figures, all different."""
+        return labels(self.options)
 
     @property
     def size(self) -> float:
@@ -122,13 +131,17 @@ class Choice(EncodedSpace):
         return np.full(self.dim, HOT / self.dim) if wide else super().middle
 
     def encode(self, point: Point) -> Floats:
+        x: Floats = self._rows(np.array([self.place(point)]))[0]
+        return x
+
+    def place(self, point: Point) -> int:
+        """Return the number of an option, from 0; ValueError for anything else."""
         place = self._lookup.find(point)
         if place is None:
             raise ValueError(
                 f"expected one of {brief(list(self.options))}, got {brief(point)}; pass one of the options"
             )
-        x: Floats = self._rows(np.array([place]))[0]
-        return x
+        return place
 
     def decode(self, x: Floats) -> Point:
         return self.options[int(self._places(np.asarray(x)[None])[0])]
@@ -143,7 +156,7 @@ class Choice(EncodedSpace):
         return self._rows(np.arange(len(self.options)))
 
     def signature(self) -> Json:
-        return {"kind": "choice", "options": plain(self.options), "ordered": bool(self.ordered)} | self._condition()
+        return {"kind": "choice", "options": described(self.options), "ordered": bool(self.ordered)} | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:
         """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""

@@ -4,7 +4,7 @@ Letters: n rows, d coordinates. A row of the space has the fidelity in one `colu
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from lamcts.spaces.base import EncodedSpace, SearchSpace, unwrapped, when_of
 from lamcts.spaces.fixed import fixed, keys_of
 from lamcts.spaces.integer import Int
+from lamcts.spaces.point_keys import PointKeys
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import flag, whole
 from lamcts.types import Floats, Json, Mask, Rows
@@ -58,6 +59,8 @@ class Fidelity(Int):
             raise ValueError(f"Fidelity: expected 1 <= low < high, got low={self.low}, high={self.high}; swap or raise")
         super().__post_init__()
         object.__setattr__(self, "resumes", flag(self.resumes, "resumes"))
+        if self.step is not None:
+            raise ValueError(f"Fidelity: expected no step, got {self.step}; leave it out: the run chooses the levels")
         if self.when:
             raise ValueError(
                 "Fidelity: expected no condition, got `when`; leave it out: every evaluation has a fidelity"
@@ -79,13 +82,14 @@ class Fidelity(Int):
 class FidelityAxis(NamedTuple):
     """The fidelity of a space: its name (or number), its column in the encoding, and the space at full fidelity.
 
-    Points of `rest` are whole points at full fidelity; its rows lack the column.
+    Points of `rest` are whole points at full fidelity; its rows lack the column. `keys`: those of its points.
     """
 
     name: str | int
     column: int
     fidelity: Fidelity
     rest: SearchSpace
+    keys: PointKeys
 
     @classmethod
     def of(cls, space: SearchSpace) -> "FidelityAxis | None":
@@ -104,7 +108,8 @@ class FidelityAxis(NamedTuple):
             )
         fidelity = members[found[0]]
         assert isinstance(fidelity, Fidelity)
-        return cls(name, inner.parts[found[0]].start, fidelity, fixed(space, {name: fidelity.high}))
+        rest = fixed(space, {name: fidelity.high})
+        return cls(name, inner.parts[found[0]].start, fidelity, rest, PointKeys(rest))
 
     def of_rows(self, x: Floats) -> Rows:
         """Return the fidelities of rows `x` [n, d], [n]."""
@@ -114,6 +119,11 @@ class FidelityAxis(NamedTuple):
     def without(self, x: Floats) -> Floats:
         """Return the configurations of rows `x` [n, d], [n, d - 1]."""
         return np.delete(x, self.column, axis=1)
+
+    def owners(self, x: Floats) -> list[Hashable]:
+        """Return what rows `x` [n, d] of one configuration share, whatever their fidelities, [n]."""
+        rest = self.without(x) + 0.0
+        return [row.tobytes() if key is None else key for key, row in zip(self.keys(rest), rest, strict=True)]
 
     def at(self, configurations: Floats, fidelities: int | Iterable[int]) -> Floats:
         """Return the rows [n, d] of configurations [n, d - 1] at a fidelity, or at one each."""
@@ -126,9 +136,9 @@ class FidelityAxis(NamedTuple):
         return np.asarray(x[:, self.column] < 1.0)
 
 
-def configuration(axis: FidelityAxis | None, x: Floats) -> bytes:
-    """Return what rows x [d] of one configuration share: all coordinates but the fidelity."""
-    return ((x if axis is None else axis.without(x[None])) + 0.0).tobytes()
+def configuration(axis: FidelityAxis | None, x: Floats) -> Hashable:
+    """Return what rows x [d] of one configuration share."""
+    return (x + 0.0).tobytes() if axis is None else axis.owners(x[None])[0]
 
 
 def at_least_fidelity(space: SearchSpace, x: Floats) -> Floats:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.spaces.joint import JointSpace
-from lamcts.spaces.values import List, Lookup, brief, freeze, is_list, plain, read_when
+from lamcts.spaces.options import Lookup, labelled
+from lamcts.spaces.values import List, brief, freeze, is_list, plain, read_when
 from lamcts.types import Floats, Json, Point, array_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Finite(JointSpace):
         content = hashlib.sha256(self.x.tobytes())
         points = self.points.tolist() if isinstance(self.points, np.ndarray) else self.points
         for point in points:
-            content.update(json.dumps(plain(point), sort_keys=True).encode())
+            content.update(json.dumps(plain(point, labelled), sort_keys=True).encode())
         return content.hexdigest()
 
     def __repr__(self) -> str:

@@ -10,11 +10,12 @@ from lamcts.spaces.base import Identity, SearchSpace, identity_of, when_of
 from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
 from lamcts.spaces.float import Float
+from lamcts.spaces.options import described
 from lamcts.spaces.product import Space
-from lamcts.spaces.values import When, brief, plain
+from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json, Point
 
-ROUNDING = 1e-12  # of a range: the tolerance of a value that was encoded and decoded
+ROUNDING = 1e-6  # of a range: the tolerance of a value that was encoded and decoded, or is one of float32
 Key = str | int  # the name of a parameter, or its number from 0
 Whole = Space | Box
 
@@ -71,11 +72,11 @@ class Fixed(SpaceAdapter):
 
     @property
     def identity(self) -> Identity | None:
-        """The identity of the points of `inner`, None if equality of encodings decides."""
+        """The identity of the points of `inner`, None if it has none."""
         return identity_of(self.inner)
 
     def signature(self) -> Json:
-        values = {str(key): plain(value) for key, value in self.values.items()}
+        values = {str(key): described(value) for key, value in self.values.items()}
         return {"kind": "fixed", "values": values, "whole": self.whole.signature()}
 
     def __repr__(self) -> str:
@@ -95,6 +96,13 @@ def fixed(space: SearchSpace, values: Mapping[Key, object]) -> SpaceAdapter:
     made.inner = fixed(space.inner, values)
     made.dim = made.inner.dim
     return made
+
+
+def bare(space: SearchSpace) -> SearchSpace:
+    """Return the space of whole points inside a space without its rules, keys and fixed values."""
+    while isinstance(space, SpaceAdapter):
+        space = space.whole if isinstance(space, Fixed) else space.inner
+    return space
 
 
 def keys_of(space: object) -> list[Key]:
@@ -121,7 +129,9 @@ def _valid(space: Whole, key: Key, value: Point) -> Point:
         decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
     except ValueError as error:
         raise ValueError(f"fix: parameter {key!r}: {error}") from None
-    return float(value) if member.continuous.any() and isinstance(member, (Box, Float)) else decoded  # as it was given
+    if member.continuous.any() and isinstance(member, (Box, Float)):
+        return np.clip(float(value), member.low, member.high).item()  # as it was given
+    return decoded
 
 
 def _same(space: Whole, key: Key, value: object, fixed: object) -> bool:

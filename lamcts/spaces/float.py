@@ -4,49 +4,49 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
-from lamcts.spaces.base import EncodedSpace, Identity, Mask, text_of
-from lamcts.spaces.integer import FINEST, Int
-from lamcts.spaces.values import flag, read_when, real, steps_between
+from lamcts.spaces.base import EncodedSpace, Mask, text_of
+from lamcts.spaces.integer import FINEST, Int, check_step, off_grid, warn_of_end
+from lamcts.spaces.values import flag, read_when, real
 from lamcts.types import Floats, Json, Point
 
-COARSE = 2**40  # floats in a range; with fewer, different x may decode to the same value (untuned)
-NEAR = 1e-6  # of a step: the tolerance of a value on the grid, for sums of floats (untuned)
+NEAR = 1e-4  # of a range or a step: the tolerance of a user's number, written with four digits as 1.682 for 1.68179
+SINGLE = 2.0**-23  # of a number: the distance of two of float32
+LARGEST_ROOM = 0.1  # of a step: the tolerance where steps are finer than float32 (untuned)
 
 
 class StepGrid:
-    """The values `low + k step` up to `high`; `grid` is the space of the numbers k."""
+    """The values `low + k step`, of which the last is `high` if that is one up to rounding.
+
+    `grid` is the space of the numbers k.
+    """
 
     def __init__(self, low: float, high: float, step: float) -> None:
         self._low, self._step = Fraction(repr(low)), Fraction(repr(step))
-        if not step > 0:
-            raise ValueError(f"step: expected a number above 0, got {step}; give the distance of two values")
-        last = (Fraction(repr(high)) - self._low) // self._step
+        self._room = min(max(NEAR, SINGLE * max(abs(low), abs(high)) / step), LARGEST_ROOM)
+        steps = self._steps_to(high)
+        last = math.floor(steps + Fraction(self._room))
         if not 1 <= last <= FINEST:
             raise ValueError(
                 f"step: expected at most 2**50 steps from {low} to {high}, and one at least, got {step}; "
                 + ("make it smaller" if last < 1 else "leave it out")
             )
         self.grid = Int(0, last)
+        self.high = high if steps <= last + self._room else float(self._low + last * self._step)
+
+    def _steps_to(self, value: float) -> Fraction:
+        return (Fraction(repr(value)) - self._low) / self._step
 
     def value(self, k: int) -> float:
-        return float(self._low + k * self._step)
-
-    @cached_property
-    def high(self) -> float:
-        return self.value(self.grid.high)
+        return self.high if k == self.grid.high else float(self._low + k * self._step)
 
     def number(self, value: float) -> int:
         """Return the k of a value; ValueError if it is not on the grid."""
-        k = min(max(round((Fraction(repr(value)) - self._low) / self._step), 0), self.grid.high)
-        if abs(value - self.value(k)) > NEAR * float(self._step):
-            raise ValueError(
-                f"expected one of {self.value(0)}, {self.value(1)}, ..., {self.high}, got {value}; "
-                f"the nearest is {self.value(k)}"
-            )
+        k = min(max(round(self._steps_to(value)), 0), self.grid.high)
+        if abs(value - self.value(k)) > self._room * float(self._step):
+            raise off_grid(map(self.value, (0, 1, self.grid.high, k)), value)
         return k
 
 
@@ -61,19 +61,25 @@ class Float(EncodedSpace):
     log : bool, default False
         Equal factors are equally far apart; `low` must be positive.
     step : float, optional
-        Only low, low + step, low + 2 step, ... are valid; `high` becomes the last of these values.
+        Only low, low + step, low + 2 step, ... are valid, without `log`. `high` is the last of these values if that is
+        equal up to rounding; otherwise it becomes the last one below, with a warning.
     when : mapping of str to value or list of values, optional
         The parameter exists only where other parameters of the same `Space` have these values, such as
         `{"solver": "sgd"}`. All conditions must hold; a list means any of its values. Where the parameter, or a
         parameter that it depends on, is inactive, points do not contain it.
+
+    Notes
+    -----
+    A number of yours may miss an end of the range, or a step, by 1e-4 of the range or of the step. The end, or the
+    value of the step, then replaces it.
 
     Examples
     --------
     >>> import lamcts
     >>> lamcts.Float(1e-5, 1e-1, log=True).encode(1e-3)
     array([0.5])
-    >>> lamcts.Float(0, 1, step=0.3)
-    Float(low=0.0, high=0.9, log=False, step=0.3)
+    >>> lamcts.Float(0, 0.9, step=0.3).decode_many([[0], [0.4], [1]])
+    [0.0, 0.3, 0.9]
     """
 
     low: float
@@ -101,12 +107,12 @@ class Float(EncodedSpace):
                 f"expected high / low below 1.8e308, got [{low}, {high}]; bring the bounds closer together"
             )
         if self.step is not None:
-            self._set_steps(real(self.step, "step"))
+            self._set_step(real(self.step, "step"))
 
-    def _set_steps(self, step: float) -> None:
-        if self.log:
-            raise ValueError(f"expected no step where log=True, got step={step}; leave one of the two out")
+    def _set_step(self, step: float) -> None:
+        check_step(step, self.log)
         steps = StepGrid(self.low, self.high, step)
+        warn_of_end(self.high, steps.high)
         for name, value in (("step", step), ("_steps", steps), ("high", steps.high)):
             object.__setattr__(self, name, value)
 
@@ -122,16 +128,20 @@ class Float(EncodedSpace):
         value = real(point, "value")
         if self._steps is not None:
             return self._steps.grid.encode(self._steps.number(value))
-        if not self.low <= value <= self.high:
+        x = self._share(value)
+        if not -NEAR <= x <= 1.0 + NEAR:
             raise ValueError(
                 f"expected a number in [{self.low}, {self.high}], got {value}; move it inside, or widen the bounds"
             )
-        # The quotient of the ends, not a difference of logs: it does not change when both scale by 2^k.
-        x = math.log(value / self.low) / math.log(self.high / self.low) if self.log else self._share(value)
         return np.array([max(0.0, min(x, 1.0))])  # in this order -0.0 becomes 0.0
 
     def _share(self, value: float) -> float:
-        return (value - self.low) / (self.high - self.low)
+        """Return where in the range a number is, 0 at `low` and 1 at `high`."""
+        if not self.log:
+            return (value - self.low) / (self.high - self.low)
+        # The quotient of the ends, not a difference of logs: it does not change when both scale by 2^k.
+        factor = value / self.low
+        return math.log(factor) / math.log(self.high / self.low) if factor > 0 else -math.inf
 
     def decode(self, x: Floats) -> float:
         if self._steps is not None:
@@ -145,10 +155,15 @@ class Float(EncodedSpace):
             value = self.low + share * (self.high - self.low)
         return min(max(value, self.low), self.high)
 
-    @property
-    def identity(self) -> Identity | None:
-        """The value itself if the range has few floats; None otherwise."""
-        return self.decode if self._steps is None and steps_between(self.low, self.high) < COARSE else None
+    def comparable(self, x: Floats) -> Floats:
+        if self._steps is not None:
+            return x
+        if self.log:  # by the exp of `decode`: that of numpy may have another last bit
+            logs = (x * math.log(self.high / self.low)).ravel().tolist()
+            values = self.low * np.array([*map(math.exp, logs)]).reshape(x.shape)
+        else:
+            values = self.low + x * (self.high - self.low)
+        return np.where(x >= 1, self.high, np.clip(values, self.low, self.high))
 
     def snap(self, x: Floats) -> Floats:
         return np.clip(x, 0.0, 1.0) if self._steps is None else self._steps.grid.snap(x)

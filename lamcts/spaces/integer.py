@@ -1,7 +1,8 @@
 """Integer parameters, on a linear or a logarithmic scale."""
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,6 +29,9 @@ class Int(EncodedSpace):
         Bounds, both included.
     log : bool, default False
         Equal factors are equally far apart; `1 <= low <= 2**39` and `high <= 2**63`.
+    step : int, optional
+        Only low, low + step, low + 2 step, ... are valid, without `log`. `high` becomes the last of these values; a
+        warning reports where it was larger.
     when : mapping of str to value or list of values, optional
         The parameter exists only where other parameters of the same `Space` have these values.
 
@@ -44,11 +48,14 @@ class Int(EncodedSpace):
     array([0.25])
     >>> lamcts.Int(1, 1024, log=True).encode(32)
     array([0.5])
+    >>> lamcts.Int(32, 256, step=32).size
+    8.0
     """
 
     low: int
     high: int
     log: bool = False
+    step: int | None = field(default=None, kw_only=True)
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
@@ -68,10 +75,22 @@ class Int(EncodedSpace):
             )
         if max(abs(self.low), abs(self.high)) > HELD:
             raise ValueError(f"expected bounds that a float can hold, got {brief(bounds)}; search for the logarithm")
+        if self.step is not None:
+            self._set_step(whole(self.step, "step"))
+
+    def _set_step(self, step: int) -> None:
+        check_step(step, self.log)
+        last = (self.high - self.low) // step
+        if self.low < self.high and not last:
+            raise ValueError(f"step: expected at most high - low = {self.high - self.low}, got {step}; make it smaller")
+        high = self.low + last * step
+        warn_of_end(self.high, high)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "step", None if step == 1 or not last else step)
 
     @property
     def size(self) -> float:
-        return float(self.high - self.low + 1)
+        return float(self._last + 1)
 
     def encode(self, point: Point) -> Floats:
         value = whole(point, "value")
@@ -82,14 +101,21 @@ class Int(EncodedSpace):
             )
         if self.log:
             return self._x(self._rounded(np.array([float(value)])))
-        steps, width = self._steps, self.high - self.low
-        return np.array([_nearest((value - self.low) * steps, width) / max(steps, 1)])
+        k, over = divmod(value - self.low, self.step or 1)
+        if over:
+            k = min(_nearest(value - self.low, self.step or 1), self._last)
+            raise off_grid(map(self._number, (0, 1, self._last, k)), value)
+        return np.array([_nearest(k * self._steps, self._last) / max(self._steps, 1)])
 
     def decode(self, x: Floats) -> int:
         if self.log:
             return min(max(int(self._value(np.asarray(x))[0]), self.low), self.high)
         k = round(min(max(float(x[0]), 0.0), 1.0) * self._steps)
-        return self.low + _nearest(k * (self.high - self.low), self._steps)
+        return self._number(_nearest(k * self._last, self._steps))
+
+    def _number(self, k: int) -> int:
+        """Return the value that is `k` steps above `low`."""
+        return self.low + k * (self.step or 1)
 
     def snap(self, x: Floats) -> Floats:
         if self.log:
@@ -112,14 +138,21 @@ class Int(EncodedSpace):
             return None
         if self.log:
             return self._x(self._rounded(np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]))
-        return np.arange(self.high - self.low + 1)[:, None] / max(self._steps, 1)
+        return np.arange(self._last + 1)[:, None] / max(self._steps, 1)
 
     def signature(self) -> Json:
-        return {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)} | self._condition()
+        own = {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}
+        return own | ({} if self.step is None else {"step": self.step}) | self._condition()
+
+    @cached_property
+    def _last(self) -> int:
+        """The number of steps from `low` to `high`."""
+        return (self.high - self.low) // (self.step or 1)
 
     @cached_property
     def _steps(self) -> int:
-        return min(self.high - self.low, FINEST)
+        """The number of steps of the coordinate."""
+        return min(self._last, FINEST)
 
     @cached_property
     def _span(self) -> float:
@@ -154,6 +187,27 @@ class Int(EncodedSpace):
         high = float(self.high)
         reach = _step_size(np.array(high)) / 2
         return np.where(high - value <= reach, high, np.maximum(value, float(self.low)))
+
+
+def check_step(step: float, log: bool) -> None:
+    """Raise ValueError for a step that is not positive, or next to `log`."""
+    if log:
+        raise ValueError(f"expected no step where log=True, got step={step}; leave one of the two out")
+    if not step > 0:
+        raise ValueError(f"step: expected a number above 0, got {step}; give the distance of two values")
+
+
+def warn_of_end(given: float, last: float) -> None:
+    """Warn the caller of a kind whose upper bound is not one of its steps."""
+    if last != given:
+        text = f"step: expected high to be low plus a whole number of steps, got {given}; the last value is {last}"
+        warnings.warn(f"{text}: change high, or the step", UserWarning, stacklevel=5)
+
+
+def off_grid(values: Iterable[float], got: float) -> ValueError:
+    """Return the error of a number between two steps; values: the first, the second, the last and the nearest."""
+    first, second, last, nearest = values
+    return ValueError(f"expected one of {first}, {second}, ..., {last}, got {got}; the nearest is {nearest}")
 
 
 def step_of(x: Floats, steps: int) -> Floats:

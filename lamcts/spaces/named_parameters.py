@@ -7,6 +7,8 @@ encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p param
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Bool, Choice
@@ -56,20 +58,26 @@ class NamedParameters:
         """
         if self._space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
-        whole = {one.name for one in self.parameters if isinstance(one.space, (Permutation, Subset))}
-        leaves = [dict(_leaves(plain(self._space.decode(row)), "", whole)) for row in x]
-        return [[_shown(leaf.get(one.name), one) for leaf in leaves] for one in self.parameters]
+        whole = {one.name for one in self.parameters if one.options is not None}
+        leaves = [dict(_leaves(self._space.decode(row), "", whole)) for row in x]
+        return [
+            [_shown(leaf[one.name], one) if one.name in leaf else None for leaf in leaves] for one in self.parameters
+        ]
 
     def along(self, i: int, coordinates: Floats) -> list[object]:
         """Return the values of parameter `i` at its own coordinates [g, w]."""
         one = self.parameters[i]
         if one.space is None:
             return [*coordinates[:, 0].tolist()]
-        return [_shown(plain(one.space.decode(row)), one) for row in coordinates]
+        return [_shown(one.space.decode(row), one) for row in coordinates]
 
 
-def _shown(value: object, parameter: NamedParameter) -> object:
-    return str(value) if parameter.options is not None and value is not None else value
+def _shown(value: Point, parameter: NamedParameter) -> object:
+    """Return a value as figures have it: an option as its text."""
+    if isinstance(parameter.space, Choice) and parameter.options is not None:
+        return parameter.options[parameter.space.place(value)]
+    value = plain(value)
+    return value if parameter.options is None else str(value)
 
 
 def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedParameter]]:
@@ -113,7 +121,7 @@ def _of(space: SearchSpace, names: list[str], start: int) -> Iterator[NamedParam
 def _options(space: SearchSpace) -> tuple[str, ...] | None:
     """Return the options of a category as text; None for numbers."""
     if isinstance(space, Choice):
-        return tuple(map(str, space.options))
+        return space.labels
     return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, (Permutation, Subset)) else None
 
 
@@ -132,14 +140,14 @@ def _names(space: SearchSpace, name: str) -> list[str]:
 def _leaves(point: Point, name: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each parameter of a point, named as in `_parameters`.
 
-    whole: the names of parameters whose values are lists.
+    whole: the names of parameters whose values may be lists.
     """
     if (name or "x") in whole:
         yield name or "x", point
     elif isinstance(point, Mapping):
         for own, value in point.items():
             yield from _leaves(value, _joined(name, own), whole)
-    elif isinstance(point, (list, tuple)):
+    elif isinstance(point, (list, tuple, np.ndarray)):
         for i, value in enumerate(point, 1):
             yield from _leaves(value, _joined(name, i if name else f"x{i}"), whole)
     else:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import LISTED, text_of
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.values import Lookup, brief, is_list, items_of, plain, read_when, scalar
+from lamcts.spaces.options import Lookup, described
+from lamcts.spaces.values import MOST_ITEMS, brief, check_items, is_list, items_of, read_when, scalar
 from lamcts.types import Floats, Json, Point
 
 MOST_COUNTED = 170  # items whose permutations a float can count
+MOST_ORDERED = 500  # items: the list of their moves takes 16 k^3 bytes, 2 GB
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,8 @@ class Permutation(JointSpace):
     __repr__ = text_of
 
     def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
-        kept = read_items(items, "Permutation([...])")
+        cure = "search for priorities, Box(0, 1, dim=...), and sort the items by them"
+        kept = read_items(items, "Permutation([...])", cure, MOST_ORDERED)
         for name, value in (("items", kept), ("when", read_when(when)), ("_lookup", Lookup(kept))):
             object.__setattr__(self, name, value)
 
@@ -98,7 +101,7 @@ class Permutation(JointSpace):
         return places_of(np.array(list(permutations(range(self.dim)))))
 
     def signature(self) -> Json:
-        return {"kind": "permutation", "items": plain(self.items)} | self._condition()
+        return {"kind": "permutation", "items": described(self.items)} | self._condition()
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows [m, k] of permutations one move from `x` [k]."""
@@ -113,12 +116,13 @@ class Permutation(JointSpace):
         return places_of(np.take_along_axis(orders_of(x), drawn, axis=1))
 
 
-def read_items(items: object, cure: str) -> tuple[Point, ...]:
-    """Return a list of items, or the numbers of so many; ValueError for anything else, or none."""
+def read_items(items: object, call: str, cure: str, most: int = MOST_ITEMS) -> tuple[Point, ...]:
+    """Return a list of items, or the numbers of so many; ValueError for anything else, none, or more than `most`."""
     given: object = scalar(items)
     given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
     if not is_list(given):
-        raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass {cure}")
+        raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass {call}")
+    check_items(len(given), cure, most)
     if not (kept := items_of(given)):
         raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
     return kept

@@ -7,8 +7,19 @@ from itertools import accumulate
 
 import numpy as np
 
+from lamcts.argument_hints import hint_range
 from lamcts.spaces import base
-from lamcts.spaces.base import LISTED, EncodedSpace, Identity, Mask, identity_of, middle_of, rows_of, sums_of
+from lamcts.spaces.base import (
+    LISTED,
+    EncodedSpace,
+    Identity,
+    Mask,
+    comparable_of,
+    identity_of,
+    middle_of,
+    rows_of,
+    sums_of,
+)
 from lamcts.spaces.conditions import Conditions, conditions_of
 from lamcts.spaces.values import brief, is_list, read_when
 from lamcts.types import Floats, Json, Point
@@ -61,9 +72,8 @@ class Space(EncodedSpace):
                 raise ValueError(f"expected names as non-empty text, got {brief(name)}; pass Space({{'name': ...}})")
         for i, member in enumerate(self.members):
             if not isinstance(member, base.SearchSpace) or isinstance(member, type):
-                raise ValueError(
-                    f"{self._label(i)}: expected a space, got {brief(member)}; pass Float(low, high), for example"
-                )
+                call = hint_range(member) or "Float(low, high), for example"
+                raise ValueError(f"{self._label(i)}: expected a space, got {brief(member)}; pass {call}")
         ends = list(accumulate(member.dim for member in self.members))
         self.dim = ends[-1]
         # which coordinates are which member's
@@ -139,7 +149,7 @@ class Space(EncodedSpace):
 
     @property
     def identity(self) -> Identity | None:
-        """The identity of points; None if equality of encodings decides for all members."""
+        """The identity of points; None if no member has one."""
         return self._keys_of_members if any(self._identities) else None
 
     @cached_property
@@ -150,12 +160,16 @@ class Space(EncodedSpace):
         keys: list[Hashable] = []
         own = self._identities
         active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
-        for part, identity, on in zip(self.parts, own, active, strict=True):
-            key = identity(x[part]) if identity is not None and on else (x[part] + 0.0).tobytes()
+        for member, part, identity, on in zip(self.members, self.parts, own, active, strict=True):
+            key = identity(x[part]) if identity is not None and on else comparable_of(member, x[None, part]).tobytes()
             if key is None:
                 return None
             keys.append(key)
         return tuple(keys)
+
+    def comparable(self, x: Floats) -> Floats:
+        pairs = zip(self.members, self.parts, strict=True)
+        return np.hstack([comparable_of(member, x[:, part]) for member, part in pairs])
 
     def rows(self) -> Floats | None:
         if self.size * self.dim > LISTED:

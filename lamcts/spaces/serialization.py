@@ -1,6 +1,5 @@
 """Spaces as JSON values, and spaces from JSON values or signatures."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,11 +12,11 @@ from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
+from lamcts.spaces.options import comes_back, described, restored, restored_options
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.simplex import Simplex
 from lamcts.spaces.subset import Subset
-from lamcts.spaces.values import plain
 from lamcts.types import Json, JsonValue, Point
 
 KINDS: dict[str, Callable[..., SearchSpace]] = {
@@ -31,7 +30,7 @@ KINDS: dict[str, Callable[..., SearchSpace]] = {
     "simplex": Simplex,
     "subset": Subset,
 }
-PLAIN = (str, int, float, bool, type(None))  # exactly these types, finite, are unchanged by JSON
+OPTIONS = {"choice": "options", "permutation": "items", "subset": "items"}  # where a kind has its options
 
 
 def to_json(space: SearchSpace) -> Json | None:
@@ -45,9 +44,7 @@ def to_json(space: SearchSpace) -> Json | None:
     if isinstance(space, Space) and kind is Space:
         members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
-    if not all(map(_comes_back, options_of(space))):
-        return None
-    return space.signature() if kind in KINDS.values() else None
+    return space.signature() if kind in KINDS.values() and all(map(comes_back, options_of(space))) else None
 
 
 def options_of(space: SearchSpace) -> tuple[Point, ...]:
@@ -61,19 +58,22 @@ def from_json(description: Json) -> SearchSpace:
     """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
-        members = [from_json(member) for member in given["members"]]
-        return space_of(given["names"], members, given.get("when"))
+        return _product(given, [from_json(member) for member in given["members"]])
+    if "when" in given:
+        given["when"] = _when(given)
     if kind == "finite":
-        points = given["points"] if given["dtype"] is None else np.array(given["points"], given["dtype"])
+        points = restored(given["points"]) if given["dtype"] is None else np.array(given["points"], given["dtype"])
         return Finite(points, features=given["features"], when=given.get("when"))
+    if kind in OPTIONS:
+        given[OPTIONS[kind]] = restored_options(given[OPTIONS[kind]])
     return KINDS[kind](**given)
 
 
 def from_signature(signature: JsonValue) -> SearchSpace | None:
     """Return the space of a signature without its rules and keys, which are functions.
 
-    None if the signature does not determine the space: it holds a table's checksum, and options that are not plain
-    values as text.
+    Options that JSON cannot hold are their labels. None if the signature does not determine the space: it has the
+    checksum of a table.
     """
     try:
         return _from_signature(signature)
@@ -81,31 +81,38 @@ def from_signature(signature: JsonValue) -> SearchSpace | None:
         return None
 
 
+def of_points(signature: JsonValue) -> JsonValue:
+    """Return a signature without rules and keys: that of a space of the same points with the same codes."""
+    while isinstance(signature, dict) and signature.get("kind") in ("canonical", "valid"):
+        signature = signature.get("inner")
+    return signature
+
+
 def _from_signature(signature: Json) -> SearchSpace:
+    signature = of_points(signature)
     kind = signature["kind"]
-    if kind in ("canonical", "valid"):  # the same points with the same codes
-        return _from_signature(signature["inner"])
     if kind == "fixed":
         whole, values = _from_signature(signature["whole"]), signature["values"]
-        return _same(Fixed(whole, {key: values[str(key)] for key in keys_of(whole) if str(key) in values}), signature)
+        return Fixed(whole, {key: restored(values[str(key)]) for key in keys_of(whole) if str(key) in values})
     if kind == "product":
-        members = [_from_signature(member) for member in signature["members"]]
-        return space_of(signature["names"], members, signature.get("when"))
-    values = signature.get("options") or signature.get("items") or ()
-    if kind in ("choice", "permutation", "subset") and not all(type(value) in PLAIN for value in values):
-        raise ValueError("expected options that JSON can say")
-    return _same(from_json(signature), signature)
-
-
-def _same(made: SearchSpace, signature: Json) -> SearchSpace:
-    if made.signature() != signature:
+        return _product(signature, [_from_signature(member) for member in signature["members"]])
+    made = from_json(signature)
+    with_labels = {name: held for name, held in signature.items() if name in ("when", *OPTIONS.values())}
+    if made.signature() | with_labels != signature:
         raise ValueError("expected the signature of a space")
     return made
 
 
-def space_of(names: list[str] | None, members: list[SearchSpace], when: Json | None) -> Space:
+def _product(description: Json, members: list[SearchSpace]) -> Space:
     """Return the `Space` of members, by name where they have names."""
-    return Space(members if names is None else dict(zip(names, members, strict=True)), when=when)
+    names = description["names"]
+    return Space(members if names is None else dict(zip(names, members, strict=True)), when=_when(description))
+
+
+def _when(description: Json) -> Json | None:
+    """Return the conditions of a description, None without any."""
+    when = description.get("when")
+    return None if when is None else {name: restored(values) for name, values in when.items()}
 
 
 def _table(space: Finite) -> Json | None:
@@ -114,12 +121,9 @@ def _table(space: Finite) -> Json | None:
         if points.dtype.kind not in "iufb" or not np.isfinite(points).all():
             return None
         points, dtype = points.tolist(), points.dtype.str
-    elif not all(map(_comes_back, points)):
+    elif all(map(comes_back, points)):
+        points = described(points)
+    else:
         return None
-    return {"kind": "finite", "points": list(points), "dtype": dtype, "features": space.x.tolist()} | (
-        {"when": plain(space.when)} if space.when else {}
-    )
-
-
-def _comes_back(value: object) -> bool:
-    return type(value) in PLAIN and (not isinstance(value, float) or math.isfinite(value))
+    made = {"kind": "finite", "points": points, "dtype": dtype, "features": space.x.tolist()}
+    return made | {name: held for name, held in space.signature().items() if name == "when"}

@@ -12,7 +12,7 @@ import numpy as np
 
 from lamcts.spaces.base import Mask, text_of
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.values import brief, is_list, items_of, plain, read_when, real, scalar
+from lamcts.spaces.values import brief, check_items, is_list, items_of, plain, read_when, real, scalar
 from lamcts.types import Floats, Json, Point, Rows
 
 SUM = 1e-6  # of the total: by how much a user's amounts may miss it, and how far below 0 they may lie
@@ -136,6 +136,9 @@ class Simplex(JointSpace):
         sums = waits.sum(1, keepdims=True)
         return self.snap(np.where(sums > 0, waits, 1.0) / np.where(sums > 0, sums, self.dim))
 
+    def comparable(self, x: Floats) -> Floats:
+        return self.total * self.snap(x)
+
     def signature(self) -> Json:
         return {"kind": "simplex", "items": plain(self.items), "total": self.total} | self._condition()
 
@@ -162,6 +165,7 @@ def _items(given: object) -> int | tuple[str, ...]:
     """Return the number of ingredients, or their names."""
     number = scalar(given)
     if isinstance(number, int) and not isinstance(number, bool) and number >= 2:
+        check_items(number, "group the ingredients")
         return number
     names = items_of(number) if is_list(number) else ()
     texts = tuple(str(name) for name in names if isinstance(name, str) and name)

@@ -12,8 +12,9 @@ import numpy as np
 
 from lamcts.spaces.base import LISTED, text_of
 from lamcts.spaces.joint import JointSpace, some_of
+from lamcts.spaces.options import Lookup, described
 from lamcts.spaces.permutation import read_items
-from lamcts.spaces.values import Lookup, brief, is_list, plain, read_when, whole
+from lamcts.spaces.values import brief, is_list, read_when, whole
 from lamcts.types import Floats, Json, Point, Rows
 
 
@@ -53,7 +54,7 @@ class Subset(JointSpace):
     __repr__ = text_of
 
     def __init__(self, items: int | Sequence[Point], k: int, *, when: Mapping[str, object] | None = None) -> None:
-        kept = read_items(items, "Subset([...], k)")
+        kept = read_items(items, "Subset([...], k)", "choose among groups of items")
         count = whole(k, "k", "pass the number of items in a subset")
         if not 1 <= count <= len(kept):
             raise ValueError(
@@ -105,7 +106,7 @@ class Subset(JointSpace):
         return _indicators(np.array(list(combinations(range(self.dim), self.k))), self.dim)
 
     def signature(self) -> Json:
-        return {"kind": "subset", "items": plain(self.items), "k": self.k} | self._condition()
+        return {"kind": "subset", "items": described(self.items), "k": self.k} | self._condition()
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         inside, outside = np.flatnonzero(x > 0.5), np.flatnonzero(x <= 0.5)

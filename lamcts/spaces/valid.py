@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from lamcts.spaces.adapter import SpaceAdapter
-from lamcts.spaces.base import SearchSpace, identity_of, rows_of
+from lamcts.spaces.base import SearchSpace, comparable_of, identity_of, rows_of
 from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Polytope, Within, polytope
 from lamcts.types import Floats, Json, Point
@@ -99,7 +99,7 @@ class Valid(SpaceAdapter):
         if not self.holds(self.inner.decode(x)):
             return None
         own = identity_of(self.inner)
-        return (x + 0.0).tobytes() if own is None else own(x)
+        return comparable_of(self.inner, x[None]).tobytes() if own is None else own(x)
 
     def find(self, rng: np.random.Generator) -> Floats:
         """Return a valid row [dim]; ValueError if many draws give none."""

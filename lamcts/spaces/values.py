@@ -1,4 +1,4 @@
-"""Values as users write them: reading numbers, finding options, JSON."""
+"""Values as users write them: reading numbers, lists and conditions, JSON."""
 
 import math
 import re
@@ -10,9 +10,10 @@ from typing import Any, SupportsFloat, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.text import safe_repr, shortened
+from lamcts.text import safe_repr, shortened, valid
 from lamcts.types import JsonValue
 
+MOST_ITEMS = 100_000  # of one parameter, with a coordinate each: a row of them takes 0.8 MB
 When = Mapping[str, tuple[object, ...]]  # the allowed values of other parameters, by name
 List = Sequence[Any] | NDArray[Any]
 
@@ -26,17 +27,6 @@ def real(value: object, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name}: expected a finite number, got {brief(value)}; pass a value that a float can hold")
     return number
-
-
-def steps_between(low: float, high: float) -> int:
-    """Return the number of steps between two floats, each to the next float."""
-    return _place(high) - _place(low)
-
-
-def _place(value: float) -> int:
-    """Return the rank of a float among all floats, 0 for zero."""
-    place = int(np.float64(abs(value)).view(np.int64))
-    return -place if value < 0 else place
 
 
 def flag(value: object, name: str) -> bool:
@@ -73,6 +63,12 @@ def is_list(value: object) -> TypeGuard[List]:
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def check_items(count: int, cure: str, most: int = MOST_ITEMS) -> None:
+    """Raise ValueError for more items than one parameter may have, before they are listed."""
+    if count > most:
+        raise ValueError(f"expected at most {most} items, got {count}; {cure}")
 
 
 def items_of(values: List) -> tuple[object, ...]:
@@ -124,54 +120,27 @@ def freeze(value: object) -> Hashable:
     return key
 
 
-def plain(value: object) -> JsonValue:
-    """Return `value` as JSON; other values become text, equal in every process."""
+def plain(value: object, other: Callable[[object], JsonValue] | None = None) -> JsonValue:
+    """Return `value` as JSON without its kind; what JSON cannot hold becomes `other` of it, by default its label."""
     value = scalar(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(part) for part in value]
+        return [plain(part, other) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: plain(part) for key, part in value.items()}
+        return {key: plain(part, other) for key, part in value.items()}
+    return (other or label)(value)
+
+
+def label(value: object) -> str:
+    """Return the text of any value, equal in every process: a text itself, the name of a function, or a repr."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return valid(value)
     if hasattr(value, "__qualname__"):  # a function or a class
-        return {"name": f"{value.__module__}.{value.__qualname__}"}
-    return {"repr": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))}
-
-
-class Lookup:
-    """The positions of `items`, found by equality as `freeze` defines it.
-
-    Items that cannot be hashed are compared one by one.
-    """
-
-    def __init__(self, items: List, key: Callable[[Any], Hashable] = freeze) -> None:
-        """Index the items; ValueError names the first item that occurs twice."""
-        self._key = key
-        self._places: dict[Hashable, int] = {}
-        self._rest: list[tuple[int, object]] = []
-        for i, item in enumerate(items):
-            first = self.find(item)
-            if first is not None:
-                raise ValueError(
-                    f"expected distinct values, got {brief(items[first])} at {first} and {brief(item)} at {i}; drop one"
-                )
-            try:
-                self._places[key(item)] = i
-            except TypeError:
-                self._rest.append((i, item))
-
-    def find(self, item: object) -> int | None:
-        """Return the position of the equal item, or None."""
-        try:
-            return self._places.get(self._key(item))
-        except TypeError:
-            return next((i for i, other in self._rest if item is other or _equal(item, other)), None)
-
-
-def _equal(a: object, b: object) -> bool:
-    return type(a) is type(b) and bool(np.all(a == b))
+        return f"{getattr(value, '__module__', None)}.{value.__qualname__}"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value))
 
 
 def scalar(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """What evaluations cost: one each, or with a `Fidelity` as much as their fidelity."""
 
+from collections.abc import Hashable
+
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.spaces.base import SearchSpace
@@ -14,7 +16,7 @@ class Costs:
         self.axis = FidelityAxis.of(space)
         self.full = 1 if self.axis is None else self.axis.fidelity.high
         self.least = 1 if self.axis is None else self.axis.fidelity.low
-        self._reached: dict[bytes, int] = {}  # configuration -> its highest fidelity with a value
+        self._reached: dict[Hashable, int] = {}  # configuration -> its highest fidelity with a value
 
     def of(self, x: Floats) -> int:
         """Return the cost of an evaluation at `x` [d] that starts now."""

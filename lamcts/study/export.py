@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front, parts_of
 from lamcts.spaces.values import plain, scalar
-from lamcts.text import safe_repr
+from lamcts.text import safe_repr, valid
 from lamcts.types import Json, array_of
 
 if TYPE_CHECKING:
@@ -80,20 +80,22 @@ class SupportsWrite(Protocol):
 
 def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
-    cells = [names, *([_cell(row[name], name) if name in row else "" for name in names] for row in rows)]
+    cells = [[*map(valid, names)], *([_cell(row, name) for name in names] for row in rows)]
     odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
     odd |= any(separator in name for name in names for separator in ";\t")  # readers guess the separator from names
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
 
 
-def _cell(value: object, name: str) -> str:
-    if value is None and name in LAST:
-        return ""
+def _cell(row: Json, name: str) -> str:
+    return "" if name not in row or (row[name] is None and name in LAST) else cell_of(row[name])
+
+
+def cell_of(value: object) -> str:
+    """Return the text of a value in a table: JSON of what is no number and no text, or its label."""
     if isinstance(value, float):
         return "" if math.isnan(value) else repr(value)
-    if isinstance(value, (str, int)):
-        return str(value)
-    return json.dumps(plain(value))
+    made = plain(value)
+    return valid(str(made)) if isinstance(made, (str, int)) else json.dumps(made)
 
 
 def dataframe_of(history: "History") -> "DataFrame":

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Hashable
 from pathlib import Path
 
 from lamcts.observations import Observations
@@ -25,7 +26,7 @@ class TrialFolders:
         own = Path(tempfile.gettempdir()) / f"lamcts-{uuid.uuid4().hex}"
         self.root = own if journal is None else Path(os.path.abspath(journal) + SUFFIX)
         self._temporary = journal is None
-        self._first: dict[bytes, int] = {}  # configuration -> its first trial
+        self._first: dict[Hashable, int] = {}  # configuration -> its first trial
 
     def load(self, seen: Observations) -> None:
         """Take the trials of an earlier session, told and pending."""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from lamcts import samplers
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
+from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import LARGEST, Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.serialization import from_signature
+from lamcts.spaces.serialization import from_signature, of_points
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
 
@@ -33,8 +34,8 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
     path : str or path
         The journal, or the folder that `lamcts run` wrote. The run may still be writing.
     space : Space, default None
-        The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum
-        and options that are no JSON values as text, and then needs it.
+        The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum,
+        and then needs it. Of options that JSON cannot hold, such as functions, it has labels, which replace them.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
         return space
     from lamcts.journal.fingerprint import plain
 
-    if not hasattr(given, "signature") or plain(given.signature()) != signature:
+    if not hasattr(given, "signature") or difference(of_points(signature), of_points(plain(given.signature()))):
         raise ValueError(f"space: expected that of the run in {record.path}, got another one; leave it out, or look")
     return given
 

@@ -8,11 +8,10 @@ trials are failed evaluations. A list of trials has no directions: their values 
 """
 
 import csv
-import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -20,12 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from lamcts.files import FileKind, kind_at, text_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.values import plain, scalar
-from lamcts.study.export import names_of
+from lamcts.spaces.fixed import bare
+from lamcts.spaces.values import scalar
+from lamcts.study.export import cell_of, names_of
 from lamcts.study.load import JOURNAL, result_of, space_of
-from lamcts.study.prior_table import Table, TableRow, check_once
+from lamcts.study.prior_table import Table, TableRow, check_once, takes
 from lamcts.study.result import Result
-from lamcts.types import Point
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,21 +67,13 @@ def _is_source(one: Any, space: SearchSpace) -> bool:
 def _are_pairs(one: Any, space: SearchSpace) -> bool:
     """Return whether an item is a list of pairs, and no pair of a point and values."""
     listed = isinstance(one, (list, tuple)) and all(isinstance(each, (list, tuple)) and len(each) > 1 for each in one)
-    return bool(listed and one) and not _is_point(one[0], space) and _is_point(one[0][0], space)
-
-
-def _is_point(value: Point, space: SearchSpace) -> bool:
-    try:
-        space.encode(value)
-    except ValueError:
-        return False
-    return True
+    return bool(listed and one) and not takes(space, one[0]) and takes(space, one[0][0])
 
 
 def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
     """Return a source as a table, None for pairs; ValueError where it is another file, or has other directions."""
     if isinstance(source, (str, os.PathLike)):
-        source = _read(source, space)
+        source = _read(source, bare(space))
     if isinstance(source, Result):
         _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
         return _values("the run", [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())])
@@ -196,14 +187,9 @@ def _table_of_frame(table: "DataFrame") -> Table:
     check_once(names, "the DataFrame")
     empty, rows = table.isna().to_numpy(), []
     for i, cells in enumerate(table.itertuples(index=False, name=None)):
-        texts = ["" if empty[i, j] else _text(cell) for j, cell in enumerate(cells)]
+        texts = ["" if empty[i, j] else cell_of(scalar(cell)) for j, cell in enumerate(cells)]
         rows.append(TableRow(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
     return Table("the DataFrame", names, rows)
-
-
-def _text(cell: object) -> str:
-    cell = scalar(cell)
-    return cell if isinstance(cell, str) else json.dumps(plain(cell)) if isinstance(cell, Iterable) else repr(cell)
 
 
 def _without_prefixes(table: Table, goals: Goals) -> Table:

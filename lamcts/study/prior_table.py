@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.outcomes.front import parts_of
-from lamcts.outcomes.goals import Constraint, Goals
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics, metrics_of
-from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.choice import Choice
-from lamcts.spaces.fixed import Fixed
+from lamcts.spaces.fixed import bare
 from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
@@ -143,13 +142,6 @@ def check_once(names: Sequence[str], where: str) -> None:
         raise ValueError(f"known: {where}: expected each column once, got {twice[0]!r} twice")
 
 
-def bare(space: SearchSpace) -> SearchSpace:
-    """Return the space without rules, keys and fixed values: what its points are made of."""
-    while isinstance(space, SpaceAdapter):
-        space = space.whole if isinstance(space, Fixed) else space.inner
-    return space
-
-
 def _sample(space: SearchSpace) -> Point:
     return space.decode(space.sample(1, np.random.default_rng(0))[0])
 
@@ -208,9 +200,19 @@ def _read(row: TableRow, own: str, member: SearchSpace | None) -> Point:
             return value
         except ValueError as error:
             refused = refused or error
-    if cell.strip().lower() in MISSING:  # other programs have no text for None
-        return None if not getattr(member, "when", None) and value_of("null", member) is None else ABSENT
+    if cell.strip().lower() in MISSING:  # there is no text for nan, nor for None in other programs
+        empty = [] if getattr(member, "when", None) else [one for one in (math.nan, None) if takes(member, one)]
+        return empty[0] if empty else ABSENT
     raise ValueError(f"known: {row.where}, column {own!r}: {refused}")
+
+
+def takes(member: SearchSpace, value: Point) -> bool:
+    """Return whether a value is a point of a space."""
+    try:
+        member.encode(value)
+    except ValueError:
+        return False
+    return True
 
 
 def value_of(text: str, member: SearchSpace | None) -> Point:
@@ -255,7 +257,7 @@ def _values(row: TableRow, goals: Goals, errors: Mapping[str, str]) -> tuple[obj
     for held in goals.constraints:
         over = _number(row, str(held))
         if over is not None and held.name in goals.quantities and held.name not in quantities:
-            quantities[held.name] = _quantity(held, over)
+            quantities[held.name] = held.quantity(over)
     empty = all(each is None for each in values.values())
     return None if empty else values[goals.names[0]] if goals.plain else values, quantities
 
@@ -278,13 +280,6 @@ def _metrics(row: TableRow, used: Container[str]) -> Metrics:
                 found |= metrics_of({bare_name if bare_name in OWN else name: value})
                 break
     return found
-
-
-def _quantity(held: Constraint, over: float) -> float:
-    """Return a value of a quantity that is so far beyond its bound."""
-    if held.relation == "<=":
-        return held.bound + over
-    return held.bound - over if held.relation == ">=" else held.bound + held.tolerance + over
 
 
 def _number(row: TableRow, name: str) -> float | None:

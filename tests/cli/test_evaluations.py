@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import sys
 
 import pytest
@@ -27,6 +28,19 @@ def test_all_evaluations_are_written_with_their_points(capsys):
     assert [float(row["lr"]) for row in rows] == [point["lr"] for point in ran.history.points]
     assert [row["act"] for row in rows] == [point["act"] for point in ran.history.points]
     assert [row["message"] for row in rows if not row["value"]] == ["no value"] * len(ran.history.messages)
+
+
+def test_options_of_any_kind_are_written_so_that_they_are_read_again(capsys):
+    options = [(8,), [8, 4], None, math.nan, math.inf, math.sin, "\udc80"]
+    space = lamcts.Space({"a": lamcts.Choice(options), "x": lamcts.Float(0, 1)})
+    ran = lamcts.minimize(lambda p: p["x"], space, budget=25, journal="run.db", **OPTIONS)
+    code, out, err = said(capsys, "show", "run.db", "--csv")
+    cells = [row["a"] for row in csv.DictReader(io.StringIO(out))]
+    assert (code, err) == (0, "") and {*cells} == {"[8]", "[8, 4]", "null", "", "inf", "math.sin", "\\udc80"}
+    with open("run.csv", "w") as file:
+        file.write(out)
+    again = lamcts.minimize(lambda p: p["x"], space, budget=1, known="run.csv", **OPTIONS)
+    assert [repr(point["a"]) for point in again.history.points[:25]] == [repr(p["a"]) for p in ran.history.points]
 
 
 def test_where_the_space_is_in_no_journal_there_are_coordinates_and_a_word(capsys):

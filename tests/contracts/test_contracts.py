@@ -25,6 +25,7 @@ SPACES: list[SearchSpace] = [
     Float(0.0, 1.0, step=0.1),
     Int(0, 5),
     Int(1, 1000, log=True),
+    Int(-4, 21, step=5),
     Int(1, 2**60),
     Choice(("relu", "gelu", None)),
     Choice((1, 2, 5), ordered=True),

@@ -169,17 +169,16 @@ def test_what_is_left_of_a_finite_space_follows_every_ask_tell_and_forget() -> N
     assert Observations(2).remaining(lambda: None) is None
 
 
-def parity(x: Floats) -> bytes | None:
+def parity(x: Floats) -> list[int | None]:
     """Points are the same where the number of sixteenths leaves the same rest by 4; those of rest 3 are none."""
-    rest = int(x[0] * 16) % 4
-    return None if rest == 3 else str(rest).encode()
+    return [None if rest == 3 else rest for rest in (x[:, 0] * 16).astype(int) % 4]
 
 
 GRID = np.arange(16)[:, None] / 16
 
 
 def test_points_with_one_key_are_one_and_those_without_are_never_fresh() -> None:
-    seen = Observations(1, identity=parity)
+    seen = Observations(1, keys=parity)
     assert seen.keyed and not Observations(1).keyed
     assert seen.unseen(GRID).tolist() == [True, True, True, False] + [False] * 12
     add(seen, [[4 / 16]], [1.0])
@@ -192,7 +191,7 @@ def test_points_with_one_key_are_one_and_those_without_are_never_fresh() -> None
 
 
 def test_a_key_is_known_until_the_last_of_its_points_is_closed() -> None:
-    seen = Observations(1, identity=parity)
+    seen = Observations(1, keys=parity)
     seen.expect(0, np.array([1 / 16]))
     seen.expect(1, np.array([5 / 16]))
     seen.close([0])
@@ -213,7 +212,7 @@ def test_a_point_that_is_given_back_stands_where_it_stood_among_those_left() -> 
 
 
 def test_of_what_is_left_there_is_one_point_a_key() -> None:
-    seen = Observations(1, identity=parity)
+    seen = Observations(1, keys=parity)
 
     def left() -> list[int]:
         found = seen.remaining(lambda: GRID)
@@ -229,30 +228,13 @@ def test_of_what_is_left_there_is_one_point_a_key() -> None:
 
 
 def test_points_without_a_key_are_kept_apart_and_do_no_harm() -> None:
-    seen = Observations(1, identity=parity)
+    seen = Observations(1, keys=parity)
     add(seen, [[3 / 16], [7 / 16], [3 / 16]], [1.0, 0.5, math.nan])
     assert (len(seen), seen.best, seen.distinct) == (3, 1, 2)
     assert np.flatnonzero(seen.unseen(GRID)).tolist() == [0, 1, 2]
 
 
 def test_with_repeats_only_points_without_a_key_are_refused() -> None:
-    seen = Observations(1, repeat=True, identity=parity)
+    seen = Observations(1, repeat=True, keys=parity)
     add(seen, [[0.0]], [1.0])
     assert seen.unseen(GRID).tolist() == [True, True, True, False] * 4
-
-
-def test_a_key_is_asked_once_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def identity(x: Floats) -> bytes:
-        asked.append(float(x[0]))
-        return x.tobytes()
-
-    seen = Observations(1, identity=identity)
-    for _ in range(3):
-        seen.unseen(GRID)
-    assert len(asked) == 16
-    monkeypatch.setattr("lamcts.observations.MOST_IDENTITIES", 16)
-    seen.unseen(GRID + 1 / 32)  # too many to keep: the first ones are asked again
-    seen.unseen(GRID)
-    assert len(asked) == 48

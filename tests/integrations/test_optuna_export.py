@@ -74,12 +74,13 @@ SPACES = [
         }
     ),
     lamcts.Space({"order": lamcts.Permutation(["p", "q", "r"]), "pair": lamcts.Choice([[1, 2], [3, 4]])}),
+    lamcts.Space({"units": lamcts.Int(8, 40, step=8), "angle": lamcts.Float(0, math.pi, step=math.pi / 7)}),
     lamcts.Space({"mix": lamcts.Simplex(["p", "q"], 5), "share": lamcts.Simplex(3)}),
     lamcts.Finite([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0], [2.0, 3.0]]),
 ]
 
 
-@pytest.mark.parametrize("space", SPACES, ids=["box", "list", "nested", "order", "mixture", "table"])
+@pytest.mark.parametrize("space", SPACES, ids=["box", "list", "nested", "order", "steps", "mixture", "table"])
 def test_values_of_every_kind_of_parameter_come_back(space, tmp_path):
     result = run(None, budget=4, f=lambda point: 1.0, space=space, journal=tmp_path / "run.db")
     study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage(), space=space)
@@ -96,6 +97,14 @@ def test_the_items_of_a_subset_are_booleans(tmp_path):
     study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage(), space=space)
     for trial, point in zip(study.trials, result.history.points, strict=True):
         assert trial.params == {f"pick.{i}": item in point["pick"] for i, item in enumerate("pqr", 1)}
+
+
+def test_options_of_any_kind_are_exported_from_the_journal_alone(tmp_path):
+    space = lamcts.Space({"sizes": lamcts.Choice([(8,), (8, 4)]), "f": lamcts.Choice([math.sin, math.cos])})
+    result = run(None, budget=4, f=lambda p: p["f"](len(p["sizes"])), space=space, journal=tmp_path / "run.db")
+    study = export_study(tmp_path / "run.db", optuna.storages.InMemoryStorage())
+    for trial, point in zip(study.trials, result.history.points, strict=True):
+        assert trial.params == {"sizes": str(point["sizes"]), "f": f"math.{point['f'].__name__}"}
 
 
 def leaves(point):

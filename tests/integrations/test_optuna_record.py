@@ -36,6 +36,7 @@ def pruned(number, steps):
         FloatDistribution(-3.3, 3.3, step=0.1),
         IntDistribution(-7, 20),
         IntDistribution(-7, 20, step=3),
+        IntDistribution(4, 4, step=2),
         IntDistribution(1, 10**6, log=True),
         IntDistribution(2**40, 2**41, log=True),
         CategoricalDistribution([1, False, "1", None]),

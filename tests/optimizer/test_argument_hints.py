@@ -1,6 +1,7 @@
 """An `Optimizer` answers words of other libraries: by its own, or by where they belong."""
 
 import inspect
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +33,16 @@ KNOWN = [*inspect.signature(lamcts.Optimizer).parameters]
 def test_a_word_that_an_optimizer_does_not_have_is_answered(word, answer):
     with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{word}'; .*{answer}"):
         lamcts.Optimizer(SPACE, **{word: 7})
+
+
+@pytest.mark.parametrize(
+    "dimension", [(2.5, 4e3, "log-uniform"), SimpleNamespace(low=2.5, high=4e3, prior="log-uniform", base=10)]
+)
+def test_a_list_of_ranges_of_scikit_optimize_is_answered(dimension):
+    with pytest.raises(
+        ValueError, match=r"write lamcts.Space\(\[lamcts.Int\(3, 9\), lamcts.Float\(2.5, 4000.0, log=True\), \.\.\.\]\)"
+    ):
+        lamcts.Optimizer([(3, 9), dimension, ("a", "b")])
 
 
 def test_a_starting_point_in_order_is_answered():

@@ -69,6 +69,23 @@ def test_states_files_and_journals_keep_them(space: Any, told: Any, tmp_path: An
     assert read.best is not None and same(read.best[0], told)
 
 
+ENDS = Space({"a": Float(-1, 0.7), "b": Choice([0.1, 0.7]), "c": Float(0, 0.7, step=0.1), "d": Box(0, [0.3, 1])})
+BEYOND = {"a": np.float32(0.7) + 1e-7, "b": np.float32(0.7), "c": np.float32(0.7), "d": np.float32([0.3, 0.1])}
+
+
+def test_numbers_off_by_rounding_are_taken_as_those_of_the_space() -> None:
+    point = {"a": 0.7, "b": 0.7, "c": 0.7, "d": [0.3, float(np.float32(0.1))]}
+    opt = Optimizer(ENDS, seed=0, x0=BEYOND)
+    (trial,) = opt.ask()
+    opt.tell(trial, 1.0)
+    opt.tell_point(BEYOND, 0.0)
+    assert same(trial.point, point) and same(opt.best.point, point)
+    options: dict[str, Any] = {"budget": 1, "seed": 0, "known": [(BEYOND, 0.0)]}
+    assert same(lamcts.minimize(lambda p: 1.0, ENDS, **options).x, point)
+    found = lamcts.minimize(lambda p: 1.0, ENDS, fix={"a": BEYOND["a"], "b": BEYOND["b"]}, **options)
+    assert [(p["a"], p["b"]) for p in found.history.points] == [(0.7, 0.7)] * 2
+
+
 def test_a_starting_point_that_is_pending_in_a_file_is_handed_out_as_it_was_given(tmp_path: Any) -> None:
     opt = Optimizer(BOX, seed=0, x0=[TOLD, [1.0, 0.1, 0.1]])
     opt.ask()

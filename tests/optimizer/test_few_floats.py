@@ -1,4 +1,4 @@
-"""Ranges in which there are few floats, such as time stamps: points are compared as values, not in the cube."""
+"""Points are compared as values, not in the cube, which matters in ranges with few floats, such as time stamps."""
 
 import math
 import pickle
@@ -12,7 +12,7 @@ from lamcts.optimizer import Optimizer
 from lamcts.spaces import Bool, Box, Canonical, Choice, Float, Space, Valid
 from lamcts.spaces.base import identity_of
 from lamcts.spaces.fixed import fixed
-from lamcts.spaces.values import steps_between
+from lamcts.spaces.point_keys import PointKeys, keys_of
 
 STAMP, FAR, NARROW = Float(1.7e9, 1.7e9 + 1e-4), Float(1e15, 1e15 + 0.1), Float(-5, -4.999999999999)
 SPACES = {
@@ -87,11 +87,10 @@ def test_points_are_told_apart_by_value_inside_of_other_spaces() -> None:
         fixed(Space({"t": FAR, "x": STAMP}), {"x": 1.7e9}),
     ]
     for one in inside:
-        identity = identity_of(one)
-        near, far = np.zeros(one.dim), np.zeros(one.dim)
-        near[0], far[0] = 0.1, 0.9
-        assert identity is not None
-        assert identity(np.zeros(one.dim)) == identity(near) != identity(far)
+        x = np.zeros((3, one.dim))
+        x[:, 0] = 0.0, 0.1, 0.9
+        start, near, far = PointKeys(one)(x)
+        assert start == near != far
 
 
 def test_a_fixed_space_keeps_the_key_of_a_member() -> None:
@@ -101,25 +100,41 @@ def test_a_fixed_space_keeps_the_key_of_a_member() -> None:
     assert identity(np.array([0.7])) == identity(np.array([0.8]))
 
 
-def test_ordinary_ranges_are_compared_in_the_cube() -> None:
-    for space in (
-        Box(-5, 10, dim=3),
-        Float(0, 1),
-        Float(1e-5, 1e-1, log=True),
-        Float(0, 1, step=0.1),
-        Float(1e3, 1e3 + 1),
-    ):
-        assert identity_of(space) is None
-    assert identity_of(Space({"x": Float(0, 1), "k": Choice(["a", "b"])})) is None
+@pytest.mark.parametrize(
+    ("space", "one", "other"),
+    [
+        (Box(-7, 7, dim=2), [0.5, 0.0], [0.5, 1e-30]),
+        (Float(1000, 1003), [0.5], [0.5 + 2**-53]),
+        (Float(1000, 1003, log=True), [0.5], [0.5 + 2**-53]),
+        (Space({"x": Float(0.75, 1), "k": Choice(["a", "b"], ordered=True)}), [0.3, 1.0], [0.3 + 2**-54, 1.0]),
+        (Canonical(Float(1000, 1003), int, "whole"), [0.5], [0.4]),
+    ],
+    ids=str,
+)
+def test_codes_of_one_point_have_one_key(space: Any, one: list[float], other: list[float]) -> None:
+    keys = PointKeys(space)(np.array([one, other, np.zeros(space.dim)]))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_spaces_without_real_numbers_are_compared_by_their_codes() -> None:
+    assert keys_of(Space({"x": Float(0, 1, step=0.1), "k": Choice(["a", "b"])})) is None
+    assert keys_of(Space({"x": Float(0, 1), "k": Bool()})) is not None
+
+
+def test_an_identity_is_computed_once_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    keys = PointKeys(Canonical(Float(0, 1), lambda value: asked.append(value) or "same", "all"))
+    grid = np.arange(16)[:, None] / 16
+    for _ in range(3):
+        assert keys(grid) == [("same",)] * 16
+    assert len(asked) == 16
+    monkeypatch.setattr("lamcts.spaces.point_keys.MOST_KEYS", 16)
+    keys(grid + 1 / 32)  # too many to keep: the first ones are computed again
+    keys(grid)
+    assert len(asked) == 48
 
 
 def test_a_space_can_be_sent_after_its_points_were_told_apart() -> None:
     space = SPACES["a time stamp and an option"]
     Optimizer(space, seed=0).ask()
     assert pickle.loads(pickle.dumps(space)) == space
-
-
-def test_steps_between_floats_are_counted() -> None:
-    assert steps_between(1.0, math.nextafter(1.0, 2)) == 1 and steps_between(-0.0, 0.0) == 0
-    assert steps_between(-5e-324, 5e-324) == 2 and steps_between(1.0, 2.0) == 2**52
-    assert steps_between(-2.0, -1.0) == 2**52

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -36,11 +36,18 @@ SPACES = [
     Finite(np.random.default_rng(0).random((50, 3))),
     Finite(np.arange(12).reshape(6, 2)),
     Finite(["a", "b", None], features=[[0, 1], [1, 7], [2, 2]]),
+    Finite([(1, "a"), [2], math.inf], features=[[0], [1], [3]]),
+    Space({"sizes": Choice([(4,), [4, 2], {"a": None}]), "n": Int(3, 9, step=3, when={"sizes": [(4,)]})}),
 ]
 
 
 class Kind(IntEnum):
     A = 1
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
 
 
 def value(trial: lamcts.Trial) -> float | None:
@@ -73,10 +80,10 @@ def test_a_space_of_ours_is_built_again_equal(space: Any) -> None:
 
 
 def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
-    assert to_json(Choice([("a", "b"), ("c",)])) is None
+    assert to_json(Choice([("a", len), ("c",)])) is None
     assert to_json(Space({"a": Bool(), "b": Choice([object(), 1])})) is None
-    assert to_json(Choice([math.inf, 1.0])) is to_json(Choice([Kind.A, 2])) is None  # JSON gives others back
-    assert to_json(Finite([math.nan, 1.0], features=[[0], [1]])) is None
+    assert to_json(Choice([Pair(1, 2), 3])) is to_json(Choice([Kind.A, 2])) is None  # JSON gives others back
+    assert to_json(Finite([Kind.A, 5], features=[[0], [1]])) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,7 @@ class Mine(Uniform):
 
 
 def test_parts_of_ones_own_are_named_given_again_and_compared(tmp_path: Path) -> None:
-    space = Space({"a": Choice([(1, 2), (3,)]), "b": Float(0, 1)})
+    space = Space({"a": Choice([len, (3,)]), "b": Float(0, 1)})
     opt = busy(space, sampler=Mine(), tree=None)
     words = r"does not hold the space and the sampler; load it by Optimizer\.load\(path, space=\.\.\., sampler=\.\.\.\)"
     with pytest.warns(UserWarning, match=words) as told:

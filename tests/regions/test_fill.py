@@ -11,7 +11,8 @@ from lamcts.regions import fill as filling
 from lamcts.regions import hit_and_run
 from lamcts.regions.fill import draw_unseen, fill
 from lamcts.regions.region import Region, Step
-from lamcts.spaces.base import SearchSpace, identity_of
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.point_keys import keys_of
 from lamcts.tree import KMeansSvm, LatentTree, Linear, paths
 from lamcts.tree.boundary import Halfspace
 
@@ -234,7 +235,7 @@ def test_a_key_of_one_point_in_many_is_found_where_they_can_be_listed(monkeypatc
     monkeypatch.setattr(filling, "MOST_AT_ONCE", 64)  # so that draws do not meet it
     whole = lamcts.Space([lamcts.Int(0, 99), lamcts.Int(0, 99)])
     space = lamcts.Canonical(whole, lambda point: "rare" if point == (7, 77) else "usual", "rare")
-    seen = Observations(2, identity=identity_of(space))
+    seen = Observations(2, keys=keys_of(space))
     assert {space.key(space.decode(x)) for x in draw_unseen(space, seen, 5, rng())} == {"rare", "usual"}
     seen.expect(0, space.encode((7, 77)))
     assert [space.key(space.decode(x)) for x in draw_unseen(space, seen, 5, rng())] == ["usual"]
@@ -246,10 +247,10 @@ def test_where_points_with_keys_cannot_be_listed_draws_end_too(monkeypatch: pyte
     monkeypatch.setattr(filling, "MOST_AT_ONCE", 64)
     space = lamcts.Canonical(lamcts.Box(0, 1, dim=2), lambda point: int(3 * point[0]) or None, "third")
     for repeat, count in ((False, 2), (True, 5)):
-        seen = Observations(2, repeat, identity_of(space))
+        seen = Observations(2, repeat, keys_of(space))
         keys = [space.key(space.decode(x)) for x in draw_unseen(space, seen, 5, rng())]
         assert set(keys) == {1, 2}
         assert len(keys) == count
     none = lamcts.Canonical(lamcts.Float(0, 1), lambda point: None, "none")
     for repeat in (False, True):
-        assert draw_unseen(none, Observations(1, repeat, identity_of(none)), 3, rng()).shape == (0, 1)
+        assert draw_unseen(none, Observations(1, repeat, keys_of(none)), 3, rng()).shape == (0, 1)

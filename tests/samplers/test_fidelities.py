@@ -1,5 +1,6 @@
 """The choice of fidelities: cheap first looks, promotions, and what is never proposed."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import lamcts
 from lamcts.samplers.default import with_fidelity
 from lamcts.samplers.fidelities import MultiFidelity
+from lamcts.spaces.fidelity import FidelityAxis
 
 SPACE = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 27)}
 
@@ -64,6 +66,35 @@ def test_a_configuration_that_failed_is_not_proposed_again():
     points = [opt.seen.point(row, opt.space) for row in range(60)]
     failed = [key(point) for point in points if point["x"] > 0.5]
     assert len(failed) == len(set(failed)) > 0
+
+
+def test_a_configuration_that_was_pruned_is_not_proposed_again():
+    small = {"n": lamcts.Int(0, 4), "epochs": lamcts.Fidelity(1, 3)}
+    for space, n in ((small, 40), (SPACE, 25)):
+        opt, points = lamcts.Optimizer(space, seed=2), []
+        with contextlib.suppress(lamcts.Exhausted):
+            while len(points) < n:
+                (trial,) = opt.ask()
+                points.append((*key(trial.point), trial.point["epochs"]))
+                opt.tell(trial, lamcts.Pruned() if len(points) % 3 == 0 else sum(points[-1]))
+        pruned = [point[:-1] for point in points[2::3]]
+        assert len(points) == len({*points}) and len(pruned) == len({*pruned}) > 0
+        assert not [point for i, point in enumerate(points) if point[:-1] in pruned[: i // 3]]
+
+
+def test_configurations_are_compared_as_values():
+    space = {"x": lamcts.Float(1 - 2**-50, 1), "epochs": lamcts.Fidelity(1, 9)}
+    opt, points = lamcts.Optimizer(space, seed=0), []
+    with contextlib.suppress(lamcts.Exhausted):
+        while True:
+            trials = opt.ask(2)
+            points += [tuple(trial.point.values()) for trial in trials]
+            opt.tell(trials[0], trials[0].point["x"] + 1 / trials[0].point["epochs"])
+    assert len(points) == len({*points}) >= 9
+    axis = FidelityAxis.of(lamcts.Space(space))
+    x = np.array([[0.5, 0.0], [0.5 + 2**-53, 1.0], [0.9, 0.0]])
+    one, same, other = axis.owners(x)
+    assert one == same != other
 
 
 def test_a_finite_space_ends_once_all_configurations_are_full():

@@ -142,6 +142,35 @@ def test_box_refuses_points_that_are_not_inside(point: Any, message: str) -> Non
         Box(0, 1, dim=2).encode(point)
 
 
+@pytest.mark.parametrize(
+    ("space", "value", "end"),
+    [
+        (Float(-2.5, 0.7), 0.7000000000000002, 0.7),
+        (Float(0, 0.3), np.float32(0.3), 0.3),
+        (Float(-1.41421356, 1.41421356), -1.4143, -1.41421356),
+        (Float(3e-5, 0.3, log=True), np.float32(0.3), 0.3),
+        (Float(3e-5, 0.3, log=True), 2.9999999e-5, 3e-5),
+        (Float(-2e9, -1.7e9), -2e9 - 3, -2e9),
+    ],
+    ids=str,
+)
+def test_a_number_beyond_an_end_by_rounding_is_the_end(space: Float, value: float, end: float) -> None:
+    assert repr(space.decode(space.encode(value))) == repr(end)
+    if not space.log:
+        box = Box(space.low, space.high, dim=2)
+        assert box.decode_many(box.encode_many([[value, value], [end, end]])).tolist() == [[end, end]] * 2
+
+
+@pytest.mark.parametrize(
+    ("space", "value"),
+    [(Float(0, 1), 1.0002), (Float(1, 1e6, log=True), 0.99), (Float(1, 9, log=True), -1e-9)],
+    ids=str,
+)
+def test_a_number_farther_beyond_an_end_is_refused(space: Float, value: float) -> None:
+    with pytest.raises(ValueError, match="move it inside, or widen the bounds"):
+        space.encode(value)
+
+
 def test_box_names_the_point_of_many_that_is_outside() -> None:
     with pytest.raises(ValueError, match="point 1: coordinate 0"):
         Box(0, 1, dim=2).encode_many([[0, 0], [3, 0]])

@@ -38,6 +38,13 @@ def test_points_are_whole_in_their_order_and_have_the_value_as_it_was_given() ->
     assert Fixed(PAIR, {0: 2}).decode(np.array([0.0, 1.0])) == (2, "a")
 
 
+def test_rounded_values_are_those_that_are_fixed_and_those_of_an_end_are_the_end() -> None:
+    codes = Fixed(SPACE, {"lr": 0.1}).encode_many({"lr": lr, "n": 1, "act": "relu"} for lr in (0.1, np.float32(0.1)))
+    assert np.array_equal(*codes)
+    box = lamcts.Box(0, 0.3, dim=2)
+    assert Fixed(box, {1: np.float32(0.3)}).decode(np.zeros(1)).tolist() == [0.0, 0.3]
+
+
 def test_another_value_of_a_fixed_parameter_is_no_point_of_it() -> None:
     space = Fixed(SPACE, {"lr": 0.1})
     with pytest.raises(ValueError, match=r"parameter 'lr': expected 0.1, which is fixed, got 0.05"):

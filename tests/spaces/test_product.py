@@ -96,7 +96,9 @@ def test_names_and_their_order_belong_to_the_signature() -> None:
     [
         ({}, "at least one parameter"),
         ([], "at least one parameter"),
-        ({"a": (0, 1)}, r"parameter 'a': expected a space, got \(0, 1\)"),
+        ({"a": (0, 1)}, r"parameter 'a': expected a space, got \(0, 1\); pass lamcts.Int\(0, 1\)"),
+        ({"a": (1e-4, 2, "log-uniform")}, r"pass lamcts.Float\(0.0001, 2, log=True\)"),
+        ({"a": [0, 1]}, r"pass Float\(low, high\), for example"),
         ([Float(0, 1), 3], "member 1: expected a space, got 3"),
         ({"a": Bool}, "parameter 'a': expected a space"),
         ({"": Bool()}, "non-empty text"),

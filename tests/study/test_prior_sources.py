@@ -108,11 +108,41 @@ def test_a_table_of_a_user_has_columns_by_name() -> None:
     assert [one.where for one in found] == ["row p", "row q"]
 
 
+def test_a_table_of_float32_has_the_points_of_the_space() -> None:
+    pandas = pytest.importorskip("pandas")
+    space = {"a": lamcts.Float(0, 0.3), "b": lamcts.Choice([0.1, 0.7]), "c": lamcts.Float(0, 70, step=0.1)}
+    table = pandas.DataFrame({"a": [0.3, 0.15], "b": [0.7, 0.1], "c": [0.7, 69.7], "value": [1, 2]}, dtype="float32")
+    found = lamcts.minimize(lambda p: 3.0, space, budget=1, known=table, **OPTIONS)
+    assert [tuple(point.values()) for point in found.history.points][:1] == [(0.3, 0.7, 0.7)]
+    assert found.history.points[1] == {"a": pytest.approx(0.15), "b": 0.1, "c": 69.7}
+
+
 def test_the_table_of_a_run_comes_back() -> None:
     pytest.importorskip("pandas")
     ran = lamcts.minimize(lambda point: point["lr"] + point["n"], SPACE, budget=12, **OPTIONS)
     for one, point, value in zip(known(ran.to_dataframe()), ran.history.points, ran.history.values, strict=True):
         assert one.value == value and (SPACE.encode(one.point) == SPACE.encode(point)).all()
+
+
+def test_a_journal_of_options_and_tables_that_no_file_holds_is_a_source_where_the_space_is(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    same = lamcts.Choice([math.sin, math.cos, (math.sin, 2)])
+    table = lamcts.Finite(["p", "q", "r"], features=[[1], [2], [4]])
+    space = lamcts.Space({"f": same, "row": table, "x": lamcts.Float(0, 1)})
+    ran = lamcts.minimize(lambda p: p["x"], space, budget=6, journal=tmp_path / "run.db", **OPTIONS)
+    points = [*ran.history.points]
+    for source in (tmp_path / "run.db", ran.to_dataframe()):
+        again = lamcts.minimize(lambda p: 1.0, space, budget=1, known=source, **OPTIONS)
+        assert [*again.history.points][:6] == points and len(again.history) == 7
+    with pytest.warns(RuntimeWarning, match="results have other values than fix="):
+        again = lamcts.minimize(lambda p: 1.0, space, budget=1, known=tmp_path / "run.db", fix={"row": "q"}, **OPTIONS)
+    assert [*again.history.points][:-1] == [point for point in points if point["row"] == "q"]
+    fewer, wider = ({"f": choice, "x": space.members[2]} for choice in (same, lamcts.Choice([abs, *same.options])))
+    lamcts.minimize(lambda p: p["x"], fewer, budget=3, journal=tmp_path / "fewer.db", **OPTIONS)
+    again = lamcts.minimize(lambda p: 1.0, wider, budget=1, known=tmp_path / "fewer.db", **OPTIONS)
+    assert {point["f"] for point in again.history.points[:3]} <= {*same.options} and len(again.history) == 4
+    with pytest.raises(ValueError, match=r"space: expected that of the run in .*run.db, got another one"):
+        lamcts.minimize(lambda p: 1.0, wider, budget=1, known=tmp_path / "run.db", **OPTIONS)
 
 
 def test_a_journal_and_its_folder_are_sources_and_several_sources_make_one_list(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Parameters of a space of lamcts as Optuna has them: a distribution and a value by name."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -51,21 +52,29 @@ def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[
 def _single(space: SearchSpace, value: Point, name: str) -> OptunaParameter | None:
     """Return one number or category; None for a kind of space that is not known here."""
     if isinstance(space, lamcts.Float):
-        return OptunaParameter(
-            name, float(value), FloatDistribution(space.low, space.high, log=space.log, step=space.step)
-        )
+        return OptunaParameter(name, float(value), _range(space))
     if isinstance(space, lamcts.Int):
-        return OptunaParameter(name, int(value), IntDistribution(int(space.low), int(space.high), log=space.log))
+        ends = int(space.low), int(space.high)
+        return OptunaParameter(name, int(value), IntDistribution(*ends, log=space.log, step=space.step or 1))
     if isinstance(space, lamcts.Bool):
         return _category(name, bool(value), (False, True))
     return _category(name, value, space.options) if isinstance(space, lamcts.Choice) else None
 
 
+def _range(space: lamcts.Float) -> FloatDistribution:
+    """Return the range of a real number, without its step where Optuna would drop the last value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that it drops the value
+        made = FloatDistribution(space.low, space.high, log=space.log, step=space.step)
+    return made if made.high == space.high else FloatDistribution(space.low, space.high)
+
+
 def _category(name: str, value: object, options: Sequence[object]) -> OptunaParameter:
     """Return a category; its options are texts unless all are plain values that Optuna tells apart."""
     plain = all(type(option) in PLAIN for option in options) and len(set(options)) == len(options)
-    kept: tuple[Any, ...] = tuple(option if plain else str(option) for option in options)
-    return OptunaParameter(name, value if plain else str(value), CategoricalDistribution(kept))
+    choice = lamcts.Choice(tuple(options))
+    kept: tuple[Any, ...] = choice.options if plain else choice.labels
+    return OptunaParameter(name, kept[choice.place(value)], CategoricalDistribution(kept))
 
 
 def _columns(space: lamcts.Finite, point: Point, name: str) -> Iterator[OptunaParameter]:

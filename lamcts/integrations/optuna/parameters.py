@@ -1,12 +1,11 @@
 """Optuna's parameters as a space, and its values as points of it.
 
-A point is a tuple of numbers, one a parameter: of a float its value, of an integer that comes in steps the number of
-the step, of a category the number of its option, which may be any value then.
+A point is a tuple of numbers, one a parameter: of a float or an integer its value, of a category the number of its
+option, which may be any value then.
 """
 
-import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -23,8 +22,8 @@ class OptunaParameters:
 
     def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
         self.distributions = dict(distributions)
-        self._codes = {name: _code(distribution) for name, distribution in self.distributions.items()}
-        members = [code.space for code in self._codes.values()]
+        self._members = {name: _member(distribution) for name, distribution in self.distributions.items()}
+        members = [*self._members.values()]
         self.space = lamcts.Space(members)
         # The value of a parameter that a trial did not have: no trial has ends there, and all have the same.
         self.neutral: Point = tuple(member.decode(np.full(member.dim, 0.5)) for member in members)
@@ -42,15 +41,14 @@ class OptunaParameters:
     def numbers(self, internal: Mapping[str, float]) -> dict[str, float | int]:
         """Return the numbers in a point of the values that a distribution contains, by name."""
         return {
-            name: self._codes[name].number(internal[name])
+            name: _number(self._members[name], internal[name])
             for name, distribution in self.distributions.items()
             if name in internal and distribution._contains(internal[name])
         }
 
     def internal(self, point: Point) -> dict[str, float]:
         """Return the values of a point in Optuna's internal form, which are JSON."""
-        pairs = zip(self._codes.items(), point, strict=True)
-        return {name: code.internal(number) for (name, code), number in pairs}
+        return {name: float(number) for name, number in zip(self._members, point, strict=True)}
 
     def values(self, point: Point) -> dict[str, Any]:
         """Return the values of a point as an objective sees them."""
@@ -70,38 +68,22 @@ def together(a: BaseDistribution, b: BaseDistribution) -> BaseDistribution | Non
     return None
 
 
-class _Code(NamedTuple):
-    """A member of the space; Optuna's value of its number is low + number * step, at most high.
-
-    With step 0 both are equal.
-    """
-
-    space: SearchSpace
-    low: float = 0.0
-    high: float = math.inf
-    step: float = 0.0
-
-    def number(self, internal: float) -> float | int:
-        if (
-            isinstance(self.space, lamcts.Float) and self.space.step is not None
-        ):  # equal steps have equal points, however they were added up
-            return float(self.space.decode(self.space.encode(internal)))
-        return round((internal - self.low) / self.step) if self.step else float(internal)
-
-    def internal(self, number: float | int) -> float:
-        return float(min(self.low + number * self.step, self.high)) if self.step else float(number)
+def _number(member: SearchSpace, internal: float) -> float | int:
+    """Return the number in a point of a value in Optuna's internal form."""
+    if isinstance(member, lamcts.Float) and member.step is None:
+        return float(internal)
+    number: float | int = member.decode(member.encode(internal))  # equal steps are equal, however they were added up
+    return number
 
 
-def _code(distribution: BaseDistribution) -> _Code:
+def _member(distribution: BaseDistribution) -> SearchSpace:
     if isinstance(distribution, CategoricalDistribution):
-        return _Code(lamcts.Choice(tuple(range(len(distribution.choices)))), step=1)
-    if not isinstance(distribution, (FloatDistribution, IntDistribution)):
-        raise ValueError(f"expected a float, int or categorical distribution, got {type(distribution).__name__}")
-    low, high, log, step = distribution.low, distribution.high, distribution.log, distribution.step
-    if step is None:
-        return _Code(lamcts.Float(low, high, log=log))
+        return lamcts.Choice(tuple(range(len(distribution.choices))))
     if isinstance(distribution, FloatDistribution):
-        return _Code(lamcts.Float(low, high, step=step))
-    if log and low <= LARGEST_LOG:
-        return _Code(lamcts.Int(int(low), int(high), log=True), high=high, step=1)
-    return _Code(lamcts.Int(0, round((high - low) / step)), low, high, step)
+        return lamcts.Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if not isinstance(distribution, IntDistribution):
+        raise ValueError(f"expected a float, int or categorical distribution, got {type(distribution).__name__}")
+    low, high = int(distribution.low), int(distribution.high)
+    if distribution.log and low <= LARGEST_LOG:
+        return lamcts.Int(low, high, log=True)
+    return lamcts.Int(low, high, step=int(distribution.step))

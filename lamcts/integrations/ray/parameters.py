@@ -113,9 +113,13 @@ def _numbers(domain: sample.Domain, step: float | None, log: bool) -> Code:
 
 
 def _steps(domain: sample.Domain, step: float, log: bool) -> Code:
-    """Return the multiples of a step between the bounds (inclusive) by number."""
+    """Return the multiples of a step between the bounds (inclusive), by number if they are logarithmic."""
+    if isinstance(domain, sample.Float) and not log:
+        return Code(lamcts.Float(float(domain.lower), float(domain.upper), step=float(step)))
     low, high = math.ceil(_nearly(domain.lower / step)), math.floor(_nearly(domain.upper / step))
-    space = lamcts.Int(low, high, log=log and 1 <= low <= LARGEST_LOG)
+    if not log:
+        return Code(lamcts.Int(low * int(step), high * int(step), step=int(step)))
+    space = lamcts.Int(low, high, log=1 <= low <= LARGEST_LOG)
 
     def value(number: int) -> Any:
         return domain.cast(min(max(number * step, domain.lower), domain.upper))  # 3 * 0.1 is beyond 0.3

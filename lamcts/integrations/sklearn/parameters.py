@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import lamcts
+from lamcts.argument_hints import hint_range
 from lamcts.integrations.options import Code, is_space, options_of
 from lamcts.spaces import SearchSpace
 from lamcts.types import Point
@@ -68,6 +69,9 @@ def _code(name: str, given: Any) -> Code:
         return Code(given)
     if hasattr(given, "ppf"):
         return _distribution(name, given)
+    if (call := hint_range(given)) is not None:
+        options = f", or the list {list(given)} for options" if isinstance(given, tuple) and len(given) == 2 else ""
+        raise ValueError(f"{name}: expected a distribution, a list or a space, got {given}; write {call}{options}")
     if isinstance(given, (str, bytes)) or not (hasattr(given, "__len__") and hasattr(given, "__getitem__")):
         cure = "pass scipy.stats.uniform(low, width), a list, or a space such as lamcts.Float(low, high)"
         raise ValueError(f"{name}: expected a distribution, a list or a space, got {type(given).__name__}; {cure}")
