@@ -12,8 +12,8 @@
     mix=3:simplex      3 amounts with the sum 1; or flour,sugar,butter:simplex=100, amounts by name with the sum 100
     pick=12:subset=3   3 of the numbers 0 to 11; or a,b,c,d:subset=2
 
-A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans,
-null and lists of them. A parameter that is there only where others have certain values is a table there:
+A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans and
+null. A parameter that is there only where others have certain values is a table there:
 
     momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
 
@@ -87,12 +87,10 @@ def _range(written: object) -> SearchSpace:
 
 
 def _options(given: list[object]) -> tuple[object, ...]:
-    """Return options of a file; ValueError for a table, which other programs have there."""
+    """Return options of a file; ValueError for a list or a table, which other programs have there."""
     for option in given:
-        parts = option if isinstance(option, list) else [option]
-        if not all(isinstance(part, (str, int, float, type(None))) for part in parts):
-            kinds = "texts, numbers, booleans, null or lists of them"
-            raise ValueError(f"expected options that are {kinds}, got {brief(option)}; {FORM}")
+        if not isinstance(option, (str, int, float, type(None))):
+            raise ValueError(f"expected options that are texts, numbers, booleans or null, got {brief(option)}; {FORM}")
     return tuple(given)
 
 

@@ -12,6 +12,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -103,8 +104,10 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
         record = Journal.read(file)
         try:
             return result_of(record, space_of(record, space))
-        except ValueError:  # of another space, which the journal holds
-            return result_of(record, space_of(record))
+        except ValueError as error:  # of another space, which the journal may hold
+            with suppress(ValueError):
+                return result_of(record, space_of(record))
+            raise error
     if kind in (FileKind.TEXT, FileKind.EMPTY):
         return _table_of_file(file)
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")

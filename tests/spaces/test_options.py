@@ -61,7 +61,7 @@ LABELLED: list[tuple[list[Any], list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "labels"), LABELLED, ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize(("options", "labels"), LABELLED)
 def test_other_options_are_labels_in_files_and_are_found_by_them(options: list[Any], labels: list[Any]) -> None:
     space = Choice(options)
     found = through_json(space)

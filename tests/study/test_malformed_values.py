@@ -168,4 +168,4 @@ def test_a_result_with_classes_and_objects_as_options_is_json() -> None:
 
     options = lamcts.Choice([np.float32, Rows, Rows(), len])
     result = lamcts.minimize(lambda p: p["x"], SPACE | {"kind": options}, budget=12, seed=0)
-    assert all(isinstance(row["kind"], dict) for row in result.to_dict()["history"])
+    assert {type(row["kind"]) for row in result.to_dict()["history"]} == {str}

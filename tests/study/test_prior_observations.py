@@ -97,12 +97,12 @@ def test_failures_constraints_and_several_objectives_are_told_too() -> None:
         (points[3], ValueError("no")),
         (points[4], math.nan, None),
     ]
-    with pytest.raises(ValueError, match="known: number 4: values: expected 2 numbers for cost, range"):
-        Study(beam, BOX, None, 5, known=known, **goals, **OPTIONS)
-    history = lamcts.minimize(beam, BOX, budget=1, known=known[:4], **goals, **OPTIONS).history
-    assert history.values[:2].tolist() == [[0.02, 0.2], [0.08, 0.4]] and np.isnan(history.values[2:4]).all()
+    with pytest.raises(ValueError, match="known: number 5: values: expected 2 numbers for cost, range"):
+        Study(beam, BOX, None, 5, known=[*known, (points[4], 0.5, None)], **goals, **OPTIONS)
+    history = lamcts.minimize(beam, BOX, budget=1, known=known, **goals, **OPTIONS).history
+    assert history.values[:2].tolist() == [[0.02, 0.2], [0.08, 0.4]] and np.isnan(history.values[2:5]).all()
     assert history.constraints[:3, 0].tolist() == [-4.0, -3.0, 4.0] and history.messages[3] == "ValueError: no"
-    assert history.checked[:4].tolist() == [False, False, True, False]
+    assert history.checked[:5].tolist() == [False, False, True, False, False] and "nan" in history.messages[4]
 
 
 def test_constraints_that_are_functions_are_asked_where_nobody_told_them() -> None:
