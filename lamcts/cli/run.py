@@ -8,6 +8,7 @@ from lamcts import objectives, pruners, samplers
 from lamcts.cli.against import add_against, with_cost
 from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import add_search_options, carry_out
@@ -84,19 +85,19 @@ def main(args: argparse.Namespace) -> int:
     return carry_out(args, target, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Print the best value, and return what was found with the policy and its score on held-out episodes."""
+def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
+    """Print the best value, and add the policy and its score on held-out episodes to what was found."""
     print_best(result, found)
-    found = found | {"tree": result.tree}
+    found["tree"] = result.tree
     if not hasattr(objective, "policy"):
         say(f"point {point_text(found['best']['point'])}")
-    else:
-        if "memory" in result:
-            objective = objective.recalling(result.memory)
-        found["policy"] = objective.policy(result.x)
-        if args.check > 0:
+        return
+    if "memory" in result:
+        objective = objective.recalling(result.memory)
+    found["policy"] = objective.policy(result.x)
+    if args.check > 0:
+        with outputs.part("score on held-out episodes"):
             found |= score_found(objective, result.x, args)
-    return found
 
 
 def print_best(result: Result, found: Json) -> None:

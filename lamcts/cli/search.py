@@ -12,6 +12,7 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.console import counted, say
 from lamcts.cli.evaluate import score_start
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.results import write_results
 from lamcts.cli.target import Target
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 GIVE_UP = 10  # first failures alike after which a run from the command line stops (untuned)
 DIRECTIONS = ("min", "max")
-Report = Callable[[argparse.Namespace, Any, Result, Json], Json]  # options, objective, result, found
+Report = Callable[[argparse.Namespace, Any, Outputs, Result, Json], None]  # options, objective, outputs, result, found
 
 
 def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
