@@ -87,7 +87,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
     """Print the best value, and add the policy and its score on held-out episodes to what was found."""
-    print_best(result, found)
+    print_best(result, found, getattr(objective, "optimum", None))
     found["tree"] = result.tree
     if not hasattr(objective, "policy"):
         say(f"point {point_text(found['best']['point'])}")
@@ -100,8 +100,8 @@ def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: 
             found |= score_found(objective, result.x, args)
 
 
-def print_best(result: Result, found: Json) -> None:
-    """Print the best evaluation, or the front and its knee."""
+def print_best(result: Result, found: Json, optimum: float | None = None) -> None:
+    """Print the best evaluation, or the front and its knee. optimum: the best value, where it is known."""
     best, front = found["best"], result.get("front")
     where = "among the known evaluations"
     if best["evaluation"] is not None:
@@ -111,20 +111,22 @@ def print_best(result: Result, found: Json) -> None:
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
         say(f"best {number(best['value'])}{_mean(result)} {where}")
-        for line in _predicted(result):
+        for line in _predicted(result, optimum):
             say(line)
     else:
         say(f"no feasible point; least infeasible {where}, violation {number(best['violation'])}")
 
 
-def _predicted(result: Result) -> list[str]:
+def _predicted(result: Result, optimum: float | None) -> list[str]:
     """Return lines on what the model expects: the best evaluation where values are noisy, and what is left to gain."""
     lines = []
     if (best := result.under_noise.get("best_predicted")) is not None:
         quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
         lines.append(f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})")
     if (gain := result.remaining_gain) is not None:
-        lines.append(f"left to gain by the model {gain.mean:.2g}, with 90 % at most {gain.upper:.2g}")
+        most = gain.upper if optimum is None else min(gain.upper, abs(result.fun - optimum))
+        trust = f"with 90 % probability; leave-one-out R² {gain.r2:.2f}"
+        lines.append(f"left to gain by the model at most {most:.2g} ({trust})")
     return lines
 
 

@@ -44,8 +44,9 @@ def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[Plotly
     rows = rows[thinned(len(rows), MOST_DOTS)]
     columns = shown.space.values(shown.x[rows])
     y = axis(axis_label(shown, k).partition(" (")[0], range=[limits.low, limits.high])
-    marker = {"size": 5, "opacity": 0.7, "color": rows + 1, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
-    more = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    numbers = shown.numbers[rows]
+    marker = {"size": 5, "opacity": 0.7, "color": numbers, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
+    more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
     return [
         PlotlyFigure(
             [dots(columns[i], values[rows], "", marker) | more],
