@@ -75,7 +75,10 @@ def main(args: argparse.Namespace) -> int:
         reports, text = _within(step, budget, search, args.measure)
         marks = {one.plan.name: "yes" for one in reports if one.total_bytes <= budget}
         marks[reports[-1].plan.name] = "chosen"
-    took = step.times([one.plan for one in reports if one.plan.name in marks]) if args.measure else {}
+    outputs, took = Outputs(args), dict[str, float]()
+    if args.measure:
+        with outputs.part("measured times"):
+            took = step.times([one.plan for one in reports if one.plan.name in marks])
     _show(reports, marks, "front" if budget is None else "fits", took)
     say()
     drawing = _drawn(reports)
@@ -84,7 +87,6 @@ def main(args: argparse.Namespace) -> int:
     if args.by_layer:
         _show_layers(reports[-1], step.machine() if args.measure else Machine())
         _show_pools(drawing)
-    outputs = Outputs(args)
     if args.csv:
         with outputs.part(args.csv):
             _write_table(args.csv, reports, marks, took)

@@ -19,6 +19,7 @@ MOST_CONTOURS = 3  # parameters of which each pair has contours
 MOST_LINES = 1000  # on parallel axes
 MOST_AXES = 10  # parameters on parallel axes (by eye)
 SIZE = 300  # pixels of a small figure
+LETTER = 8  # pixels that a letter is wide, with some room
 
 
 def importance(runs: Sequence[LabelledRun]) -> PlotlyFigure:
@@ -90,7 +91,8 @@ def parallel(run: LabelledRun) -> PlotlyFigure:
     bar = {"thickness": 10, "title": {"text": RANK, "side": "right"}}
     line = {"color": rank, "colorscale": VALUES, "showscale": True, "colorbar": bar}
     trace = {"type": "parcoords", "dimensions": axes, "line": line, "labelangle": -18, "labelside": "top"}
-    look = {"margin": {"l": 60, "r": 20, "t": 90, "b": 30}}
+    left = max(60, LETTER * len(axes[0]["label"]) // 2)
+    look = {"margin": {"l": left, "r": 20, "t": 90, "b": 30}}
     return PlotlyFigure([trace], look, 460, 96 * len(axes) + 120)
 
 
