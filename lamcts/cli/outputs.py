@@ -49,20 +49,22 @@ class Outputs:
             self.code = max(self.code, code)
 
     @contextmanager
-    def file(self, name: str, code: int = FAILED) -> Iterator[None]:
+    def file(self, name: str) -> Iterator[None]:
         """Write a file while entered, as a part."""
-        with self.part(name, code):
+        with self.part(name):
             yield
             self.written.append(name)
 
-    def figures(self, folder: Path, drawn: Mapping[str, Callable[[], "Figure"]]) -> None:
-        """Write figures that no option asked for: the exit code does not depend on them."""
+    def figures(self, folder: Path, drawn: Mapping[str, Callable[[], "Figure | None"]]) -> None:
+        """Write figures that no option asked for, None where there is nothing to draw: they leave the exit code."""
         if find_spec("matplotlib") is None:
             say(f"no figures: {MissingExtra.of('matplotlib', 'plot')}")
             return
         for name, draw in drawn.items():
-            with self.file(name, code=0):
-                draw().savefig(folder / name)
+            with self.part(name, code=0):
+                if (figure := draw()) is not None:
+                    figure.savefig(folder / name)
+                    self.written.append(name)
 
     def announce(self, folder: Path) -> None:
         """Print what was written to a folder."""

@@ -15,12 +15,13 @@ from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import figure_of, kinds
 from lamcts.cli.outputs import Outputs
+from lamcts.nas.base import ArchitectureSpace
 from lamcts.optimizer.placement import tree_chose
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
 from lamcts.study.result import Result
-from lamcts.types import Json
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,11 +96,11 @@ def _columns(result: Result, best: Json) -> Json:
     return {"front": rows, "reference": result.front.reference}
 
 
-def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[[], "Figure"]]:
+def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[[], "Figure | None"]]:
     """Return what draws the figures of a run, of its tree if that decided anything, and of its best network."""
     objective: Any = study.problem.f
     shown = evaluations_of(result)
-    figures: dict[str, Callable[[], Figure]] = {}
+    figures: dict[str, Callable[[], Figure | None]] = {}
     for kind in kinds(shown):
         name = "reward" if kind == "best" and about.get("episodes") else kind
         figures[f"{name}.png"] = partial(figure_of, shown, about, kind, study.settings.target)
@@ -111,9 +112,14 @@ def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[
             function = objective if cheap and study.problem.goals.plain else None
             figures["partition.png"] = partial(plot.partition, study.optimizer, function=function)
     architectures = getattr(without_cost(objective), "architectures", None)
-    if architectures is not None and architectures.graphs(result.x):
-        figures["network.png"] = partial(plot.cells, architectures, result.x)
+    if architectures is not None:
+        figures["network.png"] = partial(_network, architectures, result.x)
     return figures
+
+
+def _network(architectures: ArchitectureSpace, point: Point) -> "Figure | None":
+    """Return the figure of a network; None in a space that draws none."""
+    return plot.cells(architectures, point) if architectures.graphs(point) else None
 
 
 def _has_split(study: "Study") -> bool:
