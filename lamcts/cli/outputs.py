@@ -5,7 +5,6 @@ import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,14 +56,18 @@ class Outputs:
 
     def figures(self, folder: Path, drawn: Mapping[str, Callable[[], "Figure | None"]]) -> None:
         """Write figures that no option asked for, None where there is nothing to draw: they leave the exit code."""
-        if find_spec("matplotlib") is None:
-            say(f"no figures: {MissingExtra.of('matplotlib', 'plot')}")
-            return
+        missing: MissingExtra | None = None
         for name, draw in drawn.items():
             with self.part(name, code=0):
-                if (figure := draw()) is not None:
+                try:
+                    figure = draw()
+                except MissingExtra as error:
+                    missing, figure = error, None
+                if figure is not None:
                     figure.savefig(folder / name)
                     self.written.append(name)
+        if missing is not None:
+            say(f"no figures: {missing}")
 
     def announce(self, folder: Path) -> None:
         """Print what was written to a folder."""
