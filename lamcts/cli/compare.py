@@ -49,7 +49,10 @@ def _hypervolume(groups: Groups, goals: Goals) -> "Figure":
     reference = common_reference([run.shown for group in groups.values() for run in group])
     if reference is None:
         raise ValueError("expected a feasible evaluation in one of the journals, got none: run on, then plot")
-    curves = {name: [run.shown.hypervolumes(reference).tolist() for run in group] for name, group in groups.items()}
+    curves = {
+        name: [run.shown.hypervolumes(reference)[run.shown.own].tolist() for run in group]
+        for name, group in groups.items()
+    }
     start = ", ".join(f"{name} {number:.4g}" for name, number in zip(goals.names, reference, strict=True))
     title = "Hypervolume of the front so far"
     return plot.best_so_far(curves, maximize=True, title=title, y=f"hypervolume (reference point: {start})")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lamcts import plot
 from lamcts.cli import trained
-from lamcts.cli.console import number, say
+from lamcts.cli.console import number, say, table
 from lamcts.cli.evaluate import RESULT
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import option
 from lamcts.cli.results import write_json
 from lamcts.cli.search import folder_of
 from lamcts.cli.supernets import LINES, SPLIT_BY, splits_of
 from lamcts.cli.target import Target
-from lamcts.errors import MissingExtra
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -63,15 +63,20 @@ def main(args: argparse.Namespace) -> int:
     say(f"{name}: {about['steps']} steps, seed {args.seed}, output in {folder}/")
     found = _searched(args, wanted, about, folder)
     point, about = found.best.point, about | {"steps": found.steps, "leaves": found.leaves}
-    alone.train(point, seed=args.seed)
     accuracy = f"{number(100 * found.best.valid_accuracy)} per cent, loss {number(found.best.valid_loss)}"
-    known: Json = {"objective": name, "seed": args.seed, "best": {"point": point}}
+    known: Json = {"objective": name, "search": EVALUATE, "seed": args.seed, "best": {"point": point}}
     known["darts"] = about | {"valid_loss": found.best.valid_loss, "shares": found.best.relaxed.shares}
-    known = trained.save_best(args, alone, point, [["mixture", accuracy]], known, {EVALUATE: about})
-    write_json(folder / RESULT, known | {"search": EVALUATE})
-    written = [RESULT, *([] if args.no_plot else _draw(alone.architectures, point, folder))]
-    say(f"written to {folder}/: {', '.join(written)}")
-    return 0
+    outputs = Outputs(args)
+    table([["network", alone.architectures.text(point)], ["mixture", accuracy]])
+    with outputs.part("training of the network"):
+        alone.train(point, seed=args.seed)
+        trained.save_best(args, alone, outputs, point, [], known, {EVALUATE: about})
+    with outputs.file(RESULT):
+        write_json(folder / RESULT, known)
+    if not args.no_plot:
+        outputs.figures(folder, {"network.png": partial(plot.cells, alone.architectures, point)})
+    outputs.announce(folder)
+    return outputs.code
 
 
 def _refuse(args: argparse.Namespace) -> None:
@@ -123,13 +128,3 @@ def _epoch_done(epochs: int, path: tuple[int, ...], epoch: int) -> None:
         say(f"  epoch {epoch} of {epochs}")
     if path and epoch == 1:
         say(f"  sub-supernet {'-'.join(map(str, path))}")
-
-
-def _draw(space: object, point: Json, folder: Path) -> list[str]:
-    """Draw the cells; return the name of the file."""
-    try:
-        plot.cells(space, point).savefig(folder / "network.png")  # type: ignore[arg-type]
-    except MissingExtra as error:
-        say(f"no figures: {error}")
-        return []
-    return ["network.png"]

@@ -2,6 +2,9 @@
 
 import argparse
 import json
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,7 @@ RESULT = "result.json"
 ALWAYS = ("episodes", "mean", "sd")
 WALKED, PLAYED = ("distance", "steps", "falls"), ("steps", "ended_early")
 NUMBERS = (*ALWAYS, *WALKED, *PLAYED)
+SHARE = 0.05  # of --seconds, for each check of a policy: of the start and of the best (untuned)
 Score = Json
 
 
@@ -26,7 +30,7 @@ def score_start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
     """Score the policy that every search starts from, as a baseline."""
     if not hasattr(objective, "policy") or objective.x0 is None or args.check < 1:
         return {}
-    score = score_of(objective, objective.x0, args.check, args.seed)
+    score = score_of(objective, objective.x0, args)
     zero = not np.any(objective.x0) and not getattr(objective, "hidden", ())
     say(f"baseline, {'the zero policy' if zero else 'the start'}: {format_score(score)}")
     return {"start": score}
@@ -34,19 +38,40 @@ def score_start(objective: Any, args: argparse.Namespace) -> dict[str, Score]:
 
 def score_found(objective: Any, x: Point, args: argparse.Namespace) -> dict[str, Score]:
     """Score the best policy, and warn if most of its return is the bonus for being alive."""
-    score = score_of(objective, x, args.check, args.seed)
+    score = score_of(objective, x, args)
     say(f"best policy: {format_score(score)}")
     if "warning" in score:
         say(f"warning: {score['warning']}")
     return {"check": score}
 
 
-def score_of(objective: Any, x: Point, episodes: int, seed: int) -> Score:
+def score_of(objective: Any, x: Point, args: argparse.Namespace) -> Score:
     """Score a policy on held-out episodes: the best of noisy scores is biased upwards."""
-    fresh = derive(seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
-    found = getattr(objective, "watch", objective.evaluate)(x, seed=fresh, rollouts=episodes)
-    spread = float(found.returns.std(ddof=min(1, episodes - 1)))
-    return {"episodes": episodes, "mean": float(found.returns.mean()), "sd": spread, **_motion(found)}
+    fresh = derive(args.seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
+    play = partial(getattr(objective, "watch", objective.evaluate), x, seed=fresh)
+    found = play(rollouts=args.check) if args.seconds is None else _within(play, args.check, SHARE * args.seconds)
+    returns = found.returns
+    spread = float(returns.std(ddof=min(1, len(returns) - 1)))
+    return {"episodes": len(returns), "mean": float(returns.mean()), "sd": spread, **_motion(found)}
+
+
+def _within(play: Callable[..., Any], episodes: int, seconds: float) -> Any:
+    """Return what some episodes came to: all of them, or as many as fit into a time, at least one."""
+    start, count = time.monotonic(), 1
+    while True:
+        before = time.monotonic()
+        found, now = play(rollouts=count), time.monotonic()
+        left = int((start + seconds - now) / max((now - before) / count, 1e-9))  # episodes as long as these
+        if count == episodes or left < 2 * count:  # twice as many are all new: each number has starts of its own
+            return found
+        count = min(2 * count, episodes)
+
+
+def searching_seconds(objective: Any, args: argparse.Namespace) -> float | None:
+    """Return the seconds of a search: the limit without the shares of the two checks of a policy."""
+    limit: float | None = args.seconds
+    checked = hasattr(objective, "policy") and args.check > 0
+    return limit if limit is None or not checked else limit * (1 - 2 * SHARE)
 
 
 def _motion(found: Any) -> Score:

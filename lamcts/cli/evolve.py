@@ -2,17 +2,17 @@
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts import pruners
 from lamcts.cli import own_networks, trained
 from lamcts.cli.console import counted, say
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import GIVE_UP, number_or_threads
-from lamcts.errors import MissingExtra
 from lamcts.study.load import JOURNAL
 from lamcts.types import Json
 
@@ -90,10 +90,10 @@ def main(args: argparse.Namespace) -> int:
         say("the same command resumes this run")
         raise
     _report(args, found)
-    written = _write(args, found, folder, out)
-    say(f"written to {folder}{os.sep}: {', '.join(written)}")
-    say(f"best child: {out}, weights in {out.with_suffix('.safetensors').name}; `load()` there returns the network")
-    return 0
+    outputs = Outputs(args)
+    _write(args, found, folder, out, outputs)
+    outputs.announce(folder)
+    return outputs.code
 
 
 def _places(args: argparse.Namespace) -> tuple[Path, Path]:
@@ -157,29 +157,21 @@ def _finals(found: "Found") -> str:
     return f"the parent and {counted(len(found.finalists), 'finalist')} with {seeds}"
 
 
-def _write(args: argparse.Namespace, found: "Found", folder: Path, out: Path) -> list[str]:
-    """Write the best child, the front, results and figures; return the names of the files in the folder."""
-    found.best.save(out)
-    names = [RESULT]
-    for i, child in enumerate(found.front):
-        names.append(f"child{i + 1}.py")
-        child.save(folder / names[-1])
+def _write(args: argparse.Namespace, found: "Found", folder: Path, out: Path, outputs: Outputs) -> None:
+    """Write results, the best child, the front and figures."""
+    from lamcts import plot
+
+    with outputs.part(str(out)):
+        found.best.save(out)
+        say(f"best child: {out}, weights in {out.with_suffix('.safetensors').name}; `load()` there returns the network")
     keys = ("model", "data", "budget", "seeds", "seed")
     about: Json = {"settings": {key: getattr(args, key) for key in keys} | {"at_most": args.at_most or []}}
     about |= {"against": args.against or [], "evaluations": found.result.nfev, "message": found.result.message}
-    (folder / RESULT).write_text(json.dumps(about | found.to_dict(), indent=2) + "\n")
-    return names + ([] if args.no_plot else _draw(found, folder))
-
-
-def _draw(found: "Found", folder: Path) -> list[str]:
-    """Write the figures; return their names."""
-    from lamcts import plot
-
-    try:
-        figures = {"front.png": plot.evolution_front(found), "graphs.png": plot.evolution_graphs(found)}
-    except MissingExtra as error:
-        say(f"no figures: {error}")
-        return []
-    for name, figure in figures.items():
-        figure.savefig(folder / name)
-    return list(figures)
+    with outputs.file(RESULT):
+        (folder / RESULT).write_text(json.dumps(about | found.to_dict(), indent=2) + "\n")
+    for i, child in enumerate(found.front):
+        with outputs.file(f"child{i + 1}.py"):
+            child.save(folder / f"child{i + 1}.py")
+    if not args.no_plot:
+        draw_front, draw_graphs = partial(plot.evolution_front, found), partial(plot.evolution_graphs, found)
+        outputs.figures(folder, {"front.png": draw_front, "graphs.png": draw_graphs})

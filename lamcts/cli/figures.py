@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from lamcts import plot
 from lamcts.cli.show import episodes_of, number_of
+from lamcts.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,10 +59,10 @@ def _best(run: "Evaluations", about: Mapping[str, object], name: str, target: fl
     """Return reward against episodes for policies, else the best value so far."""
     episodes = episodes_of(about)
     if episodes is not None and run.maximize:
-        return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), name=name)
-    kept, lost = (" that is feasible", "infeasible or failed") if run.goals.constraints else ("", None)
-    return plot.best_so_far(run, target=target, title=_title(name, f"best value{kept} so far"), lost=lost)
+        return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), name=shortened(name))
+    kept = " that is feasible" if run.goals.constraints else ""
+    return plot.best_so_far(run, target=target, title=_title(name, f"best value{kept} so far"))
 
 
 def _title(name: str, what: str) -> str:
-    return f"{name}: {what}" if name else what
+    return f"{shortened(name)}: {what}" if name else what

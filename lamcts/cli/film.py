@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lamcts.cli.console import number, say
 from lamcts.cli.evaluate import RESULT
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser
 from lamcts.files import text_of
 from lamcts.objectives.control import film as filming
@@ -39,11 +40,14 @@ def main(args: argparse.Namespace) -> int:
     if out.suffix not in (".gif", ".mp4") or (out.suffix == ".mp4" and not filming.movies()):
         raise ValueError(f"--out: expected a name ending in .gif (or .mp4, with imageio-ffmpeg), got {args.out!r}")
     found = filming.film(_policy(file), seconds=args.seconds, size=args.size, seed=args.seed, trust=args.trust)
-    found.save(out)
-    found.save_strip(out.with_suffix(".png"), args.frames)
     say(_text(found))
-    say(f"written to {out.parent}/: {out.name}, {out.with_suffix('.png').name}")
-    return 0
+    outputs, strip = Outputs(args), out.with_suffix(".png")
+    with outputs.file(out.name):
+        found.save(out)
+    with outputs.file(strip.name):
+        found.save_strip(strip, args.frames)
+    outputs.announce(out.parent)
+    return outputs.code
 
 
 def _result(run: str) -> Path:

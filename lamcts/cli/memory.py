@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from lamcts import plot
 from lamcts.cli.console import say, table
+from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Machine, Report, extent, layer_shares, size_text
@@ -60,9 +62,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     budget = None if args.budget is None else budget_of(args.budget)
-    suffix = Path(args.png or "live.png").suffix
-    if suffix not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"--png: expected a name ending in .png, .pdf or .svg, got {args.png!r}")
+    check_figure("--png", args.png)
     step = training_step(args.network, args.batch, args.optimizer)
     search = {"evaluations": args.evaluations, "seed": args.seed, "seconds": args.seconds}
     if args.measure and step.model is None:
@@ -75,7 +75,10 @@ def main(args: argparse.Namespace) -> int:
         reports, text = _within(step, budget, search, args.measure)
         marks = {one.plan.name: "yes" for one in reports if one.total_bytes <= budget}
         marks[reports[-1].plan.name] = "chosen"
-    took = step.times([one.plan for one in reports if one.plan.name in marks]) if args.measure else {}
+    outputs, took = Outputs(args), dict[str, float]()
+    if args.measure:
+        with outputs.part("measured times"):
+            took = step.times([one.plan for one in reports if one.plan.name in marks])
     _show(reports, marks, "front" if budget is None else "fits", took)
     say()
     drawing = _drawn(reports)
@@ -84,8 +87,16 @@ def main(args: argparse.Namespace) -> int:
     if args.by_layer:
         _show_layers(reports[-1], step.machine() if args.measure else Machine())
         _show_pools(drawing)
-    _write(args, reports, marks, drawing, budget, took)
-    return 0
+    if args.csv:
+        with outputs.part(args.csv):
+            _write_table(args.csv, reports, marks, took)
+            say(f"table written to {args.csv}")
+    if args.png:
+        with outputs.part(args.png):
+            title = f"{args.network.rpartition(':')[2]}: memory of a training step"
+            plot.live_memory(drawing, budget_bytes=budget, title=title).savefig(args.png)
+            say(f"figure written to {args.png}")
+    return outputs.code
 
 
 def _within(step: TrainingStep, budget: int, search: Json, measure: bool) -> tuple[list[Report], str]:
@@ -160,29 +171,13 @@ def _drawn(reports: Sequence[Report]) -> list[Report]:
     return [*(one for one in reports[:-1] if one.plan.name in names), reports[-1]]
 
 
-def _write(
-    args: argparse.Namespace,
-    reports: Sequence[Report],
-    marks: dict[str, str],
-    drawing: list[Report],
-    budget: int | None,
-    took: dict[str, float],
-) -> None:
-    """Write the table and the figure to the files of `--csv` and `--png`."""
-    if args.csv:
-        with Path(args.csv).open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(COLUMNS)
-            for one in reports:
-                row = _row(one, reports, marks.get(one.plan.name, ""))
-                rows.writerow([*row, _milliseconds(took, one.plan.name), extent(one).pool_bytes])
-        say(f"table written to {args.csv}")
-    if args.png:
-        from lamcts import plot
-
-        title = f"{args.network.rpartition(':')[2]}: memory of a training step"
-        plot.live_memory(drawing, budget_bytes=budget, title=title).savefig(args.png)
-        say(f"figure written to {args.png}")
+def _write_table(path: str, reports: Sequence[Report], marks: dict[str, str], took: dict[str, float]) -> None:
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for one in reports:
+            row = _row(one, reports, marks.get(one.plan.name, ""))
+            rows.writerow([*row, _milliseconds(took, one.plan.name), extent(one).pool_bytes])
 
 
 def _row(one: Report, reports: Sequence[Report], mark: str) -> list[object]:

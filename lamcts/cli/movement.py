@@ -8,6 +8,7 @@ from pathlib import Path
 from lamcts import costs
 from lamcts.cli.console import number, say, table
 from lamcts.cli.nests import ELEMENT_BYTES, add_nest, levels, nest_of, options_in_errors, whole_numbers
+from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 
 
@@ -27,6 +28,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
+    check_figure("--png", args.png)
     nest = nest_of(args)
     order = [name.strip() for name in args.order.split(",")] if args.order else None
     tiles = whole_numbers(args.tile, "--tile")
@@ -44,9 +46,12 @@ def main(args: argparse.Namespace) -> int:
     table(rows)
     say()
     say(f"data movement distance {number(distances.dmd)} (no prediction of run time)")
+    outputs = Outputs(args)
     if args.png:
-        _draw(args.png, program, distances, marks, nest)
-    return 0
+        with outputs.part(args.png):
+            _draw(args.png, program, distances, marks, nest)
+            say(f"written to {Path(args.png)}")
+    return outputs.code
 
 
 def _cells(distances: costs.ReuseDistances, memory: int, bound: float) -> list[str]:
@@ -68,9 +73,4 @@ def _draw(
     from lamcts.plot import misses
 
     label = str(program).removeprefix(nest.text).strip() or "as written"
-    figure = misses({label: distances}, levels=marks, nest=nest, title=nest.text.splitlines()[0])
-    try:
-        figure.savefig(path)
-    except ValueError as error:
-        raise ValueError(f"--png: expected a name ending in .png, .pdf or .svg, got {path!r}: {error}") from None
-    say(f"written to {Path(path)}")
+    misses({label: distances}, levels=marks, nest=nest, title=nest.text.splitlines()[0]).savefig(path)

@@ -10,6 +10,7 @@ from lamcts import objectives
 from lamcts.cli import darts, first_by, own_networks, proxies, supernets, trained
 from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
@@ -149,22 +150,14 @@ def _first(args: argparse.Namespace, target: Target, own: int) -> int | None:
     return first
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Print the best network, and return what was found with all values of its table."""
+def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
+    """Print the best network, and add all values of its table to what was found."""
     table_of = without_cost(objective)
-    best = found["best"] | {"text": table_of.architectures.text(result.x), "optimum": objective.optimum}
-    found = found | {"search": args.search, "best": best}
-    found |= {"reported": table_of.report(result.x), "costs": table_of.cost(result.x)}
+    found["best"] |= {"text": table_of.architectures.text(result.x), "optimum": objective.optimum}
+    found |= {"search": args.search, "reported": table_of.report(result.x), "costs": table_of.cost(result.x)}
     if "front" in result:
         print_best(result, found)
     _print_network(found)
-    return plain_numbers(found)
-
-
-def plain_numbers(found: Json) -> Json:
-    """Return what was found with None for values that the table lacks: JSON has no nan."""
-    known = {name: None if np.isnan(value) else value for name, value in found["costs"].items()}
-    return found | {"costs": known}
 
 
 def _print_network(found: Json) -> None:

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import say
+from lamcts.cli.outputs import Outputs
 from lamcts.types import Point
 
 if TYPE_CHECKING:
@@ -23,18 +24,15 @@ def check_exports(args: argparse.Namespace) -> None:
             raise ValueError(f"--export: {error}") from None
 
 
-def write_exports(args: argparse.Namespace, objective: "TrainObjective", point: Point) -> list[str]:
+def write_exports(args: argparse.Namespace, objective: "TrainObjective", outputs: Outputs, point: Point) -> list[str]:
     """Export a trained network to the files of the options, and return those that were written."""
     from lamcts.neural.train import export_network, trained_network
 
     net, written = trained_network(objective, point), []
     example = objective.data.train.x[:EXAMPLES].copy()  # the data are read-only
     for path in args.export or ():
-        try:
+        with outputs.part("export"):
             free = export_network(net, example, path)
-        except ValueError as error:
-            say(f"not exported: {error}")
-            continue
-        say(f"exported: {path}, for batches of {'any size' if free else f'{EXAMPLES} examples only'}")
-        written.append(path)
+            say(f"exported: {path}, for batches of {'any size' if free else f'{EXAMPLES} examples only'}")
+            written.append(path)
     return written

@@ -1,6 +1,7 @@
 """`lamcts plot`: a figure of one run, or of several."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
 
 KINDS = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
+
+FUNCTIONS = {"best_so_far": "best", "slices": "slice", "contours": "contour", "parameters": "parallel"}  # of the plots
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
@@ -41,7 +44,12 @@ def main(args: argparse.Namespace) -> int:
     journal = Path(records[0].path)
     default = journal.with_name(f"{journal.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
     path = Path(args.out) if args.out else default
-    figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
+    try:
+        figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
+    except ValueError as error:
+        raise ValueError(
+            re.sub(r"`(\w+)`", lambda name: f"--kind {FUNCTIONS.get(name[1], name[1])}", str(error))
+        ) from error
     try:
         figure.savefig(path)
     except ValueError as error:

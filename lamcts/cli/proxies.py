@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
 from lamcts.cli.against import against_in, with_cost, without_cost
-from lamcts.cli.console import table
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.study.result import Result
@@ -33,14 +33,11 @@ def proxy_target(args: argparse.Namespace) -> tuple[Target, Report]:
     return with_cost(named._replace(objective=made), args, proxy), partial(_report, alone)
 
 
-def _report(alone: "TrainObjective", args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Train the best network, print it, save it with its card, and return what was found."""
+def _report(
+    alone: "TrainObjective", args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json
+) -> None:
+    """Train the best network, print it, save it with its card, and add all to what was found."""
     objective = without_cost(objective)
     searched = trained.searched_rows(objective.proxy, result, found)
-    scores = {name: value if value == value else None for name, value in objective.report(result.x).items()}
-    found = found | {"proxies": scores}
-    if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
-        table([["network", objective.architectures.text(result.x)], *searched])
-        return found | {"search": args.search}
-    alone.train(result.x, seed=args.seed)
-    return trained.save_best(args, alone, result.x, searched, found)
+    found["proxies"] = objective.report(result.x)
+    trained.train_best(args, alone, outputs, result, searched, found)

@@ -2,8 +2,8 @@
 
 import argparse
 import json
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,14 @@ from lamcts.cli.against import without_cost
 from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import figure_of, kinds
-from lamcts.errors import MissingExtra
+from lamcts.cli.outputs import Outputs
+from lamcts.nas.base import ArchitectureSpace
 from lamcts.optimizer.placement import tree_chose
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
 from lamcts.study.result import Result
-from lamcts.types import Json
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,11 +37,11 @@ def write_results(
     result: Result,
     folder: Path,
     about: Json,
-    report: Callable[[Result, Json], Json],
+    report: Callable[[Outputs, Result, Json], None],
 ) -> int:
     """Print what was found, write it to files, and return the exit code.
 
-    report: takes the result and what was found so far, prints it, and returns all that is written.
+    report: prints the result, and adds to what was found so far all that is written next to it.
     """
     if result.x is None:
         cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
@@ -59,14 +60,19 @@ def write_results(
         found["candidates"] = json_values(result.candidates)
     found |= {name: json_values(each._asdict()) for name, each in result.modelled.items()}
     found |= _columns(result, found["best"])
-    write_json(folder / RESULT, report(result, found))
-    written = [RESULT]
+    outputs = Outputs(args)
+    with outputs.part("report on the best point"):
+        report(outputs, result, found)
+    with outputs.file(RESULT):
+        write_json(folder / RESULT, found)
     if "front" in result:
-        result.front.to_csv(folder / FRONT)
-        written.append(FRONT)
-    written += [] if args.no_plot else _draw(study, result, folder, about)
-    say(f"written to {folder}{os.sep}: {', '.join(written)}")
-    return 0
+        with outputs.file(FRONT):
+            result.front.to_csv(folder / FRONT)
+    if not args.no_plot:
+        with outputs.part("figures", code=0):
+            outputs.figures(folder, _figures(study, result, about))
+    outputs.announce(folder)
+    return outputs.code
 
 
 def _row(study: "Study", result: Result) -> int:
@@ -90,38 +96,35 @@ def _columns(result: Result, best: Json) -> Json:
     return {"front": rows, "reference": result.front.reference}
 
 
-def _draw(study: "Study", result: Result, folder: Path, about: Json) -> list[str]:
-    """Write the figures of a run, of its tree if that decided anything, and of its best network; return the names."""
+def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[[], "Figure | None"]]:
+    """Return what draws the figures of a run, of its tree if that decided anything, and of its best network."""
     objective: Any = study.problem.f
     shown = evaluations_of(result)
-    figures: dict[str, Figure] = {}
-    try:
-        for kind in kinds(shown):
-            name = "reward" if kind == "best" and about.get("episodes") else kind
-            figures[f"{name}.png"] = figure_of(shown, about, kind, study.settings.target)
-    except MissingExtra as error:
-        say(f"no figures: {error}")
-    if not figures:
-        return []
+    figures: dict[str, Callable[[], Figure | None]] = {}
+    for kind in kinds(shown):
+        name = "reward" if kind == "best" and about.get("episodes") else kind
+        figures[f"{name}.png"] = partial(figure_of, shown, about, kind, study.settings.target)
     if tree_chose(study.optimizer.placements):
-        figures |= _tree_figures(study, objective)
-    if (architectures := getattr(without_cost(objective), "architectures", None)) is not None:
-        figures["network.png"] = plot.cells(architectures, result.x)
-    for name, figure in figures.items():
-        figure.savefig(folder / name)
-    return list(figures)
-
-
-def _tree_figures(study: "Study", objective: Any) -> dict[str, "Figure"]:
-    """Return the figure of the tree, and in one or two dimensions that of its partition."""
-    figures = {"tree.png": plot.tree(study.optimizer)}
-    root = study.optimizer.tree_root()
-    if objective.space.dim <= 2 and root is not None and root.split is not None:
-        # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
-        cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
-        function = objective if cheap and study.problem.goals.plain else None
-        figures["partition.png"] = plot.partition(study.optimizer, function=function)
+        figures["tree.png"] = partial(plot.tree, study.optimizer)
+        if objective.space.dim <= 2 and _has_split(study):
+            # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
+            cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
+            function = objective if cheap and study.problem.goals.plain else None
+            figures["partition.png"] = partial(plot.partition, study.optimizer, function=function)
+    architectures = getattr(without_cost(objective), "architectures", None)
+    if architectures is not None:
+        figures["network.png"] = partial(_network, architectures, result.x)
     return figures
+
+
+def _network(architectures: ArchitectureSpace, point: Point) -> "Figure | None":
+    """Return the figure of a network; None in a space that draws none."""
+    return plot.cells(architectures, point) if architectures.graphs(point) else None
+
+
+def _has_split(study: "Study") -> bool:
+    root = study.optimizer.tree_root()
+    return root is not None and root.split is not None
 
 
 def write_json(path: Path, values: Json) -> None:

@@ -8,6 +8,7 @@ from lamcts import objectives, pruners, samplers
 from lamcts.cli.against import add_against, with_cost
 from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import add_search_options, carry_out
@@ -84,23 +85,23 @@ def main(args: argparse.Namespace) -> int:
     return carry_out(args, target, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
 
 
-def _report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Print the best value, and return what was found with the policy and its score on held-out episodes."""
-    print_best(result, found)
-    found = found | {"tree": result.tree}
+def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
+    """Print the best value, and add the policy and its score on held-out episodes to what was found."""
+    print_best(result, found, getattr(objective, "optimum", None))
+    found["tree"] = result.tree
     if not hasattr(objective, "policy"):
         say(f"point {point_text(found['best']['point'])}")
-    else:
-        if "memory" in result:
-            objective = objective.recalling(result.memory)
-        found["policy"] = objective.policy(result.x)
-        if args.check > 0:
+        return
+    if "memory" in result:
+        objective = objective.recalling(result.memory)
+    found["policy"] = objective.policy(result.x)
+    if args.check > 0:
+        with outputs.part("score on held-out episodes"):
             found |= score_found(objective, result.x, args)
-    return found
 
 
-def print_best(result: Result, found: Json) -> None:
-    """Print the best evaluation, or the front and its knee."""
+def print_best(result: Result, found: Json, optimum: float | None = None) -> None:
+    """Print the best evaluation, or the front and its knee. optimum: the best value, where it is known."""
     best, front = found["best"], result.get("front")
     where = "among the known evaluations"
     if best["evaluation"] is not None:
@@ -110,20 +111,22 @@ def print_best(result: Result, found: Json) -> None:
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
         say(f"best {number(best['value'])}{_mean(result)} {where}")
-        for line in _predicted(result):
+        for line in _predicted(result, optimum):
             say(line)
     else:
         say(f"no feasible point; least infeasible {where}, violation {number(best['violation'])}")
 
 
-def _predicted(result: Result) -> list[str]:
+def _predicted(result: Result, optimum: float | None) -> list[str]:
     """Return lines on what the model expects: the best evaluation where values are noisy, and what is left to gain."""
     lines = []
     if (best := result.under_noise.get("best_predicted")) is not None:
         quality = f"leave-one-out R² {best.r2:.2f}, rank correlation {best.rank_correlation:.2f}"
         lines.append(f"best by the model {number(best.mean)} ± {number(best.std)}, trial {best.trial} ({quality})")
     if (gain := result.remaining_gain) is not None:
-        lines.append(f"left to gain by the model {gain.mean:.2g}, with 90 % at most {gain.upper:.2g}")
+        most = gain.upper if optimum is None else min(gain.upper, abs(result.fun - optimum))
+        trust = f"with 90 % probability; leave-one-out R² {gain.r2:.2f}"
+        lines.append(f"left to gain by the model at most {most:.2g} ({trust})")
     return lines
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.console import counted, say
-from lamcts.cli.evaluate import score_start
+from lamcts.cli.evaluate import score_start, searching_seconds
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.results import write_results
 from lamcts.cli.target import Target
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 GIVE_UP = 10  # first failures alike after which a run from the command line stops (untuned)
 DIRECTIONS = ("min", "max")
-Report = Callable[[argparse.Namespace, Any, Result, Json], Json]  # options, objective, result, found
+Report = Callable[[argparse.Namespace, Any, Outputs, Result, Json], None]  # options, objective, outputs, result, found
 
 
 def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
@@ -53,7 +54,10 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     how.add_argument("--devices", type=number_or_list, metavar="N", help=line)
     stop = one.add_argument_group("stopping early")
     stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
-    stop.add_argument("--seconds", type=float, help="stop after this many seconds")
+    line = (
+        "stop after this many seconds; a tenth of them is kept for the checks of a policy, on fewer episodes if need be"
+    )
+    stop.add_argument("--seconds", type=float, help=line)
     stop.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
     line = (
         "stop when the model expects less than VALUE to be left to gain; 'noise': less than the noise of an evaluation"
@@ -182,7 +186,7 @@ def _study(args: argparse.Namespace, target: Target, how: Json, journal: Path | 
         workers=args.workers,
         devices=args.devices,
         target=args.target,
-        seconds=args.seconds,
+        seconds=searching_seconds(objective, args),
         patience=args.patience,
         min_gain=args.min_gain,
         known=args.known,

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Sequence
 
 from lamcts.cli.console import say
-from lamcts.cli.follow import file_state, is_written
+from lamcts.cli.follow import file_state
 from lamcts.cli.parser import Parser
 from lamcts.cli.report import runs_of
+from lamcts.journal.lock import is_written
 from lamcts.report.live import LiveReport, LiveServer
 from lamcts.study.load import journal_in
 

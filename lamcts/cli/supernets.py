@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli import trained
 from lamcts.cli.against import against_in, with_cost, without_cost
-from lamcts.cli.console import counted, say, table
+from lamcts.cli.console import counted, say
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.nas.tradeoff import ACCURACY
@@ -196,17 +197,20 @@ class SupernetTraining:
             say(line)
 
 
-def _report(training: SupernetTraining, args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Train the best network alone, print it, save it with its card, and return what was found."""
+def _report(
+    training: SupernetTraining,
+    args: argparse.Namespace,
+    objective: Any,
+    outputs: Outputs,
+    result: Result,
+    found: Json,
+) -> None:
+    """Train the best network alone, print it, save it with its card, and add all to what was found."""
     objective = without_cost(objective)
     searched = trained.searched_rows(f"{METRICS[objective.metric]} by shared weights", result, found)
     about = _about(training, objective, result.x)
-    found = found | {"supernet": objective.report(result.x) | about}
-    if result.status == "interrupted":  # the same command resumes, and trains the best network at the end
-        table([["network", objective.architectures.text(result.x)], *searched])
-        return found | {"search": args.search}
-    training.alone.train(result.x, seed=training.seed)
-    return trained.save_best(args, training.alone, result.x, searched, found, {"supernet": about})
+    found["supernet"] = objective.report(result.x) | about
+    trained.train_best(args, training.alone, outputs, result, searched, found, {"supernet": about})
 
 
 def _about(training: SupernetTraining, objective: Any, point: Point) -> Json:

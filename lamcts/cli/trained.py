@@ -17,6 +17,7 @@ from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.network_exports import check_exports, write_exports
+from lamcts.cli.outputs import Outputs
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
@@ -238,12 +239,14 @@ def values_of(option: str, texts: Sequence[str] | None) -> Json:
     return found
 
 
-def report(args: argparse.Namespace, objective: Any, result: Result, found: Json) -> Json:
-    """Print the best network, save it with its card, and return what was found."""
+def report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
+    """Print the best network, save it with its card, and add both to what was found."""
     objective = without_cost(objective)
     pruned = f", {result.pruned} pruned" if args.pruner else ""
     rows = searched_rows(f"validation {objective.score}", result, found, pruned)
-    return save_best(args, objective, result.x, rows, found)
+    found["search"] = args.search
+    text = objective.architectures.text(result.x)
+    save_best(args, objective, outputs, result.x, [["network", text], *rows], found)
 
 
 def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "") -> list[list[str]]:
@@ -255,25 +258,46 @@ def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "")
     return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
 
 
-def save_best(
+def train_best(
     args: argparse.Namespace,
-    objective: Any,
-    point: Point,
+    alone: "TrainObjective",
+    outputs: Outputs,
+    result: Result,
     searched: list[list[str]],
     found: Json,
     about: Json | None = None,
-) -> Json:
-    """Save a trained network with its card, print it, and return what was found with it.
+) -> None:
+    """Print the best network of a search, train it alone and save it, and add all to what was found."""
+    found["search"] = args.search
+    table([["network", alone.architectures.text(result.x)], *searched])
+    if result.status != "interrupted":  # the same command resumes, and trains the best network at the end
+        with outputs.part("training of the best network"):
+            alone.train(result.x, seed=args.seed)
+            save_best(args, alone, outputs, result.x, [], found, about)
 
-    searched: rows of the printed table on its value in the search. about: entries of the card on the search.
+
+def save_best(
+    args: argparse.Namespace,
+    objective: Any,
+    outputs: Outputs,
+    point: Point,
+    rows: list[list[str]],
+    found: Json,
+    about: Json | None = None,
+) -> None:
+    """Print what a trained network came to, save it with its card, and add both to what was found.
+
+    rows: first rows of the printed table. about: entries of the card on the search.
     """
     from lamcts.neural.train.model_card import save_network
 
-    place = Path(objective.folder).parent / NETWORK
-    card = save_network(place, objective, point, about)
+    found["best"]["text"] = objective.architectures.text(point)
     known = {"reported": objective.report(point), "costs": objective.cost(point)}
-    rows = [["network", card["text"]], *searched]
+    found |= known
     table(rows + [[name, number(each)] for part in known.values() for name, each in part.items() if each == each])
-    say(f"weights and model card: {place}")
-    known |= {"exports": write_exports(args, objective, point)} if args.export else {}
-    return found | known | {"search": args.search, "best": found["best"] | {"text": card["text"]}, "card": card}
+    with outputs.file(NETWORK):
+        place = Path(objective.folder).parent / NETWORK
+        found["card"] = save_network(place, objective, point, about)
+        say(f"weights and model card: {place}")
+    if args.export:
+        found["exports"] = write_exports(args, objective, outputs, point)

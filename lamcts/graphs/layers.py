@@ -20,7 +20,7 @@ TALLY = 5  # operations a number of a pointwise layer, as for a normalisation; b
 class LayerKind(NamedTuple):
     """Properties of a kind of layer.
 
-    Parameters
+    Attributes
     ----------
     needs_input, needs_output : bool
         Whether the backward step reads the input or the output, in addition to the gradient.

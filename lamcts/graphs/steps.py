@@ -15,7 +15,7 @@ MB = 2**20  # bytes, as in the thesis
 class Storage(NamedTuple):
     """Memory of one tensor, or of several that share it.
 
-    Parameters
+    Attributes
     ----------
     name : str
         Name, usually of the operation that writes it.
@@ -42,7 +42,7 @@ class Tensor(NamedTuple):
 class Step(NamedTuple):
     """One operation; a storage that it reads and writes is modified in place.
 
-    Parameters
+    Attributes
     ----------
     name, kind : str
         Name, and kind of operation.

@@ -3,18 +3,22 @@
 client.set_generation_strategy(GenerationStrategy(nodes=[LamctsNode(seed=0)]))
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import lamcts
 from lamcts.errors import MissingExtra
+from lamcts.optimizer import settings as identities
 from lamcts.spaces import SearchSpace
 
 try:
     from ax.core.parameter import ChoiceParameter, FixedParameter, RangeParameter
     from ax.exceptions.core import SearchSpaceExhausted
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
+    from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 except ModuleNotFoundError as error:
     if str(error.name).partition(".")[0] != "ax":
         raise
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 FAILED = ("FAILED",)  # states of a trial
 ENDED = ("COMPLETED", "EARLY_STOPPED", *FAILED)
 GONE = ("ABANDONED", "STALE")
+PARTS = ("sampler", "tree")  # settings that may be objects of lamcts
 
 
 class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
@@ -58,6 +63,9 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
     continues. It keeps ranges, logarithms, choices, dependents, parameter and outcome constraints, weighted sums and
     several objectives. A failed trial is a failure, a trial that stopped early counts with its last step, and an
     abandoned trial is forgotten.
+
+    `client.save_to_json_file` stores the node with its state, and the client that `load_from_json_file` returns
+    proposes what the saved one would have proposed. The program that loads imports `lamcts.integrations.ax` first.
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         self._search: lamcts.Optimizer | None = None
         self._goals: AxGoals | None = None
         self._told: set[str] = set()  # names of arms, which Ax gives to each parameterization once
+        self._saved: dict[str, Any] | None = None  # state and told arms of a loaded node, until the space is known
 
     def update_generator_state(self, experiment: "Experiment", data: "Data") -> None:
         """Tell the optimizer the new results of an experiment."""
@@ -105,6 +114,11 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         if search is None or (search.space.signature(), self._goals) != (space.signature(), goals):
             search = lamcts.Optimizer(space, seed=self._seed, **goals.arguments(), **self._settings)
             self._search, self._goals, self._told = search, goals, set()
+            if self._saved is not None:
+                with suppress(ValueError):  # of another space or goals: all results are told again
+                    search.load_state_dict(json.loads(self._saved["state"]))
+                    self._told = set(self._saved["told"])
+                self._saved = None
         return search, goals
 
     def _forget(self, parameters: "TParameterization") -> None:
@@ -112,6 +126,36 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         for trial in self._search.pending:
             if trial.point == parameters:
                 self._search.forget(trial)
+
+
+def _encoded(node: LamctsNode) -> dict[str, Any]:
+    """Return a node as values that Ax writes as JSON."""
+    search, settings = node._search, dict(node._settings)
+    for name in PARTS:
+        if not identities.is_ours(given := settings.get(name)):
+            raise ValueError(f"{name}: expected one of lamcts in a node that is saved, got {given!r}: give its name")
+        settings |= {name: identities.identity(given)} if name in settings else {}
+    state = {"state": json.dumps(search.state_dict()), "told": sorted(node._told)} if search else node._saved
+    return {
+        "__type": LamctsNode.__name__,
+        "name": node.name,
+        "seed": search.seed if search else node._seed,
+        "transition_criteria": node.transition_criteria,
+        "settings": settings,
+        "saved": state,
+    }
+
+
+def _decoded(settings: dict[str, Any], saved: dict[str, Any] | None, **arguments: Any) -> LamctsNode:
+    """Return the node of what `_encoded` returned, decoded by Ax."""
+    parts = {name: identities.from_identity(settings[name]) for name in PARTS if name in settings}
+    node = LamctsNode(**arguments, **settings | parts)
+    node._saved = saved
+    return node
+
+
+CORE_ENCODER_REGISTRY[LamctsNode] = _encoded
+CORE_DECODER_REGISTRY[LamctsNode.__name__] = _decoded
 
 
 def _means(table: "DataFrame") -> dict[tuple[int, str], dict[str, float]]:

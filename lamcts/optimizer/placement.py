@@ -31,13 +31,16 @@ REASONS: tuple[Reason, ...] = get_args(Reason)
 
 def tree_share(placements: Mapping[str, int]) -> str:
     """Return in words how often the tree chose where to search, of all batches that a search proposed."""
-    batches = sum(placements.values())
-    return f"chose {placements.get('selected', 0)} of {batches} batches" if batches else "was not asked yet"
+    return f"chose {_chosen(placements)} of {sum(placements.values())} batches"
 
 
 def tree_chose(placements: Mapping[str, int]) -> bool:
     """Return whether the tree chose the region of any batch, by the number of batches of each reason."""
-    return any(placements.get(reason) for reason in ("selected", "held"))
+    return _chosen(placements) > 0
+
+
+def _chosen(placements: Mapping[str, int]) -> int:
+    return sum(placements.get(reason, 0) for reason in ("selected", "held"))
 
 
 class Placement(NamedTuple):

@@ -4,6 +4,7 @@ Sizes, widths and shades, here and in the other files of this folder, were chose
 """
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -27,6 +28,9 @@ INK = "#3C4149"  # of notes: FAINT is too pale to be read from afar
 DOTS_PER_INCH = 140  # sharp on a screen
 # Points, on a sheet of about seven inches: across a projector of 1024 pixels a note is 22 pixels high, a dot 12 wide.
 TITLE, LABEL, NOTE = 14, 12, 11
+LETTER, POINTS = 0.58, 72  # mean width of a letter by its size, and points in an inch
+TICKS, APART = 1.0, 0.1  # inches left of a title, and round each panel
+LINES = 3  # of a title or a name
 DOT, LEAST_DOT = 40, 9  # area of an evaluation's dot, in square points, and of one in a crowd
 COLUMNS = 3  # of panels side by side
 CROWD = 150  # evaluations from which on dots are smaller, that they leave something to see between them
@@ -42,9 +46,10 @@ def page(width: float, height: float) -> "Figure":
     """Return a figure of that size in inches without axes. MissingExtra without matplotlib."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise MissingExtra.of("matplotlib", "plot") from None
-    return Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
+    return Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout=ConstrainedLayoutEngine(w_pad=APART))
 
 
 def styled(axes: "Axes") -> "Axes":
@@ -57,10 +62,29 @@ def styled(axes: "Axes") -> "Axes":
 
 
 def titled(axes: "Axes", title: str, x: str, y: str) -> None:
-    """Write the title and the names of the axes as they are."""
-    axes.set_title(literal(title), loc="left", fontsize=TITLE, fontweight="bold", pad=10)
-    axes.set_xlabel(literal(x), fontsize=LABEL)
-    axes.set_ylabel(literal(y), fontsize=LABEL)
+    """Write the title and the names of the axes as they are, in several lines if they are long."""
+    (wide, high), place = _inches(axes), axes.get_position()
+    axes.set_title(fitting(title, wide - TICKS, TITLE), loc="left", fontsize=TITLE, fontweight="bold", pad=10)
+    axes.set_xlabel(fitting(x, place.width * wide, LABEL), fontsize=LABEL)
+    axes.set_ylabel(fitting(y, place.height * high, LABEL), fontsize=LABEL)
+
+
+def _inches(axes: "Axes") -> tuple[float, float]:
+    """Return the width and the height of the whole figure."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None, "axes of a figure that is drawn"
+    return figure.get_figwidth(), figure.get_figheight()
+
+
+def headed(figure: "Figure", title: str) -> None:
+    """Write the title of a figure of several panels."""
+    figure.suptitle(fitting(title, figure.get_figwidth(), TITLE), fontsize=TITLE, fontweight="bold")
+
+
+def fitting(text: str, inches: float, size: float) -> str:
+    """Return a text as it is, in lines of a width in inches; what does not fit into LINES of them is cut."""
+    letters = max(1, int(inches * POINTS / (LETTER * size)))
+    return literal("\n".join(wrap(text, letters, max_lines=LINES, placeholder="...")))
 
 
 def dot(n: int) -> float:
@@ -98,7 +122,8 @@ def parallel_axes(
         axes.axvline(i, color=FAINT, linewidth=1, zorder=1)
         axes.text(i, -0.03, literal(bottom), va="top", ha="center", fontsize=NOTE)
         axes.text(i, 1.03, literal(top), va="bottom", ha="center", fontsize=NOTE)
-    axes.set_xticks(range(len(names)), [*map(literal, names)], fontsize=LABEL)
+    inches = (_inches(axes)[0] - TICKS) / max(1, len(names))
+    axes.set_xticks(range(len(names)), [fitting(name, inches, LABEL) for name in names], fontsize=LABEL)
     axes.set_yticks([])
     axes.set(xlim=(-0.35, len(names) - 0.65), ylim=(-0.12, 1.12))
     axes.spines["left"].set_visible(False)

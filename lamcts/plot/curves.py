@@ -30,7 +30,6 @@ def best_so_far(
     target: float | None = None,
     target_name: str = "target",
     episodes: int | None = None,
-    lost: str | None = None,
 ) -> "Figure":
     """Draw the best objective value found after each evaluation.
 
@@ -51,8 +50,6 @@ def best_so_far(
         The name of the dashed line.
     episodes : int, default None
         Simulated episodes per evaluation; the horizontal axis counts episodes then.
-    lost : str, default None
-        The name of evaluations without a value; by default "failed", with constraints "failed or infeasible".
 
     Returns
     -------
@@ -62,6 +59,11 @@ def best_so_far(
     ------
     ValueError
         If a run has several objectives, or a label has no run.
+
+    Notes
+    -----
+    Known results are drawn at 0, before the first evaluation of the run. Marks at the bottom are evaluations without a
+    feasible value: failed, pruned, infeasible or below full fidelity.
 
     Examples
     --------
@@ -79,12 +81,12 @@ def best_so_far(
             _band(axes, group, colour, label, scale)
             continue
         if len(groups) == 1:
-            _each(axes, group[0], scale, lost)
+            _each(axes, group[0], scale)
         _steps(axes, group[0].numbers * scale, group[0].best, colour, canvas.literal(label) or "best so far")
     if target is not None:
         axes.axhline(target, color=canvas.FAINT, linestyle="--", linewidth=1, label=f"{target_name} {target:g}")
     _limit(axes, value_limits(everything, target))
-    _frame(axes, scale * max(map(len, everything)))
+    _frame(axes, scale * max(_last(run) for run in everything))
     x = EVALUATIONS if episodes is None else f"simulated episodes ({episodes} per evaluation)"
     canvas.titled(axes, title, x, y or axis_label(everything[0]))
     canvas.keyed(axes)
@@ -163,7 +165,7 @@ def hypervolume(
         found = ", ".join(f"{name} {number:.4g}" for name, number in zip(names, point, strict=True))
         look: canvas.Look = {"ha": "right", "fontsize": canvas.NOTE, "color": canvas.INK}
         axes.text(0.99, 0.03, f"reference point: {found}", transform=axes.transAxes, **look)
-    _frame(axes, len(shown))
+    _frame(axes, _last(shown))
     axes.set_ylim(bottom=0)
     canvas.titled(axes, title, EVALUATIONS, "hypervolume (higher is better)")
     return figure
@@ -198,11 +200,12 @@ def violation(
     -------
     matplotlib.figure.Figure
     """
-    amount, below = _violations(run, values, maximize)
+    amount, numbers, below = _violations(run, values, maximize)
     found, n = Violations.of(amount), len(amount)
     figure = canvas.page(7.2, 3.6 if below is None else 5.6)
     above = canvas.styled(figure.add_subplot(1 if below is None else 2, 1, 1))
-    x, end = np.arange(1, n + 1), n if found.first is None else found.first
+    x, end = numbers, n if found.first is None else found.first
+    first = None if found.first is None else int(x[found.first])
     canvas.scattered(above, x[found.infeasible], amount[found.infeasible], n, label="infeasible evaluation")
     if np.isfinite(found.least[:end]).any():
         _steps(above, x[:end], found.least[:end], canvas.COLOURS[1], "least violation so far")
@@ -212,14 +215,14 @@ def violation(
     else:
         above.set_ylim(bottom=0)
     canvas.titled(above, title, EVALUATIONS if below is None else "", "sum of constraint violations")
-    _feasible_from(above, found.first, n)
+    _feasible_from(above, first, x)
     if below is not None:
         axes = canvas.styled(figure.add_subplot(2, 1, 2, sharex=above))
         canvas.scattered(axes, x[below.feasible], below.values[below.feasible, 0], n, label="feasible evaluation")
         _steps(axes, x, below.best, canvas.COLOURS[0], "best feasible value so far")
         _limit(axes, value_limits([below]))
         canvas.titled(axes, "", EVALUATIONS, y or axis_label(below).partition(" (")[0])
-        _feasible_from(axes, found.first, n)
+        _feasible_from(axes, first, x)
     return figure
 
 
@@ -245,20 +248,22 @@ def _steps(axes: "Axes", x: Rows, values: Floats, colour: str, label: str) -> No
     axes.step(x, values, where="post", color=colour, linewidth=2, label=label)
 
 
-def _each(axes: "Axes", run: Evaluations, scale: int, lost: str | None) -> None:
+def _each(axes: "Axes", run: Evaluations, scale: int) -> None:
     """Draw each evaluation of a run, and marks at the bottom for those without a feasible value."""
     canvas.scattered(axes, run.numbers * scale, run.column, len(run), label="each evaluation")
-    gone = np.isnan(run.column)
-    if gone.any():
-        partial = "failed or below full fidelity" if (gone & run.known).any() else "failed"
-        name = lost or ("failed or infeasible" if run.goals.constraints else partial)
-        marks: canvas.Look = {"marker": "|", "color": canvas.COLOURS[1], "linestyle": "none", "clip_on": False}
-        x = (run.numbers * scale)[gone]
+    for i, (name, gone) in enumerate(run.without_value.items()):
+        x, colour = (run.numbers * scale)[gone], canvas.COLOURS[1 + i % (len(canvas.COLOURS) - 1)]
+        marks: canvas.Look = {"marker": "|", "color": colour, "linestyle": "none", "clip_on": False}
         axes.plot(x, np.zeros(len(x)), transform=axes.get_xaxis_transform(), label=name, **marks)
 
 
+def _last(run: Evaluations) -> int:
+    """Return the number of the last evaluation."""
+    return int(run.own.sum())
+
+
 def _band(axes: "Axes", runs: Sequence[Evaluations], colour: str, label: str, scale: int) -> None:
-    found = quartiles([run.best for run in runs])
+    found = quartiles([run.best[run.own] for run in runs])
     x = found.after * scale
     axes.fill_between(x, found.low, found.high, step="post", color=colour, alpha=0.18, linewidth=0)
     _steps(axes, x, found.middle, colour, f"{canvas.literal(label)} (median and quartiles of {len(runs)} runs)")
@@ -271,24 +276,25 @@ def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
         axes.set_ylim(limits.low, limits.high)
 
 
-def _violations(run: Source, values: ArrayLike | None, maximize: bool) -> tuple[Floats, Evaluations | None]:
-    """Return violations [n], and the evaluations of one objective, None with several objectives or without values."""
+def _violations(run: Source, values: ArrayLike | None, maximize: bool) -> tuple[Floats, Rows, Evaluations | None]:
+    """Return violations [n], numbers [n], and the evaluations of a single objective whose values are known."""
     try:
         amount = np.asarray(run, float)
     except (TypeError, ValueError):
         shown = evaluations_of(run)
-        return shown.violation, shown if len(shown.goals.objectives) == 1 else None
+        return shown.violation, shown.numbers, shown if len(shown.goals.objectives) == 1 else None
+    numbers = np.arange(1, len(amount) + 1)
     if values is None:
-        return amount, None
+        return amount, numbers, None
     column = np.where(amount <= 0, np.asarray(values, float), np.nan)
-    return amount, evaluations_of(column, maximize=maximize)
+    return amount, numbers, evaluations_of(column, maximize=maximize)
 
 
-def _feasible_from(axes: "Axes", first: int | None, n: int) -> None:
+def _feasible_from(axes: "Axes", first: int | None, x: Rows) -> None:
     if first is not None:
-        name = f"first feasible evaluation: {first + 1}"
-        axes.axvline(first + 1, color=canvas.BEST, linestyle="--", linewidth=1, label=name)
-    _frame(axes, n)
+        name = f"first feasible evaluation: {first}"
+        axes.axvline(first, color=canvas.BEST, linestyle="--", linewidth=1, label=name)
+    _frame(axes, int(x.max(initial=0)))
     canvas.keyed(axes)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lamcts.models.forest import LEAST
 from lamcts.plot import canvas
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
@@ -39,7 +40,7 @@ def importance(run: Source, *, title: str = "Importance of parameters") -> "Figu
     Raises
     ------
     ValueError
-        If fewer than 20 evaluations have different values.
+        If fewer than 20 evaluations have a value, or all values are equal.
 
     Notes
     -----
@@ -83,9 +84,13 @@ def slices(run: Source, *, title: str = "Objective value against each parameter"
     Raises
     ------
     ValueError
-        If the run has several objectives, or fewer than 20 evaluations have different values.
+        If the run has several objectives, or no evaluation has a value.
+
+    Notes
+    -----
+    With fewer than 20 values the parameters are in their own order, as no forest is fitted.
     """
-    shown = _ready(run)
+    shown = _valued(run)
     if len(shown.goals.objectives) > 1:
         raise ValueError("slices: expected one objective, got several: draw `front`, or write a report")
     order = shown.forest.order[:MOST_SLICES]
@@ -97,7 +102,7 @@ def slices(run: Source, *, title: str = "Objective value against each parameter"
         _scale(one, "x", parameter)
         canvas.titled(one, "", parameter.name, axis_label(shown).partition(" (")[0])
         one.set_ylim(limits.low, limits.high)
-    figure.suptitle(title, fontsize=canvas.TITLE, fontweight="bold")
+    canvas.headed(figure, title)
     canvas.colour_bar(figure, dots, axes, "number of the evaluation")
     return figure
 
@@ -119,7 +124,7 @@ def contours(run: Source, *, title: str = "Expected rank over two parameters") -
     Raises
     ------
     ValueError
-        If fewer than two parameters are numbers, or fewer than 20 evaluations have different values.
+        If fewer than two parameters are numbers, or fewer than 20 evaluations have a value.
     """
     shown = _ready(run)
     found = contours_of(shown, MOST_CONTOURS)
@@ -136,7 +141,7 @@ def contours(run: Source, *, title: str = "Expected rank over two parameters") -
         for side, named in (("x", contour.across), ("y", contour.up)):
             _scale(one, side, named)
         canvas.titled(one, "", contour.across.name, contour.up.name)
-    figure.suptitle(title, fontsize=canvas.TITLE, fontweight="bold")
+    canvas.headed(figure, title)
     figure.supxlabel(f"colour: {RANK}; dots: evaluations", fontsize=canvas.NOTE, color=canvas.INK)
     return figure
 
@@ -154,10 +159,19 @@ def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If no evaluation has a value.
+
+    Notes
+    -----
+    With fewer than 20 values the parameters are in their own order, as no forest is fitted.
     """
     from matplotlib.cm import ScalarMappable
 
-    shown = _ready(run)
+    shown = _valued(run)
     order = shown.forest.order[:MOST_AXES]
     rows, rank = best_and_some(shown, MOST_LINES)
     figure, axes = canvas.sheet(max(6.0, 1.3 * len(order) + 1.5), 4.4)
@@ -169,12 +183,22 @@ def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> 
     return figure
 
 
+def _valued(run: Source) -> Evaluations:
+    """Return the evaluations of a run; ValueError where none has a value."""
+    shown = evaluations_of(run)
+    if not np.isfinite(shown.loss).any():
+        raise ValueError(f"expected an evaluation with a value, got none among {len(shown)}: evaluate more points")
+    return shown
+
+
 def _ready(run: Source) -> Evaluations:
     """Return the evaluations of a run; ValueError where they are too few to fit a forest."""
     shown = evaluations_of(run)
     if not shown.forest.ready:
-        different = np.unique(shown.forest.loss[np.isfinite(shown.forest.loss)])
-        raise ValueError(f"expected 20 different values or more, got {len(different)}: run on, or draw `best_so_far`")
+        values = shown.forest.loss[np.isfinite(shown.forest.loss)]
+        got = f"{len(values)} with {len(np.unique(values))} different values"
+        cure = "evaluate more points, or draw `slices` or `parameters`"
+        raise ValueError(f"expected {LEAST} evaluations or more, with values that differ, got {got}: {cure}")
     return shown
 
 

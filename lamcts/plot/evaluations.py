@@ -19,7 +19,7 @@ from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
 from lamcts.models.forest import Forest
 from lamcts.optimizer import Optimizer
-from lamcts.outcomes.constrained_rank import FAILED, OK, constrained_rank, excess, feasible
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, constrained_rank, excess, feasible
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
@@ -30,6 +30,7 @@ from lamcts.study.load import journal_in, with_reference
 from lamcts.study.result import Result
 from lamcts.types import Floats, Mask, Rows
 
+ENDS = {FAILED: "failed", PRUNED: "pruned", PARTIAL: "below full fidelity", CHECKED: "only constraints checked"}
 SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
 
 
@@ -37,7 +38,8 @@ SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
 class Evaluations:
     """Evaluations in order of arrival: values [n, m] in the user's units, constraints g [n, c], kinds [n], x [n, d].
 
-    signature: of the space. reference: of the hypervolume, [m], in the user's units.
+    signature: of the space. reference: of the hypervolume, [m], in the user's units. trial: numbers of trials [n], -1
+    for known results; None: all are the run's own.
     """
 
     goals: Goals
@@ -47,6 +49,7 @@ class Evaluations:
     x: Floats
     signature: object = None
     reference: Floats | None = None
+    trial: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -55,10 +58,16 @@ class Evaluations:
     def maximize(self) -> bool:
         return self.goals.objectives[0].maximize
 
+    @cached_property
+    def own(self) -> Mask:
+        """Which evaluations the run has made, [n]: not the known ones, unless there are no others."""
+        everything = np.ones(len(self), bool)
+        return everything if self.trial is None or (self.trial < 0).all() else np.asarray(self.trial >= 0)
+
     @property
     def numbers(self) -> Rows:
-        """The number of each evaluation, from 1, [n]."""
-        return np.arange(1, len(self) + 1)
+        """The number of each evaluation, from 1, [n]; a known one has that of the evaluation before it, or 0."""
+        return np.cumsum(self.own)
 
     @cached_property
     def known(self) -> Mask:
@@ -69,6 +78,14 @@ class Evaluations:
     def feasible(self) -> Mask:
         """Which evaluations succeeded and satisfy all constraints, [n]."""
         return feasible(self.g, self.kind) & self.known
+
+    @cached_property
+    def without_value(self) -> dict[str, Mask]:
+        """Which evaluations have no feasible value, [n] each, by what became of them; those that there are."""
+        broken = (self.kind == OK) & self.known & ~self.feasible
+        masks = {name: self.kind == kind for kind, name in ENDS.items()} | {"infeasible": broken}
+        masks["failed"] = masks["failed"] | ((self.kind == OK) & ~self.known)
+        return {name: mask for name, mask in masks.items() if mask.any()}
 
     @property
     def violation(self) -> Floats:
@@ -151,21 +168,23 @@ def evaluations_of(
     source = opened(source)
     if isinstance(source, Optimizer):
         seen, signature = source.seen, source.space.signature()
-        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature)
+        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature, seen.trial)
     if isinstance(source, Recorded):
         goals, columns = with_reference(source.goals, source.about.get("reference")), source.columns
-        return _of(goals, columns.f, columns.g, columns.kind, columns.x, source.fingerprint.get("space"))
+        held = source.fingerprint.get("space")
+        return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial)
     history = source["history"] if isinstance(source, Result) else source
     if isinstance(history, History):
         goals = _with_sense(history.goals, history.maximize)
         f = goals.signs * history.values.reshape(len(history), -1)
-        return _of(goals, f, history.constraints, history.kind, history.x, history.points.space.signature())
+        signature = history.points.space.signature()
+        return _of(goals, f, history.constraints, history.kind, history.x, signature, history.trial)
     return _of_values(source, senses, feasible, maximize)
 
 
-def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: object) -> Evaluations:
+def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: object, trial: Rows) -> Evaluations:
     reference = None if goals.reference is None else np.array(goals.reference)
-    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference)
+    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference, trial)
 
 
 def _with_sense(goals: Goals, maximize: bool) -> Goals:

@@ -118,7 +118,7 @@ def fronts(
     figure, axes = canvas.panels(len(pairs), 3.9, 3.4, (7.2, 5.2))
     for one, pair in zip(axes, pairs, strict=True):
         _overlaid(one, shown, pair)
-    _finish(figure, axes, canvas.literal(title), 2)
+    _finish(figure, axes, title, 2)
     return figure
 
 
@@ -219,6 +219,6 @@ def _frame(axes: "Axes", shown: Evaluations, pair: tuple[int, int], values: Floa
 
 
 def _finish(figure: "Figure", axes: "list[Axes]", title: str, columns: int) -> None:
-    axes[0].set_title(title, loc="left", fontsize=canvas.TITLE, fontweight="bold", pad=10)
+    canvas.headed(figure, title)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=canvas.NOTE)

@@ -45,12 +45,14 @@ def cells(space: ArchitectureSpace, point: Point, *, title: str | None = None) -
     Raises
     ------
     ValueError
-        If the point is no valid network.
+        If the point is no valid network, or its space draws no graphs.
     """
     wrong = space.invalid(point)
     if wrong is not None:
         raise ValueError(f"expected a network that can be drawn, got one that is invalid: {wrong}")
     graphs = space.graphs(point)
+    if not graphs:
+        raise ValueError(f"expected a space that draws its networks, got {space.name}: define its method `graphs`")
     return drawing({f"{title or space.name}: {name}": graph for name, graph in graphs.items()})
 
 

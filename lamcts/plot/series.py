@@ -13,6 +13,7 @@ from lamcts.types import Floats, Mask, Point, Rows
 
 LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
 TAIL = 0.05  # share of the worst evaluations that may lie outside of a figure (by eye)
+FLAT = 10  # quotient of two ranges from which on the smaller one looks flat next to the larger (by eye)
 LEAST = -307.0  # exponent of the ends of a logarithmic axis: floats end there
 MARGIN = 0.06  # of the range shown, free at either end (by eye)
 GRID = 30  # points to an axis of a contour
@@ -40,19 +41,48 @@ class AxisLimits(NamedTuple):
 
 
 def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> AxisLimits | None:
-    """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values."""
-    values = np.concatenate([run.column[run.feasible] for run in runs])
-    best = np.concatenate([run.best[np.isfinite(run.best)] for run in runs])
-    if not len(values) or not len(best):
+    """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values.
+
+    The first best values are cut off too where they would flatten all the others.
+    """
+    values = [run.column[run.feasible] for run in runs]
+    best = [run.best[np.isfinite(run.best)] for run in runs]
+    if not any(map(len, values)):
         return None
-    log = values.min() > 0 and not runs[0].maximize and best.max() / best.min() > LOG_FROM
+    sign = -1.0 if runs[0].maximize else 1.0
+    later = [one[_tail(one) :] for one in best]
+    better = [sign * np.sort(sign * one)[: -_tail(one) or None] for one in values]
+    everything, most = (_shown(*part) for part in ((best, values), (later, better)))
+    chosen = _unflattened(everything, most)
+    ends = np.concatenate(best if chosen is everything else later)
+    log = everything.min() > 0 and sign > 0 and ends.max() / ends.min() > LOG_FROM
+    if log:
+        chosen = 10 ** _unflattened(np.log10(everything), np.log10(most))
     aims = [] if target is None or (log and target <= 0) else [target]
-    return AxisLimits.around(np.concatenate([best, np.quantile(values, [TAIL, 1 - TAIL]), aims]), bool(log))
+    return AxisLimits.around(np.r_[chosen, aims], bool(log))
+
+
+def _tail(values: Floats) -> int:
+    """Return how many of some values may lie outside of a figure: at least one, if any is left."""
+    return min(max(1, int(TAIL * len(values))), max(0, len(values) - 1))
+
+
+def _shown(best: Sequence[Floats], values: Sequence[Floats]) -> Floats:
+    """Return all best values, and the ends of the other values without their tails."""
+    return np.concatenate([*best, np.quantile(np.concatenate(values), [TAIL, 1 - TAIL])])
+
+
+def _unflattened(everything: Floats, most: Floats) -> Floats:
+    """Return everything, or most of it where the rest would flatten it."""
+    narrow, wide = (float(shown.max()) - float(shown.min()) for shown in (most, everything))
+    return most if 0 < FLAT * narrow < wide else everything
 
 
 def tail_cut(values: Floats, maximize: bool) -> AxisLimits:
     """Return limits of values [k] without the tail of the worst."""
-    return AxisLimits.around(np.quantile(values, [TAIL, 1] if maximize else [0, 1 - TAIL]))
+    ends, order = [TAIL, 1] if maximize else [0, 1 - TAIL], np.sort(values)
+    most = order[_tail(values) :] if maximize else order[: -_tail(values) or None]
+    return AxisLimits.around(_unflattened(np.quantile(values, ends), most))
 
 
 class Quartiles(NamedTuple):

@@ -73,7 +73,11 @@ def text(words: object) -> str:
 
 def axis(title: str, **more: object) -> Json:
     """Return an axis of a figure."""
-    look: Json = {"title": {"text": title, "font": {"size": 12}}, "gridcolor": "#eceef1", "zeroline": False}
+    look: Json = {
+        "title": {"text": title, "font": {"size": 12}, "standoff": 10},
+        "gridcolor": "#eceef1",
+        "zeroline": False,
+    }
     look |= {"linecolor": FAINT, "ticks": "outside", "tickcolor": FAINT}
     return look | {"automargin": True, "exponentformat": "power"} | more
 

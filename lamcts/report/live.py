@@ -1,11 +1,13 @@
 """The page of a report over HTTP, on this machine alone: it reloads itself while a run goes on."""
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from lamcts.report.html import plotly_js, text
 from lamcts.report.page import POLICY, whole
@@ -15,6 +17,7 @@ from lamcts.text import safe_text
 LOOPBACK = "127.0.0.1"  # the only address: whoever reads the page is on this machine
 SHARE = 10  # a page is not made again before this many times the seconds that it took: the run needs the processor
 LOOK_MS = 2000  # how often an open page asks whether there is a new one (by eye)
+IDLE_SECONDS = 30  # after which a connection without a request, or whose reader takes nothing, is closed (untuned)
 LIVE_POLICY = POLICY.replace("script-src", "connect-src 'self'; script-src 'self'")
 SCRIPTS = '<script src="plotly.js"></script>'
 FOOT = """<div style="position:fixed;right:10px;bottom:10px;background:#fffe;border:1px solid #dfe3e8;border-radius:8px;
@@ -84,9 +87,18 @@ class LiveServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://{LOOPBACK}:{self.server_port}/"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing about a reader that has hung up; the traceback of any other error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: LiveServer
+    timeout = IDLE_SECONDS
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def do_GET(self) -> None:
         here = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
@@ -109,7 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in (headers | {"X-Content-Type-Options": "nosniff"}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""

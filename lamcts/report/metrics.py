@@ -48,16 +48,17 @@ def _row(run: LabelledRun, name: str) -> list[object]:
 
 def _figure(run: LabelledRun, name: str) -> PlotlyFigure | None:
     """Return values of the first objective against a metric; None where fewer than two numbers differ."""
-    values, numbers = run.shown.values[:, 0], _column(run, name)
-    rows = np.flatnonzero(np.isfinite(values) & np.isfinite(numbers))
-    if len(np.unique(numbers[rows])) < 2:
+    values, column = run.shown.values[:, 0], _column(run, name)
+    rows = np.flatnonzero(np.isfinite(values) & np.isfinite(column))
+    if len(np.unique(column[rows])) < 2:
         return None
     limits = tail_cut(values[rows], run.shown.goals.objectives[0].maximize)
     rows = rows[thinned(len(rows), MOST_DOTS)]
     y = axis(axis_label(run.shown).partition(" (")[0], range=[limits.low, limits.high])
-    marker = {"size": 5, "opacity": 0.7, "color": rows + 1, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
-    more = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
-    return PlotlyFigure([dots(numbers[rows], values[rows], "", marker) | more], layout(axis(""), y, name), SIZE)
+    numbers = run.shown.numbers[rows]
+    marker = {"size": 5, "opacity": 0.7, "color": numbers, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
+    more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    return PlotlyFigure([dots(column[rows], values[rows], "", marker) | more], layout(axis(""), y, name), SIZE)
 
 
 def _column(run: LabelledRun, name: str) -> Floats:

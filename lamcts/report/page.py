@@ -164,8 +164,10 @@ def _parameters(run: LabelledRun, among: int) -> list[Section]:
     encoded = "" if known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
     if not forest.ready:
         few = "Too few evaluations that differ: 20 are needed." + encoded
-        figures: list[Piece] = [Grid(parameters.slices(run))] if np.isfinite(run.record.y).any() else [few]
-        return [Section("Importance of parameters", [few]), Section("Slices", figures)]
+        if not np.isfinite(run.record.y).any():
+            return [Section("Importance of parameters", [few])]
+        lines = Section("Parallel coordinates", [_lines(run), parameters.parallel(run)])
+        return [Section("Importance of parameters", [few]), Section("Slices", [Grid(parameters.slices(run))]), lines]
     bars: list[Piece] = [f"{Importance.of(run.shown, 1).caption}.{encoded}"]
     if among == 1:
         bars += [IMPORTANCE, parameters.importance([run])]

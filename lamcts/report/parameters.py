@@ -19,6 +19,7 @@ MOST_CONTOURS = 3  # parameters of which each pair has contours
 MOST_LINES = 1000  # on parallel axes
 MOST_AXES = 10  # parameters on parallel axes (by eye)
 SIZE = 300  # pixels of a small figure
+LETTER = 8  # pixels that a letter is wide, with some room
 
 
 def importance(runs: Sequence[LabelledRun]) -> PlotlyFigure:
@@ -44,8 +45,9 @@ def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[Plotly
     rows = rows[thinned(len(rows), MOST_DOTS)]
     columns = shown.space.values(shown.x[rows])
     y = axis(axis_label(shown, k).partition(" (")[0], range=[limits.low, limits.high])
-    marker = {"size": 5, "opacity": 0.7, "color": rows + 1, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
-    more = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    numbers = shown.numbers[rows]
+    marker = {"size": 5, "opacity": 0.7, "color": numbers, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
+    more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
     return [
         PlotlyFigure(
             [dots(columns[i], values[rows], "", marker) | more],
@@ -89,7 +91,8 @@ def parallel(run: LabelledRun) -> PlotlyFigure:
     bar = {"thickness": 10, "title": {"text": RANK, "side": "right"}}
     line = {"color": rank, "colorscale": VALUES, "showscale": True, "colorbar": bar}
     trace = {"type": "parcoords", "dimensions": axes, "line": line, "labelangle": -18, "labelside": "top"}
-    look = {"margin": {"l": 60, "r": 20, "t": 90, "b": 30}}
+    left = max(60, LETTER * len(axes[0]["label"]) // 2)
+    look = {"margin": {"l": left, "r": 20, "t": 90, "b": 30}}
     return PlotlyFigure([trace], look, 460, 96 * len(axes) + 120)
 
 

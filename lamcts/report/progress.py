@@ -58,16 +58,16 @@ def _alone(run: LabelledRun) -> list[Json]:
     for i, (name, rows) in enumerate(_few(proposers(run))):
         kept = rows[every[rows] & shown.feasible[rows]]
         marker = {"size": 5, "opacity": 0.55, "color": (*PALETTE[1:], FAINT)[i % len(PALETTE)]}
-        traces.append(dots(kept + 1, values[kept], name, marker))
-    broken, lost = _some(shown.known & ~shown.feasible), _some(~shown.known)
-    if len(broken):
-        name = "infeasible" if shown.goals.constraints else "below full fidelity"
-        traces.append(dots(broken + 1, values[broken], name, HOLLOW))
-    if len(lost):
-        marker = {"size": 9, "symbol": "line-ns-open", "color": PALETTE[1]}
-        trace = dots(lost + 1, np.full(len(lost), 0.02), "failed, no value", marker)
-        traces.append({**trace, "yaxis": "y2", "hoverinfo": "x+name"})
-    return [*traces, _steps(shown.best, "best so far", PALETTE[0])]
+        traces.append(dots(shown.numbers[kept], values[kept], name, marker))
+    for i, (name, gone) in enumerate(shown.without_value.items()):
+        broken, lost = _some(gone & shown.known), _some(gone & ~shown.known)
+        if len(broken):
+            traces.append(dots(shown.numbers[broken], values[broken], name, HOLLOW))
+        if len(lost):
+            marker = {"size": 9, "symbol": "line-ns-open", "color": PALETTE[1 + i % (len(PALETTE) - 1)]}
+            trace = dots(shown.numbers[lost], np.full(len(lost), 0.02), f"{name}, no value", marker)
+            traces.append({**trace, "yaxis": "y2", "hoverinfo": "x+name"})
+    return [*traces, _steps(shown.best, "best so far", PALETTE[0], shown.numbers)]
 
 
 def _some(mask: Mask) -> Rows:
@@ -83,12 +83,12 @@ def _few(found: list[tuple[str, Rows]]) -> list[tuple[str, Rows]]:
     return [*found[: MOST_NAMES - 1], (f"{len(found) - MOST_NAMES + 1} others", rest)]
 
 
-def _steps(values: Floats, name: str, colour: str) -> Json:
-    """Return a line that has every step of `values` [n], and no point between steps."""
+def _steps(values: Floats, name: str, colour: str, x: Rows) -> Json:
+    """Return a line that has every step of `values` [n] at the numbers x [n], and no point between steps."""
     n = len(values)
     steps = np.flatnonzero(np.r_[True, values[1:] != values[:-1]] & np.isfinite(values)) if n else np.arange(0)
     at = np.unique(np.r_[steps, n - 1]) if len(steps) else steps
-    return line(at + 1, values[at], name, colour, 2.5, shape="hv")
+    return line(x[at], values[at], name, colour, 2.5, shape="hv")
 
 
 def _compared(runs: Sequence[LabelledRun]) -> list[Json]:
@@ -97,9 +97,9 @@ def _compared(runs: Sequence[LabelledRun]) -> list[Json]:
     for i, (name, group) in enumerate(by_search(runs).items()):
         colour = PALETTE[i % len(PALETTE)]
         if len(group) == 1:
-            traces.append(_steps(group[0].shown.best, name, colour))
+            traces.append(_steps(group[0].shown.best, name, colour, group[0].shown.numbers))
             continue
-        found = quartiles([run.shown.best for run in group])
+        found = quartiles([run.shown.best[run.shown.own] for run in group])
         at = thinned(len(found.after), MOST_DOTS)
         x, low, middle, high = (column[at] for column in found)
         more = {"hoverinfo": "skip", "showlegend": False, "legendgroup": name}
@@ -133,7 +133,8 @@ def hypervolumes(runs: Sequence[LabelledRun]) -> PlotlyFigure | None:
     if reference is None:
         return None
     traces = [
-        _steps(run.shown.hypervolumes(reference), run.label, PALETTE[i % len(PALETTE)]) for i, run in enumerate(runs)
+        _steps(run.shown.hypervolumes(reference), run.label, PALETTE[i % len(PALETTE)], run.shown.numbers)
+        for i, run in enumerate(runs)
     ]
     names = runs[0].shown.goals.names
     title = "reference point: " + ", ".join(f"{name} {value:.4g}" for name, value in zip(names, reference, strict=True))
@@ -147,8 +148,8 @@ def fronts(run: LabelledRun) -> list[PlotlyFigure]:
     rest, broken = _some(shown.feasible & ~shown.front), _some(shown.known & ~shown.feasible)
     rows, knee = np.flatnonzero(shown.front), np.array([] if shown.knee is None else [shown.knee], np.int64)
     bar = {"title": {"text": "number of the evaluation", "side": "right"}, "thickness": 10}
-    marker = {"size": 9, "color": rows + 1, "colorscale": VALUES, "showscale": True, "colorbar": bar}
-    hover = {"customdata": rows + 1, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    marker = {"size": 9, "color": shown.numbers[rows], "colorscale": VALUES, "showscale": True, "colorbar": bar}
+    hover = {"customdata": shown.numbers[rows], "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
     groups: list[tuple[str, Rows, Json]] = [
         ("dominated", rest, {"size": 5, "opacity": 0.5, "color": FAINT}),
         *([("infeasible", broken, HOLLOW)] if len(broken) else []),
@@ -173,9 +174,9 @@ def violation(runs: Sequence[LabelledRun]) -> PlotlyFigure:
         if len(runs) == 1:
             broken = _some(found.infeasible)
             marker = {"size": 5, "opacity": 0.6, "color": FAINT}
-            traces.append(dots(broken + 1, found.amount[broken], "infeasible evaluation", marker))
+            traces.append(dots(run.shown.numbers[broken], found.amount[broken], "infeasible evaluation", marker))
         name = "least violation so far" if len(runs) == 1 else run.label
-        traces.append(_steps(found.least, name, PALETTE[i % len(PALETTE)]))
+        traces.append(_steps(found.least, name, PALETTE[i % len(PALETTE)], run.shown.numbers))
     y = axis("sum of constraint violations (0: all satisfied)", rangemode="tozero")
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), y, showlegend=True))
 
@@ -185,12 +186,12 @@ def clock(run: LabelledRun) -> PlotlyFigure | None:
     """Draw the time in evaluations and that on the clock; None where the journal has neither."""
     seconds, times = run.record.seconds, run.record.times
     at = thinned(run.n, MOST_DOTS)
-    traces = []
+    x, traces = run.shown.numbers[at], []
     if np.isfinite(seconds).any():
         spent = np.cumsum(np.where(np.isfinite(seconds), seconds, 0.0))
-        traces.append(line(at + 1, spent[at], "in the objective (sum)", PALETTE[0], 2))
+        traces.append(line(x, spent[at], "in the objective (sum)", PALETTE[0], 2))
     if np.isfinite(times).all() and run.n > 1:
-        traces.append(line(at + 1, times[at] - times[0], "since the first result", PALETTE[1], 2))
+        traces.append(line(x, times[at] - times[0], "since the first result", PALETTE[1], 2))
     return PlotlyFigure(traces, layout(axis(EVALUATIONS), axis("seconds"), showlegend=True)) if traces else None
 
 

@@ -74,7 +74,8 @@ def _found(run: LabelledRun) -> Json:
         return {"best": "none yet"}
     _, value, row = run.record.best
     name = "best" if run.shown.feasible[row] else "least infeasible"
-    return {name: number(float(value)), "found at evaluation": row + 1} | _left_to_gain(run)
+    where = int(run.shown.numbers[row]) if run.shown.own[row] else "a known one"
+    return {name: number(float(value)), "found at evaluation": where} | _left_to_gain(run)
 
 
 def _left_to_gain(run: LabelledRun) -> Json:
@@ -82,7 +83,7 @@ def _left_to_gain(run: LabelledRun) -> Json:
         gain = result_of(run.record, space_of(run.record)).remaining_gain
     except ValueError:  # the journal does not hold the space
         return {}
-    return {} if gain is None else {"left to gain": f"{gain.mean:.2g}, with 90 % at most {gain.upper:.2g}"}
+    return {} if gain is None else {"left to gain": f"at most {gain.upper:.2g} with 90 % probability"}
 
 
 def found(run: LabelledRun) -> HtmlTable | None:
@@ -97,7 +98,8 @@ def found(run: LabelledRun) -> HtmlTable | None:
         return None
     point, value, row = run.record.best
     values = run.shown.space.values(run.record.x[[row]])
-    shown = list(zip(run.shown.space.names, (column[0] for column in values), strict=True))
+    named = zip(run.shown.space.names, (column[0] for column in values), strict=True)
+    shown = [(name, value) for name, value in named if value is not None]  # None: inactive
     if not run.shown.space.known:
         shown = [("point", shortened(str(plain(point))))]
     over = [
@@ -114,12 +116,13 @@ def proposed(run: LabelledRun) -> HtmlTable:
     """Return the number of rows of each proposer, and their outcomes."""
     lead = np.array([row for row, _ in run.record.leaders], np.int64)
     kind, best = run.record.columns.kind, "best" if not run.several else "on the front"
-    head = ["proposer", "evaluations", "share", "failed", "improvements", best]
+    ends = {"failed": FAILED} | ({"pruned": PRUNED} if (kind == PRUNED).any() else {})
+    head = ["proposer", "evaluations", "share", *ends, "improvements", best]
     rows = []
     for name, mine in proposers(run):
         better = int(np.isin(lead, mine).sum())
-        failed = int(np.count_nonzero(kind[mine] == FAILED))
-        rows.append([name, len(mine), f"{len(mine) / run.n:.0%}", failed, better, _best_of(run, mine)])
+        counts = [int(np.count_nonzero(kind[mine] == end)) for end in ends.values()]
+        rows.append([name, len(mine), f"{len(mine) / run.n:.0%}", *counts, better, _best_of(run, mine)])
     return HtmlTable(head, rows)
 
 
@@ -141,7 +144,8 @@ def failures(run: LabelledRun) -> HtmlTable | None:
         for row in mine:
             messages.setdefault(run.record.failures[row], []).append(row)
         for message, where in sorted(messages.items(), key=lambda each: -len(each[1]))[:MOST_MESSAGES]:
-            rows.append([kind, len(where), message[:MOST_WORDS], ", ".join(str(row + 1) for row in where[:5])])
+            first = ", ".join(map(str, run.shown.numbers[where[:5]]))
+            rows.append([kind, len(where), message[:MOST_WORDS], first])
         if len(messages) > MOST_MESSAGES:
             rows.append([kind, "", f"and {len(messages) - MOST_MESSAGES} other messages", ""])
     return HtmlTable(["kind", "times", "message", "evaluations"], rows) if rows else None

@@ -105,10 +105,14 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
     """Return a sampler that also chooses fidelities; the sampler itself in a space without a `Fidelity`."""
     from lamcts.samplers.fidelities import MultiFidelity
 
-    if FidelityAxis.of(space) is None or isinstance(sampler, MultiFidelity):
+    axis = FidelityAxis.of(space)
+    if axis is None or isinstance(sampler, MultiFidelity):
         return sampler
     if goals is not None and not goals.plain:
-        raise ValueError("Fidelity: expected one objective and no constraint, got several quantities; fix it (fix=)")
+        got = f"the objectives {', '.join(goals.names)}"
+        got += f" and the constraints {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
+        cure = f"fix the fidelity, fix={{{axis.name!r}: {axis.fidelity.high}}}, or name one objective alone"
+        raise ValueError(f"Fidelity {axis.name!r}: expected one objective and no constraints, got {got}: {cure}")
     return MultiFidelity(sampler)
 
 

@@ -148,7 +148,7 @@ class Result(PredictingResult):
     pruned : int
         Number of pruned trials.
     tree : str or None
-        How often the tree chose where to search, "chose 3 of 120 batches"; None without a tree.
+        How often the tree chose where to search, "chose 3 of 120 batches"; None if it chose nothing.
     front : Front
         With several objectives, the evaluations that no other one dominates.
     row : int or None
@@ -187,7 +187,7 @@ class Result(PredictingResult):
 
     @property
     def _shown(self) -> list[str]:
-        return [name for name in SHOWN if name in self and (name != "pruned" or self[name])]
+        return [name for name in SHOWN if name in self and (name not in ("pruned", "tree") or self[name])]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})

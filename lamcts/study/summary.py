@@ -9,7 +9,7 @@ import numpy as np
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
-from lamcts.optimizer.placement import tree_share
+from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
 from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
@@ -75,7 +75,7 @@ def summarise(
         pruned=int(np.count_nonzero(seen.kind == PRUNED)),
         history=history_of(opt, checks, curves),
         seed=opt.seed,
-        tree=None if opt.tree is None else tree_share(opt.placements),
+        tree=tree_share(opt.placements) if tree_chose(opt.placements) else None,
     )
     result.update(found)
     if (costs := Costs(opt.space)).axis is not None:

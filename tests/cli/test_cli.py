@@ -125,6 +125,39 @@ def test_a_target_ends_the_run_early(capsys):
     assert code == 0 and "the target 14.0 is reached" in out
 
 
+@pytest.mark.parametrize(
+    ("blocked", "code"),
+    [(["best.png"], 0), (["partition.png"], 0), (["result.json"], 1), (["result.json", "best.png", "tree.png"], 1)],
+)
+def test_an_output_that_fails_costs_neither_the_result_nor_another_output(capsys, tmp_path, blocked, code):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    for name in blocked:
+        (tmp_path / "here" / name).mkdir(parents=True)  # nothing can be written under its name
+    found, out, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
+    others = [name for name in ("result.json", "best.png", "tree.png", "partition.png") if name not in blocked]
+    assert found == code and f"written to here/: {', '.join(others)}\n" in out and "\nbest " in out
+    assert all((tmp_path / "here" / name).is_file() for name in others)
+    assert [line.partition(": [Errno")[0] for line in err.splitlines()] == [f"lamcts run: no {one}" for one in blocked]
+
+
+@pytest.mark.parametrize("broken", [IndexError("of no node"), ZeroDivisionError(), ValueError("expected more\nlines")])
+def test_a_figure_that_raises_is_one_line(capsys, tmp_path, monkeypatch, broken):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+
+    def raises(*_, **__):
+        raise broken
+
+    monkeypatch.setattr("lamcts.plot.violation", raises)
+    given = ["--param", "a=0:1", "--param", "b=0:1", "--objective", "value", "--constraint", "more<=1", "--budget", "6"]
+    given += ["--out", "here"]
+    (tmp_path / "own.py").write_text("def f(p):\n    return {'value': p['a'], 'more': p['a'] + p['b']}\n")
+    code, out, err = said(capsys, "run", "own.py:f", *given, *QUICK)
+    assert code == 0 and "written to here/: result.json, best.png\n" in out
+    assert err.startswith("lamcts run: no violation.png: ") and err.count("\n") == 1
+    assert isinstance(broken, ValueError) or type(broken).__name__ in err
+    assert "Traceback" in said(capsys, "run", "own.py:f", *given, *QUICK, "--traceback")[2]
+
+
 def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
     said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)

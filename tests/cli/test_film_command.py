@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import lamcts
+from lamcts.objectives.control.film import Film
 from tests.commands import said
 
 pytest.importorskip("pygame", reason="pygame is not installed: pip install 'lamcts[mujoco]'")
@@ -24,6 +26,19 @@ def test_a_run_is_filmed_from_its_folder(capsys, tmp_path, monkeypatch):
     code, out, _ = said(capsys, "film", str(folder / "result.json"), "--size", "32", "--out", "mine.gif")
     assert code == 0 and re.search(r"(\d+) steps, return .*; the episode ended early, at step \1 of 250\n", out)
     assert (tmp_path / "mine.gif").exists() and (tmp_path / "mine.png").exists()
+
+
+def test_a_film_that_cannot_be_written_leaves_the_strip(capsys, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("no codec")
+
+    (tmp_path / "result.json").write_text(
+        json.dumps({"policy": lamcts.objectives.make("gym:CartPole-v1").policy([0.0] * 10)})
+    )
+    monkeypatch.setattr(Film, "save", fails)
+    code, out, err = said(capsys, "film", str(tmp_path), "--size", "32", "--seconds", "0.2")
+    assert code == 1 and "10 steps, return 10" in out and err == "lamcts film: no film.gif: RuntimeError: no codec\n"
+    assert (tmp_path / "film.png").exists()
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,17 @@ def test_a_picture_is_written(capsys, tmp_path):
     assert (tmp_path / "live.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("blocked", ["table.csv", "live.png"])
+def test_a_file_that_cannot_be_written_costs_no_other(capsys, tmp_path, blocked):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    (tmp_path / blocked).mkdir()
+    files = {name: str(tmp_path / name) for name in ("table.csv", "live.png")}
+    code, out, err = said(capsys, *LISTED, "--budget", "700MB", "--csv", files["table.csv"], "--png", files["live.png"])
+    written = next(path for name, path in files.items() if name != blocked)
+    assert code == 1 and f"written to {written}" in out and "live memory by step" in out
+    assert err.startswith(f"lamcts memory: no {files[blocked]}: ") and err.count("\n") == 1
+
+
 def test_a_network_of_ones_own_is_planned_for_and_measured(capsys, mine):
     code, out, err = said(capsys, "memory", mine + "made", "--budget", "26KiB", "--evaluations", "0", "--measure")
     assert (code, err) == (0, "")

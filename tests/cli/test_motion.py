@@ -1,9 +1,12 @@
 """What a run says of the gait that it found: how far, how many steps, how many falls, and where it merely stands."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from lamcts.cli import evaluate
 from tests.commands import said
 
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
@@ -50,3 +53,32 @@ def test_a_result_of_another_run_or_form_is_not_shown(capsys, tmp_path, change):
     assert said(capsys, "show", "here")[0] == 0
     file.write_text(json.dumps(held | {"evaluations": 7}))
     assert "9 steps, 0 fell (after 7 evaluations)" in said(capsys, "show", "here")[1]
+
+
+class Slow:
+    """A policy whose episodes take some seconds each, by a clock of its own."""
+
+    policy, x0 = None, None
+
+    def __init__(self, seconds):
+        self.seconds, self.now = seconds, 0.0
+
+    def evaluate(self, x, *, seed, rollouts):
+        self.now += rollouts * self.seconds
+        return SimpleNamespace(returns=np.arange(float(rollouts)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "episodes"),
+    [(1.0, None, 20), (1e-3, 10, 20), (1.0, 10, 1), (0.1, 10, 2), (1.0, 10_000, 20), (1.0, 200, 4)],
+)
+def test_a_time_limit_covers_the_checks_of_a_policy(monkeypatch, seconds, limit, episodes):
+    slow, args = Slow(seconds), SimpleNamespace(seconds=limit, check=20, seed=0)
+    monkeypatch.setattr(evaluate, "time", SimpleNamespace(monotonic=lambda: slow.now))
+    score = evaluate.score_of(slow, None, args)
+    assert score["episodes"] == episodes and score["mean"] == (episodes - 1) / 2
+    if limit is None:
+        assert evaluate.searching_seconds(slow, args) is None
+    else:
+        assert evaluate.searching_seconds(slow, args) + 2 * max(slow.now, 0.05 * limit) <= limit + 2 * seconds + 1e-9
+        assert evaluate.searching_seconds(object(), args) == limit

@@ -71,6 +71,18 @@ def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path)
     assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and card["point"] == result["best"]["point"]
 
 
+def test_networks_without_a_drawing_leave_the_other_figures(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    words = "--build own_nets.py:build --space space.toml --data own_nets.py:data --recipe epochs=1 --budget 2 --quiet"
+    code, out, err = said(capsys, "nas", *words.split(), "--out", "run")
+    assert (code, err) == (0, "") and "written to run/: network.npz, result.json, best.png\n" in out
+    assert (tmp_path / "run" / "best.png").stat().st_size > 1000
+    monkeypatch.setattr("lamcts.cli.results._network", lambda space, point: 1 / 0)
+    code, out, err = said(capsys, "nas", *words.split(), "--out", "run")
+    assert code == 0 and err == "lamcts nas: no network.png: ZeroDivisionError: division by zero\n"
+    assert "written to run/: network.npz, result.json, best.png\n" in out
+
+
 def test_the_same_space_from_a_file_of_python_resumes_and_goes_on_with_proxies(capsys):
     assert search(capsys, "--budget", "2")[0] == 0
     code, out, _ = search(capsys, "--budget", "3", space="own_nets.py:space")
@@ -116,8 +128,9 @@ def test_a_network_of_the_user_is_exported_or_its_reason_printed(capsys, tmp_pat
     )
     (tmp_path / "own_nets_2.py").write_text(branches.replace("return nn.Sequential", "return Branches"))
     given = "--build own_nets_2.py:build --data own_nets_2.py:data --export other.pt2 --out run"
-    code, out, _ = search(capsys, "--budget", "2", *given.split())
-    assert code == 0 and "not exported: other.pt2: expected a network that torch can export" in out
+    code, out, err = search(capsys, "--budget", "2", *given.split())
+    assert code == 1 and "network " in out and "written to run/: network.npz, result.json\n" in out
+    assert "lamcts nas: no export: other.pt2: expected a network that torch can export" in err
 
 
 @pytest.mark.dear

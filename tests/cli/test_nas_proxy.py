@@ -39,6 +39,17 @@ def test_networks_are_scored_and_the_best_is_trained(capsys, tmp_path):
     assert net(torch.zeros(5, 1, 4, 4)).shape == (5, 2) and len(list((folder / "trained").rglob("*.npz"))) == 1
 
 
+def test_a_training_that_fails_leaves_what_was_found(capsys, tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("lamcts.neural.train.TrainObjective.train", fails)
+    code, out, err = search(capsys, "--budget", "3", "--out", "run")
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert code == 1 and err == "lamcts nas: no training of the best network: RuntimeError: out of memory\n"
+    assert f"{result['best']['value']:.6g} at evaluation" in out and result["proxies"]["synflow"] > 0
+
+
 @pytest.mark.dear
 def test_a_proxy_is_searched_against_a_cost_and_resumes(capsys):
     assert search(capsys, "--budget", "4", "--against", "params", space="nasnet")[0] == 0

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -50,10 +51,10 @@ def shows(n, text):
     return f"<td>evaluations</td><td>{n}</td>" in text
 
 
-def got(server, path="", host=None):
+def got(server, path="", host=None, method="GET"):
     """Return the status, the headers and the text at a path."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
-    connection.request("GET", f"/{path}", headers={} if host is None else {"Host": host})
+    connection.request(method, f"/{path}", headers={} if host is None else {"Host": host})
     answer = connection.getresponse()
     found = answer.status, answer.headers, answer.read().decode()
     connection.close()
@@ -130,6 +131,48 @@ def test_a_journal_that_goes_away_is_an_error_on_the_page_and_comes_back(tmp_pat
         assert status == 503 and "there is no journal at" in text and "refresh" in text
         (tmp_path / "<b>.db").rename(path)
         assert got(server)[0] == 200
+
+
+def test_a_head_request_gets_the_headers_of_the_page_alone(tmp_path):
+    run(tmp_path / "run.db", 2)
+    with served(tmp_path / "run.db") as server:
+        for path in ("", "plotly.js", "state", "nothing"):
+            status, headers, text = got(server, path)
+            length = str(len(text.encode()))
+            assert got(server, path, method="HEAD")[::2] == (status, "") and headers["Content-Length"] == length
+            assert got(server, path, method="HEAD")[1]["Content-Length"] == length
+
+
+def connected(server, request=b""):
+    connection = socket.create_connection(server.server_address, timeout=60)
+    connection.sendall(request)
+    return connection
+
+
+@pytest.mark.parametrize("request_so_far", [b"", b"GET / HTTP/1.0\r\nHost: "])
+def test_an_idle_connection_is_closed(tmp_path, monkeypatch, request_so_far):
+    run(tmp_path / "run.db", 2)
+    with served(tmp_path / "run.db") as server:
+        assert 1 <= server.RequestHandlerClass.timeout <= 60
+        monkeypatch.setattr(server.RequestHandlerClass, "timeout", 0.05)
+        with connected(server, request_so_far) as connection:
+            assert connection.recv(1) == b""
+
+
+def test_a_reader_that_hangs_up_prints_nothing(tmp_path, capsys):
+    run(tmp_path / "run.db", 2)
+    with served(tmp_path / "run.db") as server:
+        server.daemon_threads = False  # the server then waits for the threads of its requests
+        at_once = struct.pack("ii", 1, 0)
+        for sent in (
+            b"",
+            b"GET / HT",
+            f"GET /plotly.js HTTP/1.0\r\nHost: localhost:{server.server_port}\r\n\r\n".encode(),
+        ):
+            with connected(server, sent) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)  # a reset, as of a killed browser
+        assert got(server)[0] == 200
+    assert capsys.readouterr().err == ""
 
 
 def test_a_missing_run_and_a_port_that_is_taken_are_errors_of_one_line(tmp_path, capsys):

@@ -49,7 +49,7 @@ def test_each_run_is_a_column_with_its_budget_best_point_failures_and_time(capsy
     assert lines["best point: b"] == [str(one.x["b"]), str(two.x["b"])]
     left = next(line for line in out.splitlines() if "left to gain" in line)
     assert one.remaining_gain is None and " -  " in left  # fewer than 10 values
-    assert f"{two.remaining_gain.mean:.2g}, with 90 % at most {two.remaining_gain.upper:.2g}" in left
+    assert f"at most {two.remaining_gain.upper:.2g} with 90 % probability" in left
     assert lines["failed"] == [str(len(each.history.messages)) for each in (one, two)] != ["0", "0"]
     assert all(float(seconds) > 0 for seconds in lines["time in evaluations, s"])
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+import lamcts
 from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals(), warnings.catch_warnings():
@@ -125,6 +126,54 @@ def test_an_experiment_that_was_loaded_goes_on_and_a_finite_space_ends():
     assert len(client.get_next_trials(1)) == 1 and len(node._search.seen) == 2
     with pytest.raises(SearchSpaceExhausted):
         node.get_next_candidate([])
+
+
+def loaded(client, path):
+    """Return a client that was saved, as a new process loads it, and its node."""
+    client.save_to_json_file(path)
+    again = Client.load_from_json_file(path)
+    return again, again._generation_strategy._nodes[-1]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"seed": None},
+        {"sampler": "turbo", "tree": None, "n_init": 3},
+        {"sampler": lamcts.samplers.Turbo(n_start=4), "tree": lamcts.LatentTree(leaf_size=5)},
+    ],
+)
+def test_a_client_that_was_loaded_proposes_what_the_saved_one_would_have_proposed(tmp_path, settings):
+    client, node = client_of([X, RATE, COUNT], "-loss", held=["size <= 3"], **settings)
+    for index, p in client.get_next_trials(7).items():
+        if index % 2:  # the others are running when the client is saved
+            loss = round(p["x"] ** 2 + p["count"], 6)  # Ax writes ten decimals of a result
+            client.complete_trial(index, {"loss": loss, "size": round(p["rate"], 6)})
+    again, copy = loaded(client, str(tmp_path / "ax.json"))
+    for _ in range(2):
+        for one in (client, again):
+            for index in list(one._experiment.running_trial_indices):
+                one.complete_trial(index, {"loss": float(index), "size": 2.0})
+        points = client.get_next_trials(2)
+        assert again.get_next_trials(2) == points and len(points) == 2
+    assert copy._settings == node._settings and len(copy._search.seen) == len(node._search.seen) == 9
+
+
+def test_a_client_is_saved_before_its_first_trial_and_again_after_it_was_loaded(tmp_path):
+    client, _ = client_of([X, Y])
+    first = loaded(loaded(client, str(tmp_path / "a.json"))[0], str(tmp_path / "b.json"))[0]
+    assert first.get_next_trials(3) == client.get_next_trials(3)
+    second = loaded(loaded(client, str(tmp_path / "c.json"))[0], str(tmp_path / "d.json"))[0]
+    assert second.get_next_trials(2) == client.get_next_trials(2)
+
+
+def test_a_sampler_of_the_user_is_refused_where_a_client_is_saved(tmp_path):
+    class Own(lamcts.samplers.Turbo):
+        pass
+
+    client, _ = client_of([X], sampler=Own())
+    with pytest.raises(ValueError, match=r"sampler: expected one of lamcts in a node that is saved, got .*: give its"):
+        client.save_to_json_file(str(tmp_path / "ax.json"))
 
 
 def test_what_cannot_be_searched_is_told():

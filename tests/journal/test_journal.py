@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -408,7 +409,8 @@ def test_a_journal_of_format_3_is_read_and_goes_on_in_the_present_one(tmp_path: 
         again.restore(journal.recorded().state)
         again.tell(again.ask(), [{"value": 1.0, "epochs": 3}])
         journal.write(again.delta(journal.mark))
-    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (5,)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (5,)
     assert Journal.read(path).metrics == {len(opt.seen): {"epochs": 3}}
 
 
@@ -417,7 +419,8 @@ def test_a_journal_of_another_run_keeps_its_format(tmp_path: Path) -> None:
     edit(tmp_path / "run.db", "PRAGMA user_version = 3")
     with pytest.raises(JournalError, match="seed"):
         Journal.open(tmp_path / "run.db", fresh(seed=1).fingerprint())
-    assert sqlite3.connect(tmp_path / "run.db").execute("PRAGMA user_version").fetchone() == (3,)
+    with closing(sqlite3.connect(tmp_path / "run.db")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 @pytest.mark.parametrize("note", ['{"metrics":5}', '{"metrics":{"a":[1,2]}}', '{"metrics":{" ":1}}', '{"other":1}'])

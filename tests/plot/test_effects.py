@@ -1,5 +1,7 @@
 """Pictures of what parameters do, and `lamcts plot` of several runs."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from commands import said
@@ -62,10 +64,41 @@ def test_every_kind_is_drawn_from_a_journal(capsys, tmp_path, run, kind):
     assert (tmp_path / f"run-{kind}.png").stat().st_size > 5000
 
 
-def test_too_few_evaluations_are_said_so(capsys):
+def test_few_evaluations_have_slices_and_parallel_axes_but_no_forest(capsys, tmp_path):
     lamcts.minimize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="short.db")
-    code, _, err = said(capsys, "plot", "short.db", "--kind", "slice")
-    assert code == 2 and "expected 20 different values or more, got 5" in err
+    for kind in ("slice", "parallel"):
+        assert said(capsys, "plot", "short.db", "--kind", kind)[0] == 0
+        assert (tmp_path / f"short-{kind}.png").stat().st_size > 5000
+    for kind in ("importance", "contour"):
+        code, _, err = said(capsys, "plot", "short.db", "--kind", kind)
+        assert code == 2 and "expected 20 evaluations or more, with values that differ, got 5 with 5 different" in err
+        assert err.endswith("evaluate more points, or draw --kind slice or --kind parallel\n")
+
+
+def test_a_run_without_a_value_has_no_figure_of_its_parameters():
+    result = lamcts.minimize(lambda point: None, SPACE, budget=3, seed=0, sampler="uniform")
+    for draw in (plot.slices, plot.parameters):
+        with pytest.raises(ValueError, match="expected an evaluation with a value, got none among 3"):
+            draw(result)
+
+
+def test_panels_and_names_do_not_overlap():
+    names = ["learning_rate_of_the_encoder", "learning_rate_of_the_decoder", "weight_decay_of_both"]
+    space = {name: lamcts.Float(1e-6, 1e-1, log=True) for name in names}
+    result = lamcts.minimize(lambda p: sum(np.log10([*p.values()]) ** 2), space, budget=40, seed=0, sampler="uniform")
+    contours, parallel = plot.contours(result), plot.parameters(result)
+    contours.draw_without_rendering()
+    panels = [boxes_of(axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels()) for axes in contours.axes]
+    assert len(panels) == 6  # three panels, each with a scale of colours
+    assert not any(one.overlaps(other) for a, b in combinations(panels, 2) for one in a for other in b)
+    parallel.draw_without_rendering()
+    shown = boxes_of(*parallel.axes[0].get_xticklabels())
+    assert len(shown) == 3 and not any(one.overlaps(other) for one, other in combinations(shown, 2))
+
+
+def boxes_of(*texts):
+    """Return the places of texts on the page."""
+    return [text.get_window_extent() for text in texts if text.get_text()]
 
 
 def test_several_runs_are_one_figure_and_seeds_one_curve(capsys, tmp_path, monkeypatch):

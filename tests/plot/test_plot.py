@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from lamcts import objectives
-from lamcts.errors import JournalError, MissingExtra
+from lamcts import minimize, objectives
+from lamcts.errors import JournalError, MissingExtra, Pruned
 from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box, Choice, Float, Int, Space
 from lamcts.study import Study
@@ -84,6 +84,73 @@ def test_a_wide_fall_of_positive_values_is_drawn_in_the_logarithm():
     assert plot.best_so_far([1e4, 10, 1e-3]).axes[0].get_yscale() == "log"
     assert plot.best_so_far([1e4, 10, -1]).axes[0].get_yscale() == "linear"
     assert plot.best_so_far([10, 9, 8]).axes[0].get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("values", "maximize"),
+    [
+        ([-1e4, -90, -70, -60, -50, -40, -30, -25, -20, -18], True),
+        ([1e6, 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5, 6], False),
+        ([1e9, *np.linspace(-3, -9, 60)], False),
+    ],
+)
+def test_one_bad_value_at_the_start_does_not_flatten_the_others(values, maximize):
+    low, high = plot.best_so_far(values, maximize=maximize).axes[0].get_ylim()
+    rest = values[1:]
+    assert low < min(rest) and high > max(rest) and high - low < 2 * np.ptp(rest)
+    space = Space({"a": Float(0, 1)})
+    opt = Optimizer(space, sampler="uniform", seed=0, maximize=maximize)
+    opt.tell_points([{"a": i / len(values)} for i in range(len(values))], list(map(float, values)))
+    low, high = plot.slices(opt).axes[0].get_ylim()
+    assert high - low < 2 * np.ptp(rest)
+
+
+@pytest.mark.parametrize("values", [[12, 7, 5, 4, 3, 3, 2], [100, 30, 9, 3, 1, -1], [1e3, 10, 0.1, 1e-3, 1e-5]])
+def test_a_run_that_converges_is_drawn_from_its_first_value(values):
+    low, high = plot.best_so_far(values).axes[0].get_ylim()
+    assert low < min(values) and high > max(values)
+
+
+def ended(point):
+    """Evaluate a point whose first digit is how it ends."""
+    if point["end"] == "pruned":
+        raise Pruned
+    if point["end"] == "failed":
+        raise ValueError("no")
+    return {"value": point["x"], "more": -1.0 if point["end"] == "ok" else 1.0}
+
+
+@pytest.mark.parametrize("ends", [("ok", "pruned"), ("ok", "failed"), ("infeasible", "ok", "pruned", "failed")])
+def test_evaluations_without_a_value_are_called_what_they_are(ends):
+    space, seeds = Space({"end": Choice(ends), "x": Float(0, 1)}), {"seed": 0, "sampler": "uniform"}
+    result = Study(ended, space, False, 24, objectives=["value"], constraints=["more <= 0"], **seeds).solve()
+    labels = {*lines(plot.best_so_far(result))}
+    assert labels == {*ends} - {"ok"} | {"best so far"}
+    marks = {name: line.get_xdata().tolist() for name, line in lines(plot.best_so_far(result)).items()}
+    kinds = [point["end"] for point in result.history.points]
+    assert all(marks[end] == [i + 1 for i, kind in enumerate(kinds) if kind == end] for end in labels & {*ends})
+
+
+def test_known_results_stand_at_the_left_end_and_count_as_no_evaluations():
+    space, how = {"a": Float(-1, 1)}, {"seed": 0, "sampler": "uniform"}
+    first = minimize(lambda p: p["a"] ** 2, space, budget=9, **how)
+    second = minimize(lambda p: 1 + p["a"] ** 2, space, budget=5, known=first, **how)
+    figure = plot.best_so_far({"plain": first, "known": second})
+    assert lines(figure)["known"].get_xdata().tolist() == [0] * 9 + [1, 2, 3, 4, 5]
+    assert lines(figure)["plain"].get_xdata().tolist() == list(range(1, 10)) and figure.axes[0].get_xlim() == (0, 10)
+    band = lines(plot.best_so_far({"both": [second, second]}))["both (median and quartiles of 2 runs)"]
+    assert band.get_xdata().tolist() == [1, 2, 3, 4, 5] and set(band.get_ydata()) == {first.fun}
+
+
+def test_a_long_title_is_in_lines_that_fit():
+    name = "python3 train.py --rate {rate} --layers {layers} --activation {act} --epochs 30 --data images/cifar"
+    figure = plot.best_so_far([3, 2, 1], title=f"{name}: best value so far")
+    figure.draw_without_rendering()
+    title, right = figure.axes[0].title, figure.get_figwidth() * figure.dpi
+    shown = figure.axes[0].get_title(loc="left")
+    assert shown.replace("\n", " ") == f"{name}: best value so far" and "\n" in shown
+    assert figure.axes[0]._left_title.get_window_extent().x1 <= right and title.get_text() == ""
+    assert plot.best_so_far([1], title="x" * 900).axes[0].get_title(loc="left").endswith("...")
 
 
 @pytest.mark.parametrize("values", [[], [None, float("nan")], [1.0], [2, 2, 2], [1e300, -1e300], [float("inf"), 1]])

@@ -210,3 +210,25 @@ def test_many_evaluations_are_thinned_and_the_page_says_so(capsys):
     shown = " ".join(page.shown)
     assert "2500 of 6000 evaluations are drawn as dots" in shown and "At most 600 dots each" in shown
     assert len(text) < PLOTLY + 1.0 * MEGABYTES
+
+
+def test_pruned_known_and_inactive_are_called_what_they_are(capsys):
+    space = {"kind": lamcts.Choice(["a", "b"]), "depth": lamcts.Int(1, 9, when={"kind": "b"}), "x": lamcts.Float(0, 1)}
+    known = [({"kind": "b", "depth": 5, "x": 0.5}, 3.0)] * 1
+
+    def pruned(point):
+        if point["kind"] == "b":
+            raise lamcts.Pruned
+        return point["x"]
+
+    journal("run.db", pruned, budget=20, space=space, known=known)
+    text, page = written(capsys, "run.db")
+    shown = " | ".join(page.shown)
+    assert '"pruned, no value"' in text and '"failed, no value"' not in text
+    result = lamcts.load("run.db")
+    count = int(result.pruned)
+    assert count > 0 and f"| pruned | {count} |" in shown and "| failed | pruned | improvements |" in shown
+    best = int(np.nanargmin(result.history.values))
+    assert f"| found at evaluation | {best} |" in shown  # the known one is no evaluation, and before all
+    assert "| depth |" not in shown.partition("Best point")[2].partition("Importance")[0]
+    assert not re.search(r"<td>depth</td><td>None</td>|<th>depth</th><td>None</td>", text)

@@ -69,6 +69,12 @@ def test_a_budget_without_room_for_two_full_evaluations_is_refused():
         (SPACE, {"noisy": True}, "noisy: expected none with a Fidelity"),
         (SPACE, {"x0": {"x": 0.5, "epochs": 0}}, "expected a whole number in"),
         (SPACE, {"objectives": 2}, "one objective and no constraint"),
+        (
+            SPACE,
+            {"objectives": ["a", "b"], "constraints": ["c <= 1"]},
+            "Fidelity 'epochs': expected one objective and no constraints, got the objectives a, b and the constraints "
+            "c <= 1: fix the fidelity, fix={'epochs': 27}, or name one objective alone",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused(space, options, message):

@@ -381,8 +381,13 @@ def test_the_result_says_how_often_the_tree_chose_and_where_there_is_none_nothin
     assert chosen > 10
     assert result.tree == f"chose {chosen} of 30 batches"
     assert f"tree: '{result.tree}'" in repr(result)
-    assert minimize(sphere, [(-1, 1)] * 2, budget=12, seed=0, tree=None).tree is None
-    assert minimize(sphere, [(-1, 1)] * 2, budget=5, n_init=5, seed=0).tree == "was not asked yet"  # the initial design
+    for without in (
+        {"tree": None},
+        {"n_init": 12},
+        {},
+    ):  # no tree; the initial design alone; a tree that chooses nothing
+        result = minimize(sphere, [(-1, 1)] * 2, budget=12, seed=0, **without)
+        assert result.tree is None and "tree" not in repr(result) + result._repr_html_()
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

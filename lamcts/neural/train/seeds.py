@@ -19,7 +19,7 @@ class Use(IntEnum):
 class Seeds(NamedTuple):
     """Seeds of a training.
 
-    Parameters
+    Attributes
     ----------
     weights : int
         Of the initial weights.

@@ -169,14 +169,26 @@ def _played(env: Environment, act: Acts, start: Start, seed: int, most: int, eve
     """Yield a frame of an episode's start, of each `every`th step, and of its end or of step `most`."""
     with start():
         state, _ = env.reset(seed=seed)
-    yield env.render(), WatchedEpisode(0.0, 0, False, None, 0.0)
+    yield _picture(env), WatchedEpisode(0.0, 0, False, None, 0.0)
     drawn = 0
     for episode in islice(followed(env, act, state), most):
         if episode.steps % every == 0:
             drawn = episode.steps
-            yield env.render(), episode
+            yield _picture(env), episode
     if drawn < episode.steps:
-        yield env.render(), episode
+        yield _picture(env), episode
+
+
+def _picture(env: Environment) -> Pictures:
+    """Return a frame; ValueError for an environment whose `render` returns none."""
+    try:
+        frame: object = env.render()
+    except NotImplementedError:
+        frame = None
+    if not isinstance(frame, np.ndarray) or frame.ndim != 3:
+        got = f"{type(frame).__name__} from {type(env.unwrapped).__name__}"
+        raise ValueError(f"expected render() to return a picture, an array (height, width, 3), got {got}: return one")
+    return frame
 
 
 def _environment_of(policy: object) -> tuple[str, Json]:
@@ -228,6 +240,8 @@ def _drawn(stack: ExitStack, name: str, options: Json, size: int) -> Environment
     settings = {**options, "render_mode": "rgb_array"}
     if entry_point(name).startswith("gymnasium.envs.mujoco"):
         settings |= {"width": size, "height": size}
+        if not {"camera_id", "camera_name"} & options.keys():
+            settings["camera_name"] = "track"  # follows the body; a model without this camera has the default one
         stack.enter_context(drawing())
     else:
         stack.enter_context(setting("SDL_VIDEODRIVER", os.environ.get("SDL_VIDEODRIVER", "dummy")))  # pygame: no window
@@ -236,7 +250,8 @@ def _drawn(stack: ExitStack, name: str, options: Json, size: int) -> Environment
         env = World(name, tuple(sorted(settings.items()))).make()
     stack.callback(env.close)
     if "rgb_array" not in env.metadata.get("render_modes", []):
-        raise ValueError(f"expected an environment that draws pictures (rgb_array), got {name}, which draws none")
+        got = f"{name}, whose metadata lists no such mode: add it to 'render_modes'"
+        raise ValueError(f"expected an environment that draws pictures (rgb_array), got {got}")
     return env
 
 

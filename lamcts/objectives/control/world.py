@@ -111,6 +111,10 @@ class World:
         except (gymnasium.error.Error, ImportError) as error:
             raise ValueError(f"{self.env} cannot be made: {safe_text(error)}") from None
         except TypeError as error:
+            if "'render_mode'" in str(error):
+                cure = "add the argument render_mode=None to it, and keep it as self.render_mode"
+                got = f"{self.env}, whose __init__ takes no render_mode"
+                raise ValueError(f"expected an environment that draws pictures, got {got}: {cure}") from None
             raise ValueError(f"expected options that {self.env} takes, got {dict(self.options)}: {error}") from None
         return _in_a_row(made)
 

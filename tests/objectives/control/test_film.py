@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from lamcts import objectives
 from lamcts.cli import main
 from lamcts.objectives.control import gl
 from lamcts.objectives.control.environment import gym
-from lamcts.objectives.control.film import Film, NoOpenGL, film, movies
+from lamcts.objectives.control.film import Film, NoOpenGL, _drawn, film, movies
 from lamcts.objectives.control.world import OWN_OPTIONS
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
@@ -183,17 +184,58 @@ def test_wrong_settings_of_a_film_say_what_was_expected(pole, settings, message)
         film(pole, **settings)
 
 
-def test_an_environment_without_pictures_is_refused():
-    class Blind(gymnasium.Env):
-        observation_space = gymnasium.spaces.Box(-1, 1, (1,))
-        action_space = gymnasium.spaces.Discrete(2)
+class _Plain(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
 
-        def __init__(self, render_mode=None):
-            self.render_mode = render_mode
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, np.float32), {}
 
-    gymnasium.register("lamcts-test/Blind-v0", Blind, max_episode_steps=3)
+
+class _NoMode(_Plain):
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+
+class _NoArgument(_Plain):
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self):
+        pass
+
+
+class _NoPicture(_NoMode):
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+
+class _NoRender(_NoPicture):
+    def render(self):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (_NoMode, "got lamcts-test/Blind-v0, whose metadata lists no such mode: add it to 'render_modes'"),
+        (_NoArgument, r"whose __init__ takes no render_mode: add the argument render_mode=None .* self.render_mode"),
+        (_NoPicture, r"expected render\(\) to return a picture, .*, got NoneType from _NoPicture: return one"),
+        (_NoRender, r"expected render\(\) to return a picture, .*, got NoneType from _NoRender: return one"),
+    ],
+)
+def test_an_environment_without_pictures_is_refused_with_the_cure(made, message):
+    gymnasium.register("lamcts-test/Blind-v0", made, max_episode_steps=3, disable_env_checker=True)
     try:
-        with pytest.raises(ValueError, match="draws none"):
-            film({"environment": "lamcts-test/Blind-v0", "w": [[1.0]], "bias": [0.0]})
+        policy = gym("lamcts-test/Blind-v0").policy(np.zeros(4))
+        with pytest.raises(ValueError, match=message):
+            film(policy)
     finally:
         del gymnasium.registry["lamcts-test/Blind-v0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "camera"), [("HalfCheetah-v5", {}, "track"), ("Ant-v4", {"camera_id": -1}, None)]
+)
+def test_the_camera_of_mujoco_follows_the_body(name, options, camera):
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    with ExitStack() as stack:
+        assert _drawn(stack, name, options, 32).unwrapped.camera_name == camera
