@@ -15,7 +15,7 @@ import lamcts
 from benchmarks.robustness.attacks import sessions
 from benchmarks.robustness.attacks.verdict import Broken, Case, check_own, difference, expect, pick
 
-OK, FAILED, CHECKED = range(3)
+OK, FAILED, CHECKED, PRUNED = range(4)
 MOST = 120  # evaluations: every search that models looks at all columns
 FAILURES = (None, RuntimeError("lost"), TimeoutError(), KeyError())
 SENSES = ("min", "max")
@@ -69,6 +69,7 @@ class Session(sessions.Session):
     """One optimizer of several columns, and the rows that it should hold by now."""
 
     rows: list[Row]  # type: ignore[assignment]
+    fidelities = False
 
     def __init__(self, case: Case, make: Any = lamcts.Optimizer) -> None:
         rng = case.rng(3)
@@ -153,6 +154,13 @@ class Session(sessions.Session):
         else:
             self.late[trial.id] = trial
 
+    def prune(self) -> None:
+        if self.pending:
+            trial = self.pending.pop(pick(self.rng, self.pending))
+            self.opt.tell(trial, lamcts.Pruned(pick(self.rng, (None, dict.fromkeys(self.names, 0.5)))))
+            self.rows.append(Row(trial.x.tobytes(), (math.nan,) * self.m, (math.nan,) * self.c, PRUNED, trial.id))
+            self.closed.append(trial)
+
     def tell_point(self) -> None:
         self._tell_all(1)
 
@@ -194,7 +202,6 @@ class Session(sessions.Session):
         whole = dict.fromkeys((*self.names, *(held.name for held in self.held)), 1.0)
         found = [
             ("too many numbers", [1.0] * (self.m + self.c + 1), None),
-            ("a metric of two numbers", whole | {"speed": [1.0, 2.0]}, None),
             ("a text", whole | {self.names[0]: "fast"}, None),
             ("a complex number", whole | {self.names[-1]: 1j}, None),
             ("constraints of an unknown name", whole, [{"speed": 1.0}]),

@@ -33,12 +33,13 @@ def play(session: "Session", case: Case, lengths: Sequence[int], folder: Path) -
     return session.calls
 
 
-def settings(case: Case) -> dict[str, Any]:
-    """Return what the optimizer of a case is made of; each sampler has its turn."""
+def settings(case: Case, fidelity: bool = True) -> dict[str, Any]:
+    """Return what the optimizer of a case is made of, with a fidelity or none; each sampler has its turn."""
     rng = case.rng()
     names = list(lamcts.samplers.names())
     sampler = names[case.number % len(names)]
     space = spaces.drawn(rng, 40 if sampler in DEAR else spaces.MANY)
+    space = space if fidelity else spaces.without_fidelity(space)
     sampler = sampler if spaces.takes(sampler, space) else "uniform"
     options: dict[str, Any] = {"space": space, "seed": int(rng.integers(2**31))}
     options["sampler"] = sampler + (pick(rng, NEVERGRAD) if sampler == "nevergrad" else "")
@@ -54,8 +55,10 @@ def settings(case: Case) -> dict[str, Any]:
 class Session:
     """One optimizer, and what it should know by now: the points taken, and the number told for each row."""
 
+    fidelities = True  # whether its space may have one
+
     def __init__(self, case: Case, make: Any = lamcts.Optimizer) -> None:
-        self.settings = settings(case)
+        self.settings = settings(case, self.fidelities)
         self.space, self.repeat = self.settings["space"], self.settings["repeat"]
         self.opt = make(**self.settings)
         self.rng = case.rng(2)
@@ -66,6 +69,8 @@ class Session:
         self.late: dict[int, Any] = {}
         self.closed: list[Any] = []  # trials that may not be told any more
         self.issued = self.calls = 0
+        self.fidelity = spaces.fidelity_of(self.space)
+        self.pruned: set[int] = set()  # rows
 
     def __str__(self) -> str:
         shown = {name: value for name, value in self.settings.items() if name != "x0"}
@@ -84,6 +89,7 @@ class Session:
             self.tell,
             self.tell_late,
             self.forget,
+            self.prune,
         )
         act = pick(self.rng, (*acts, self.tell_point, self.tell_points, self.refusal, self.refusal, self.look))
         try:
@@ -109,7 +115,7 @@ class Session:
             trials = []
         for trial in trials:
             self._issued(trial, before)
-        if len(trials) < n:
+        if len(trials) < n and self.fidelity is None:  # a configuration that failed is not proposed at other fidelities
             expect(len(before) >= spaces.size(self.space) and not self.repeat, f"{n} trials", f"{len(trials)}")
 
     def _issued(self, trial: Any, taken: set[bytes]) -> None:
@@ -155,6 +161,15 @@ class Session:
         if math.isnan(number):
             self.late[trial.id] = trial
         else:
+            self.closed.append(trial)
+
+    def prune(self) -> None:
+        """Tell that a trial was stopped on its way, with a prediction or without."""
+        if self.pending:
+            trial = self.pending.pop(pick(self.rng, self.pending))
+            self.opt.tell(trial, lamcts.Pruned(pick(self.rng, (None, 0.5))))
+            self.pruned.add(len(self.rows))
+            self.rows.append((trial.x.tobytes(), math.nan, trial.id))
             self.closed.append(trial)
 
     def forget(self) -> None:
@@ -222,10 +237,16 @@ class Session:
         expect(len(self.opt.seen) == len(self.rows), f"{len(self.rows)} rows in {self}", len(self.opt.seen))
         out = [trial.id for trial in self.opt.pending]
         expect(out == list(self.pending), f"the pending trials {list(self.pending)} in {self}", out)
-        numbers = [number for _, number, _ in self.rows if not math.isnan(number)]
+        numbers = [number for x, number, _ in self.rows if not math.isnan(number) and self.full(x)]
         if numbers:
             best = self.opt.best
             expect(best.value == min(numbers), f"best {min(numbers)} in {self}", best.value)
+
+    def full(self, x: bytes) -> bool:
+        """Return whether a row is at full fidelity; without one all are."""
+        if self.fidelity is None:
+            return True
+        return bool(self.space.decode(np.frombuffer(x))[spaces.FIDELITY] == self.fidelity.high)
 
     def finish(self, folder: Path) -> None:
         """Look at the whole of it once more, at the end."""
@@ -234,8 +255,8 @@ class Session:
     def compare(self) -> None:
         """Hold every row against the ledger."""
         seen = self.opt.seen
-        theirs = [(x.tobytes(), float(y), int(t)) for x, y, t in zip(seen.x, seen.y, seen.trial, strict=True)]
+        theirs = [(x.tobytes(), float(f), int(t)) for x, f, t in zip(seen.x, seen.f[:, 0], seen.trial, strict=True)]
         found = difference(self.rows, theirs)
         expect(not found, f"the rows of the ledger in {self}", found)
-        failed = [i for i, (_, number, _) in enumerate(self.rows) if math.isnan(number)]
+        failed = [i for i, (_, number, _) in enumerate(self.rows) if math.isnan(number) and i not in self.pruned]
         expect(sorted(self.opt.failures) == failed, f"failures at rows {failed}", sorted(self.opt.failures))

@@ -1,4 +1,4 @@
-"""Random spaces of all kinds: narrow, wide, logarithmic, discrete, tables, nested."""
+"""Random spaces: narrow, wide, logarithmic, in steps, discrete, mixtures, tables, nested, with a fidelity."""
 
 import math
 from typing import Any
@@ -8,15 +8,15 @@ import numpy as np
 import lamcts
 from benchmarks.robustness.attacks.verdict import pick
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.values import steps_between
 
 FEW = 1000  # values: a range of more is not used up by a session
 MANY = 300  # coordinates of the largest boxes
+FIDELITY = "fidelity"  # its name
 
 
 def drawn(rng: np.random.Generator, most: int = MANY) -> Any:
     """Return a space of about 1 to `most` coordinates, small ones more often."""
-    draw = pick(rng, (_box, _box, _product, _product, _named, _finite, _single))
+    draw = pick(rng, (_box, _box, _product, _product, _named, _named, _finite, _single, _with_fidelity))
     return draw(rng, _width(rng, most))
 
 
@@ -31,7 +31,8 @@ def size(space: Any) -> float:
 
 
 def _values(low: float, high: float) -> float:
-    steps = steps_between(low, high)
+    first, last = (int(np.float64(abs(end)).view(np.int64)) * (-1 if end < 0 else 1) for end in (low, high))
+    steps = last - first  # from a float to the next one
     return steps + 1.0 if steps < FEW else math.inf
 
 
@@ -58,7 +59,7 @@ def _bounds(rng: np.random.Generator) -> tuple[float, float]:
 
 
 def _single(rng: np.random.Generator, width: int) -> Any:
-    kinds = (_real, _whole, _options, lambda r: lamcts.Bool())
+    kinds = (_real, _real, _whole, _options, _steps, _items, lambda r: lamcts.Bool())
     return pick(rng, kinds)(rng)
 
 
@@ -76,8 +77,44 @@ def _whole(rng: np.random.Generator) -> Any:
     return lamcts.Int(low, low + int(pick(rng, (0, 1, 5, 100, 2**60))))
 
 
+def _steps(rng: np.random.Generator) -> Any:
+    """A range in steps that rounding makes uneven, or in whole ones."""
+    n, low = int(rng.integers(1, 40)), float(pick(rng, (0, -1, 1 / 3, -math.pi)))
+    if rng.random() < 0.5:
+        return lamcts.Int(-3, -3 + 7 * n, step=7)
+    step = float(pick(rng, (0.1, 1 / 3, math.pi / 7, np.float32(0.3))))
+    return lamcts.Float(low, low + n * step, step=step)
+
+
+def _items(rng: np.random.Generator) -> Any:
+    """A mixture, a selection or an order of a few items."""
+    n = int(rng.integers(2, 7))
+    kinds = (lamcts.Simplex(n), lamcts.Simplex(n, total=100), lamcts.Permutation(n))
+    return pick(rng, (*kinds, lamcts.Subset(n, int(rng.integers(1, n)))))
+
+
+def _with_fidelity(rng: np.random.Generator, width: int) -> Any:
+    members = {f"p{i}": member for i, member in enumerate(_members(rng, min(width, 6)))}
+    low, factor = int(rng.integers(1, 4)), int(pick(rng, (2, 9, 27, 50)))
+    return lamcts.Space(members | {FIDELITY: lamcts.Fidelity(low, low * factor, resumes=bool(rng.random() < 0.5))})
+
+
+def fidelity_of(space: Any) -> Any:
+    """Return the `Fidelity` of a space, None where it has none."""
+    names = getattr(space, "names", None) or ()
+    return space.members[names.index(FIDELITY)] if FIDELITY in names else None
+
+
+def without_fidelity(space: Any) -> Any:
+    """Return a space without its `Fidelity`."""
+    if fidelity_of(space) is None:
+        return space
+    members = dict(zip(space.names, space.members, strict=True))
+    return lamcts.Space({name: member for name, member in members.items() if name != FIDELITY})
+
+
 def _options(rng: np.random.Generator) -> Any:
-    options = [None, "a", "b", 'q"; --', "\u00e4\u20ac", 1, 2.5, True, (1, 2), "", "x" * 300]
+    options = [None, "a", "b", 'q"; --', "\u00e4\u20ac", 1, 2.5, True, (1, 2), "", "x" * 300, [1, [2]], math.inf]
     return lamcts.Choice(options[: int(rng.integers(1, len(options) + 1))])
 
 

@@ -28,13 +28,15 @@ NUMBERS = {  # how the mean squared distance from a point inside becomes what is
     "steep": lambda s: math.exp(min(300 * s, 700)),
     "far off": lambda s: 1e12 + s,
 }
-CLOTHES = (float, float, np.float64, np.array, fractions.Fraction, decimal.Decimal, np.longdouble)
+CLOTHES = (float, float, np.float64, np.array, np.ma.array, fractions.Fraction, decimal.Decimal, np.longdouble)
 FAILURES = (
     lambda: None,
     lambda: math.nan,
     lambda: math.inf,
     lambda: -math.inf,
     lambda: np.float32("nan"),
+    lambda: np.ma.masked,
+    lambda: np.ma.array(1.0, mask=True),
     lambda: 10**400,
     lambda: ValueError("a usual failure"),
     lambda: KeyError(),
