@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.options import described
+from lamcts.spaces.options import option_to_json
 from lamcts.spaces.values import When
 from lamcts.types import Floats, Json, Point
 
@@ -166,7 +166,7 @@ class EncodedSpace:
 
     def _condition(self) -> Json:
         """Return the part of a signature that holds `when`; empty without conditions."""
-        return {"when": {name: described(values) for name, values in self.when.items()}} if self.when else {}
+        return {"when": {name: option_to_json(values) for name, values in self.when.items()}} if self.when else {}
 
     def _ending(self) -> str:
         """Return the end of a text that holds `when`."""

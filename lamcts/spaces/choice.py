@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import EncodedSpace, text_of
 from lamcts.spaces.integer import evenly, step_of
-from lamcts.spaces.options import Lookup, described, labels
+from lamcts.spaces.options import Lookup, labels, option_to_json
 from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when
 from lamcts.types import Floats, Json, Point
 
@@ -156,7 +156,11 @@ class Choice(EncodedSpace):
         return self._rows(np.arange(len(self.options)))
 
     def signature(self) -> Json:
-        return {"kind": "choice", "options": described(self.options), "ordered": bool(self.ordered)} | self._condition()
+        return {
+            "kind": "choice",
+            "options": option_to_json(self.options),
+            "ordered": bool(self.ordered),
+        } | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:
         """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""

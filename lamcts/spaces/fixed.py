@@ -10,7 +10,7 @@ from lamcts.spaces.base import Identity, SearchSpace, identity_of, when_of
 from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
 from lamcts.spaces.float import Float
-from lamcts.spaces.options import described
+from lamcts.spaces.options import option_to_json
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json, Point
@@ -76,7 +76,7 @@ class Fixed(SpaceAdapter):
         return identity_of(self.inner)
 
     def signature(self) -> Json:
-        values = {str(key): described(value) for key, value in self.values.items()}
+        values = {str(key): option_to_json(value) for key, value in self.values.items()}
         return {"kind": "fixed", "values": values, "whole": self.whole.signature()}
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ LARGEST_ROOM = 0.1  # of a step: the tolerance where steps are finer than float3
 
 
 class StepGrid:
-    """The values `low + k step`, of which the last is `high` if that is one up to rounding.
+    """The values `low + k step`, the last of which is `high` if both are equal up to rounding.
 
     `grid` is the space of the numbers k.
     """
@@ -61,8 +61,8 @@ class Float(EncodedSpace):
     log : bool, default False
         Equal factors are equally far apart; `low` must be positive.
     step : float, optional
-        Only low, low + step, low + 2 step, ... are valid, without `log`. `high` is the last of these values if that is
-        equal up to rounding; otherwise it becomes the last one below, with a warning.
+        Only low, low + step, low + 2 step, ... are valid, without `log`. The last value is `high` if both are equal up
+        to rounding; otherwise `high` becomes the last value, with a warning.
     when : mapping of str to value or list of values, optional
         The parameter exists only where other parameters of the same `Space` have these values, such as
         `{"solver": "sgd"}`. All conditions must hold; a list means any of its values. Where the parameter, or a

@@ -21,15 +21,15 @@ SINGLE_DIGITS = 6  # significant digits of a decimal number that float32 keeps (
 # As JSON, and back ---------------------------------------------------------------------------------------------------
 
 
-def described(value: object) -> JsonValue:
-    """Return `value` as JSON from which `restored` makes an equal value, or its label."""
+def option_to_json(value: object) -> JsonValue:
+    """Return `value` as JSON from which `option_from_json` makes an equal value, or its label."""
     value = scalar(value)
     if isinstance(value, list):
-        return {"list": [described(part) for part in value]}
+        return {"list": [option_to_json(part) for part in value]}
     if isinstance(value, (tuple, np.ndarray)):
-        return [described(part) for part in value]
+        return [option_to_json(part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        made = {key: described(part) for key, part in value.items()}
+        made = {key: option_to_json(part) for key, part in value.items()}
         return {"dict": made} if _mark(made) else made
     return plain(value, labelled)
 
@@ -39,10 +39,10 @@ def labelled(value: object) -> Json:
     return {"name" if hasattr(value, "__qualname__") else "repr": label(value)}
 
 
-def restored(given: JsonValue) -> Any:
-    """Return the value that was `described`; a label is a text."""
+def option_from_json(given: JsonValue) -> Any:
+    """Return the value of what `option_to_json` returned; a label is a text."""
     if isinstance(given, list):
-        return tuple(map(restored, given))
+        return tuple(map(option_from_json, given))
     if (mark := _mark(given)) is not None:
         return MARKS[mark](given[mark])
     return _dict(given) if isinstance(given, dict) else given
@@ -54,11 +54,11 @@ def _mark(given: JsonValue) -> str | None:
 
 
 def _dict(given: Json) -> Json:
-    return {key: restored(part) for key, part in given.items()}
+    return {key: option_from_json(part) for key, part in given.items()}
 
 
 MARKS: dict[str, Callable[[Any], Any]] = {
-    "list": lambda given: [*map(restored, given)],
+    "list": lambda given: [*map(option_from_json, given)],
     "dict": _dict,
     "float": float,
     "name": str,
@@ -66,15 +66,15 @@ MARKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def restored_options(given: Iterable[JsonValue]) -> list[Any]:
-    """Return described options; of equal labels, each has its number."""
-    every = [(json, restored(json)) for json in given]
+def options_from_json(given: Iterable[JsonValue]) -> list[Any]:
+    """Return several options from JSON; equal labels have numbers."""
+    every = [(json, option_from_json(json)) for json in given]
     texts = _distinct(value for _, value in every)
-    return [value if described(value) == json else text for (json, value), text in zip(every, texts, strict=True)]
+    return [value if option_to_json(value) == json else text for (json, value), text in zip(every, texts, strict=True)]
 
 
 def comes_back(value: Any) -> bool:
-    """Return whether `restored` makes the same value, kinds of all parts included, of what `described` says."""
+    """Return whether JSON holds a value with the kinds of all its parts."""
     value = scalar(value)
     if type(value) in (list, tuple):
         return all(map(comes_back, value))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lamcts.spaces.base import LISTED, text_of
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.options import Lookup, described
+from lamcts.spaces.options import Lookup, option_to_json
 from lamcts.spaces.values import MOST_ITEMS, brief, check_items, is_list, items_of, read_when, scalar
 from lamcts.types import Floats, Json, Point
 
@@ -101,7 +101,7 @@ class Permutation(JointSpace):
         return places_of(np.array(list(permutations(range(self.dim)))))
 
     def signature(self) -> Json:
-        return {"kind": "permutation", "items": described(self.items)} | self._condition()
+        return {"kind": "permutation", "items": option_to_json(self.items)} | self._condition()
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows [m, k] of permutations one move from `x` [k]."""
@@ -119,7 +119,9 @@ class Permutation(JointSpace):
 def read_items(items: object, call: str, cure: str, most: int = MOST_ITEMS) -> tuple[Point, ...]:
     """Return a list of items, or the numbers of so many; ValueError for anything else, none, or more than `most`."""
     given: object = scalar(items)
-    given = range(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if isinstance(given, int) and not isinstance(given, bool):
+        check_items(given, cure, most)
+        given = range(given)
     if not is_list(given):
         raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass {call}")
     check_items(len(given), cure, most)

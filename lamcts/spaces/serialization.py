@@ -12,7 +12,7 @@ from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
 from lamcts.spaces.float import Float
 from lamcts.spaces.integer import Int
-from lamcts.spaces.options import comes_back, described, restored, restored_options
+from lamcts.spaces.options import comes_back, option_from_json, option_to_json, options_from_json
 from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
 from lamcts.spaces.simplex import Simplex
@@ -62,10 +62,12 @@ def from_json(description: Json) -> SearchSpace:
     if "when" in given:
         given["when"] = _when(given)
     if kind == "finite":
-        points = restored(given["points"]) if given["dtype"] is None else np.array(given["points"], given["dtype"])
+        points = (
+            option_from_json(given["points"]) if given["dtype"] is None else np.array(given["points"], given["dtype"])
+        )
         return Finite(points, features=given["features"], when=given.get("when"))
     if kind in OPTIONS:
-        given[OPTIONS[kind]] = restored_options(given[OPTIONS[kind]])
+        given[OPTIONS[kind]] = options_from_json(given[OPTIONS[kind]])
     return KINDS[kind](**given)
 
 
@@ -93,7 +95,7 @@ def _from_signature(signature: Json) -> SearchSpace:
     kind = signature["kind"]
     if kind == "fixed":
         whole, values = _from_signature(signature["whole"]), signature["values"]
-        return Fixed(whole, {key: restored(values[str(key)]) for key in keys_of(whole) if str(key) in values})
+        return Fixed(whole, {key: option_from_json(values[str(key)]) for key in keys_of(whole) if str(key) in values})
     if kind == "product":
         return _product(signature, [_from_signature(member) for member in signature["members"]])
     made = from_json(signature)
@@ -112,7 +114,7 @@ def _product(description: Json, members: list[SearchSpace]) -> Space:
 def _when(description: Json) -> Json | None:
     """Return the conditions of a description, None without any."""
     when = description.get("when")
-    return None if when is None else {name: restored(values) for name, values in when.items()}
+    return None if when is None else {name: option_from_json(values) for name, values in when.items()}
 
 
 def _table(space: Finite) -> Json | None:
@@ -122,7 +124,7 @@ def _table(space: Finite) -> Json | None:
             return None
         points, dtype = points.tolist(), points.dtype.str
     elif all(map(comes_back, points)):
-        points = described(points)
+        points = option_to_json(points)
     else:
         return None
     made = {"kind": "finite", "points": points, "dtype": dtype, "features": space.x.tolist()}

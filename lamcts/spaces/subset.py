@@ -12,7 +12,7 @@ import numpy as np
 
 from lamcts.spaces.base import LISTED, text_of
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.options import Lookup, described
+from lamcts.spaces.options import Lookup, option_to_json
 from lamcts.spaces.permutation import read_items
 from lamcts.spaces.values import brief, is_list, read_when, whole
 from lamcts.types import Floats, Json, Point, Rows
@@ -106,7 +106,7 @@ class Subset(JointSpace):
         return _indicators(np.array(list(combinations(range(self.dim), self.k))), self.dim)
 
     def signature(self) -> Json:
-        return {"kind": "subset", "items": described(self.items), "k": self.k} | self._condition()
+        return {"kind": "subset", "items": option_to_json(self.items), "k": self.k} | self._condition()
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         inside, outside = np.flatnonzero(x > 0.5), np.flatnonzero(x <= 0.5)
