@@ -30,7 +30,7 @@ def archive(name: str) -> bytes:
         (b'\xef\xbb\xbf {"data": [1]}', FileKind.JSON),
         (b"[\n  [0.1, 2]\n]", FileKind.JSON),
         (b'{"op_code":0,"worker_id":"a","study_name":"s"}\n', FileKind.OPTUNA_LOG),
-        (gzip.compress(b"lr,value\n"), FileKind.COMPRESSED),
+        (gzip.compress(b"lr,value\n", mtime=0), FileKind.COMPRESSED),
         (archive("xl/workbook.xml"), FileKind.SPREADSHEET),
         (archive("notes.txt"), FileKind.ZIP),
         (b"PAR1\x15\x04\x15", FileKind.PARQUET),

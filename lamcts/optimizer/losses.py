@@ -106,8 +106,9 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
 
     Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
     """
-    failed = [isinstance(value, Measured) and _is_lone_failure(value.value) for value in values]
-    values = [value.value if lone else value for value, lone in zip(values, failed, strict=True)]
+    values = [
+        value.value if isinstance(value, Measured) and _is_lone_failure(value.value) else value for value in values
+    ]
     exact = [apart(value, goals) for value in values]
     parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)

@@ -45,7 +45,7 @@ def storable(given: object, reserved: Mapping[str, str]) -> Metrics:
 
     `reserved` describes the owner of each name that is no metric. ValueError if `given` is no dict.
     """
-    found = {}
+    found: Metrics = {}
     for name, value in given.items() if isinstance(given, Mapping) else metrics_of(given).items():
         try:
             if name in reserved:

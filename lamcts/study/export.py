@@ -117,16 +117,14 @@ def json_values(value: Any) -> Any:
     """Return JSON values, None for nan and infinities, which JSON lacks; other objects become text."""
     from lamcts.study.history import History
 
-    if isinstance(value, type):
-        return plain(value)
     if isinstance(value, (History, Front)):
         return json_values(value.rows())
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return json_values(asdict(value))
     if isinstance(value, Mapping):
         return {str(name): json_values(each) for name, each in value.items()}
     value = scalar(value)
-    if hasattr(value, "__array__"):
+    if hasattr(value, "__array__") and not isinstance(value, type):
         return json_values(array_of(value).tolist())
     if isinstance(value, (list, tuple)):
         return [json_values(each) for each in value]

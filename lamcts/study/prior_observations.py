@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.optimizer.losses import taken
-from lamcts.spaces.fixed import OtherValue
+from lamcts.spaces.fixed import OtherValue, bare
 from lamcts.spaces.values import brief
 from lamcts.study.prior_sources import sources_of, table_of
-from lamcts.study.prior_table import PriorObservation, bare, parsed
+from lamcts.study.prior_table import PriorObservation, parsed
 from lamcts.study.problem import RunProblem
 from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
