@@ -17,6 +17,7 @@ from benchmarks.robustness.attacks.verdict import Broken, Case, expect, pick
 from lamcts.journal import Journal
 
 PATIENCE = 120.0  # seconds from Ctrl-C to the end: evaluations take less than one, and machines are shared
+MARGIN = 6  # evaluations that may end between the look at the journal and the signal
 RESUMED = 3  # one of so many runs is resumed, which takes longer than the run that Ctrl-C ended
 BUDGET, DESIGN = 24, 5  # evaluations; the first of them do not depend on the order of results
 PROGRAM = """
@@ -43,15 +44,18 @@ def check(case: Case, folder: Path) -> int:
     wanted, seconds = undisturbed(kind, workers)
     run = start(kind, workers, folder)
     time.sleep(float(rng.uniform(0, 1.1 * seconds)))
+    before = len(kept(folder))
     run.send_signal(signal.SIGINT)
     status, errors = ended(run)
     began = (folder / "out" / "journal.db").exists()
+    may_have_ended = before > BUDGET - MARGIN
     expect(
-        status in (0, 130) or not began, "exit status 130, or 0 of a run that had ended", f"{status}: {errors[-300:]}"
+        status == 130 or (status == 0 and may_have_ended) or (status != 0 and not began),
+        f"exit status 130 after Ctrl-C at {before} of {BUDGET} evaluations",
+        f"{status}: {errors[-300:]}",
     )
     expect("Traceback" not in errors or not began, "no traceback once the run has begun", errors[-300:])
     first = kept(folder)
-    expect(status == 0 or len(first) < BUDGET or not began, "an interrupted run", f"{len(first)} evaluations")
     same(first, wanted, workers)
     if case.number % RESUMED:
         return 1
