@@ -241,6 +241,6 @@ def _result(found: "Result", array: Callable[[Point], Floats]) -> OptimizeResult
         history=found.history,
     )
     if "violation" in found:
-        over = [0.0, *found.constraints.values()]
-        made.update(constr_violation=found.violation, maxcv=float(np.max(over)))
+        excesses = [held.excess(found.constraints[held.name]) for held in found.history.goals.constraints]
+        made.update(constr_violation=found.violation, maxcv=float(np.max([0.0, *excesses])))
     return made

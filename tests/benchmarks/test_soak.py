@@ -154,7 +154,7 @@ class RefusesInHalf(lamcts.Optimizer):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (LosesConstraints, "expected best|expected the front|rows of the ledger|expected a refusal"),
+        (LosesConstraints, "expected best|expected the front|rows of the ledger|got none for 'g0'"),
         (CallsInfeasibleGood, "expected nothing feasible"),
         (RefusesInHalf, "expected nothing taken in by"),
     ],

@@ -197,10 +197,10 @@ def test_a_relation_that_is_none_is_refused(words):
 
 def test_what_was_never_measured_is_said_of_a_run_and_no_violation_is_made_up():
     goals = {"objectives": ["weight"], "constraints": ["stress <= 3"]}
-    result = lamcts.minimize(lambda point: 1.0, BOX, budget=3, seed=0, **goals)
+    result = lamcts.minimize(lambda point: {"weight": 1.0, "stress": None}, BOX, budget=3, seed=0, **goals)
     assert result.message.endswith("no feasible point was found; not measured there: stress <= 3")
     opt = lamcts.Optimizer(BOX, seed=0, **goals)
-    opt.tell(opt.ask(1), [1.0])
+    opt.tell(opt.ask(1), [1.0], constraints={"stress": np.nan})
     assert np.isnan(opt.best.violation) and not opt.best.feasible
 
 

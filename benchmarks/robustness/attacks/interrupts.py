@@ -20,12 +20,7 @@ PATIENCE = 120.0  # seconds from Ctrl-C to the end: evaluations take less than o
 MARGIN = 6  # evaluations that may end between the look at the journal and the signal
 RESUMED = 3  # one of so many runs is resumed, which takes longer than the run that Ctrl-C ended
 BUDGET, DESIGN = 24, 5  # evaluations; the first of them do not depend on the order of results
-PROGRAM = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may have been told to ignore it
-from lamcts.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
+PROGRAM = "import sys; from lamcts.cli import main; sys.exit(main(sys.argv[1:]))"
 FUNCTION = """
 import time
 
@@ -82,6 +77,7 @@ def start(kind: str, workers: int, folder: Path) -> "subprocess.Popen[str]":
     (folder / "f.py").write_text(FUNCTION)
     target = ("f.py:f",) if kind == "function" else ("--command", COMMAND)
     words = [sys.executable, "-c", PROGRAM, "run", *target, *PARAMETERS, "--workers", str(workers)]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run would inherit that Ctrl-C is ignored, as after `&`
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(words, cwd=folder, env=environment(), text=True, **streams)
 
