@@ -69,7 +69,7 @@ def _searched(found: "Found", cost: str) -> "Iterator[tuple[float, float]]":
     evolution = found.parent.evolution
     score = evolution.training.score
     for row in found.result.rows():
-        if row["message"] is None and row[score] == row[score]:
+        if not row["message"] and row[score] == row[score]:
             value = row.get(cost)
             if value is None and cost not in MEASURED:
                 value = evolution.cost({name: row[name] for name in found.parent.point}, [cost])[cost]

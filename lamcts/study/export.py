@@ -41,7 +41,7 @@ def rows_of(history: "History") -> list[Json]:
         row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
         metrics = history.metrics.get(i, {})
         row |= {column: metrics[name] for name, column in columns_of(metrics, (*row, *LAST), "metric").items()}
-        rows.append(row | {"seconds": float(seconds), "message": history.message(i)})
+        rows.append(row | {"seconds": float(seconds), "message": history.message(i) or ""})
     return rows
 
 
@@ -80,14 +80,10 @@ class SupportsWrite(Protocol):
 
 def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
     """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
-    cells = [[*map(valid, names)], *([_cell(row, name) for name in names] for row in rows)]
+    cells = [[*map(valid, names)], *([cell_of(row[name]) if name in row else "" for name in names] for row in rows)]
     odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
     odd |= any(separator in name for name in names for separator in ";\t")  # readers guess the separator from names
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
-
-
-def _cell(row: Json, name: str) -> str:
-    return "" if name not in row or (row[name] is None and name in LAST) else cell_of(row[name])
 
 
 def cell_of(value: object) -> str:

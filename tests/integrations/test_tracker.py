@@ -39,7 +39,7 @@ def test_each_evaluation_is_logged_once_as_the_result_has_it():
     assert [trial.count for trial in tracker.trials] == [*range(1, 10)]
     for trial, row in zip(tracker.trials, rows, strict=True):
         assert trial.state == {"a": "complete", "b": "pruned", "c": "failed"}[row["k"]]
-        assert trial.message == row["message"] and trial.seconds == row["seconds"]
+        assert trial.message == (row["message"] or None) and trial.seconds == row["seconds"]
         assert trial.parameters == {name: row[name] for name in ("x", "k", "z") if name in row}
         assert trial.numbers == ({"value": row["value"]} if row["k"] == "a" else {})
         assert trial.reports == {

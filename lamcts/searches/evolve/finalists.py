@@ -30,7 +30,7 @@ def best_points(evolution: "Evolution", result: "Result", count: int) -> list[di
     """
     names = list(evolution.space.decode(np.zeros(evolution.space.dim)))
     score = evolution.training.score
-    rows = [row for row in result.rows() if row["message"] is None and math.isfinite(row[score])]
+    rows = [row for row in result.rows() if not row["message"] and math.isfinite(row[score])]
     rows = [row for row in rows if any(row[name] for name in names)]  # not the parent
     if not rows:
         last = next((row["message"] for row in reversed(result.rows()) if row["message"]), result.message)

@@ -117,7 +117,7 @@ def test_a_training_that_diverges_is_a_failed_evaluation_and_the_run_goes_on(mon
 
     monkeypatch.setattr(TrainObjective, "train", unlucky)
     found = quick()
-    assert [row["message"] is None for row in found.result.rows()] == [False, True, False, True]
+    assert [row["message"] == "" for row in found.result.rows()] == [False, True, False, True]
     assert "the loss is nan" in found.result.rows()[0]["message"]
 
 
