@@ -41,7 +41,7 @@ KINDS: dict[str, Check] = {
     "interrupts": interrupts.check,
 }
 SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2, "interrupts": 1}  # cases
-HANG = 300.0  # seconds after which a case counts as one that never ends
+HANG = 900.0  # seconds after which a case counts as one that never ends
 COLUMNS = ("kind", "cases", "attacks", "failures", "seconds", "seed", "version", "commit")
 
 
