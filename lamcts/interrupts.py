@@ -39,22 +39,31 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
+def recorded() -> AbstractContextManager[None]:
+    """Return the context of a run, which records Ctrl-C. KeyboardInterrupt ends the block at the latest."""
+    return _recorded(_Mode.RECORD)
+
+
+def kept() -> AbstractContextManager[None]:
+    """Return a context that raises Ctrl-C at once, and again in a run inside if the exception was dropped before it."""
+    return _recorded(_Mode.RECORD_AND_RAISE)
+
+
 @contextmanager
-def recorded() -> Iterator[None]:
-    """Record Ctrl-C during a run. KeyboardInterrupt ends the block at the latest."""
+def _recorded(mode: _Mode) -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     if not _in_main_thread() or before not in (signal.default_int_handler, _handle):
         yield
         return
     outer = _State.mode if before is _handle else _Mode.RAISE
-    _State.mode = _Mode.RECORD
+    _State.mode = mode
     signal.signal(signal.SIGINT, _handle)
     try:
         yield
     except BaseException:
         _restore(before, outer)
         raise
-    if _restore(before, outer):
+    if _restore(before, outer) and mode is _Mode.RECORD:
         raise KeyboardInterrupt
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from lamcts import __version__
+from lamcts import __version__, interrupts
 from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
 from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
 from lamcts.errors import LamctsError
@@ -35,6 +35,11 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (None: that of the process) and return the exit code."""
+    with interrupts.kept():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     words = _joined(sys.argv[1:] if argv is None else argv)
     try:
         args = parser(words).parse_args(words)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import lamcts
 from lamcts import interrupts
 
 
@@ -56,6 +57,17 @@ def test_in_a_function_of_the_user_it_is_raised_at_once() -> None:
     with pytest.raises(KeyboardInterrupt), interrupts.recorded(), interrupts.raised():
         ctrl_c()
         raise AssertionError("not reached")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_run_inside_a_command_ends_by_one_that_was_dropped_before_the_run() -> None:
+    with interrupts.kept():
+        Dropping()  # as an import does, in the callback of a weak reference
+        result = lamcts.minimize(lambda x: x[0], [(0, 1)], budget=6, seed=1)
+    assert (result.status, result.nfev) == ("interrupted", 0)
+    with interrupts.kept(), pytest.raises(KeyboardInterrupt):
+        ctrl_c()
+    interrupts.check()  # nothing is left
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
