@@ -3,7 +3,8 @@
 C code, destructors and weak references drop an exception that is raised inside them, KeyboardInterrupt included. During
 a run a handler therefore records Ctrl-C, and the run checks the record. In functions of the user KeyboardInterrupt is
 raised at once, elsewhere at the next check, where the state of the run is complete. A second Ctrl-C is raised at once
-everywhere. Runs outside the main thread, and programs with a handler of their own for Ctrl-C, are left as they are.
+everywhere. A command raises Ctrl-C at once outside its runs, and a run inside it checks whether an import has dropped
+the exception. Runs outside the main thread, and programs with a handler of their own for Ctrl-C, are left as they are.
 """
 
 import signal
@@ -76,7 +77,7 @@ def raised() -> Iterator[None]:
 
 
 def passed_on() -> AbstractContextManager[None]:
-    """Return a context outside the run, in which Ctrl-C is none of its business."""
+    """Return a context outside the run, in which Ctrl-C is raised and not recorded."""
     return _mode(_Mode.RAISE)
 
 

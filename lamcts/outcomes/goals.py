@@ -20,7 +20,7 @@ RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
 BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")  # of a name, such as 'load [kN]' and 'p(>3)'
-FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # in place of a name: a sum, say, or a second bound
+FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # no name, but a sum or a second bound
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
