@@ -96,6 +96,15 @@ def kind_of(head: bytes) -> FileKind:
     if BEGINS_JSON.match(head):
         return FileKind.OPTUNA_LOG if b'"op_code"' in head.partition(b"\n")[0] else FileKind.JSON
     wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if b"\0" in head and not wide:
-        return FileKind.BINARY
+    if b"\0" in head and not wide and (b"\0" in head.partition(b"\n")[0] or not _utf8(head)):
+        return FileKind.BINARY  # an option of a table may hold a NUL, the line of names does not
     return FileKind.TEXT if head.strip() else FileKind.EMPTY
+
+
+def _utf8(head: bytes) -> bool:
+    """Return whether the first bytes of a file are UTF-8, whose last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True

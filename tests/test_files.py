@@ -34,7 +34,9 @@ def archive(name: str) -> bytes:
         (archive("xl/workbook.xml"), FileKind.SPREADSHEET),
         (archive("notes.txt"), FileKind.ZIP),
         (b"PAR1\x15\x04\x15", FileKind.PARQUET),
-        (b"lr,value\n\0\0\0", FileKind.BINARY),
+        (b"lr\0value\n1,2", FileKind.BINARY),
+        (b"lr,value\n\0\x80\0", FileKind.BINARY),
+        (b"name,value\na\0b,1\n", FileKind.TEXT),
     ],
 )
 def test_a_file_is_recognised_by_its_content(tmp_path: Path, content: bytes, kind: FileKind) -> None:

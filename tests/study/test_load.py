@@ -122,7 +122,7 @@ def test_rows_say_everything_and_name_no_column_twice() -> None:
     first, *_ = rows = result.history.rows()
     assert names_of(rows) == ["trial", "value", "point.trial", "point.message", "seconds", "message"]
     assert first["point.trial"] == result.history.points[0]["trial"]
-    assert [row["message"] for row in rows] == [result.history.messages.get(i) for i in range(5)]
+    assert [row["message"] for row in rows] == [result.history.messages.get(i, "") for i in range(5)]
 
 
 def test_a_dict_of_a_result_is_json_without_nan() -> None:

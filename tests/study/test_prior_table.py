@@ -266,6 +266,7 @@ def _text(option: Any) -> str:
 @given(space=spaces(), seed=st.integers(0, 99))
 @example(space=lamcts.Space({";;;\n": lamcts.Int(-5, 10**6)}), seed=0)
 @example(space=lamcts.Space({";;;;;": lamcts.Int(-5, 10**6)}), seed=0)
+@example(space=lamcts.Space({"1": lamcts.Choice(["\0"])}), seed=0)
 def test_points_of_any_space_come_back_from_their_table(space: Any, seed: int, tmp_path_factory: Any) -> None:
     points = [space.decode(x) for x in space.sample(4, np.random.default_rng(seed))]
     known = [(point, float(i)) for i, point in enumerate(points)]

@@ -179,7 +179,7 @@ def test_a_run_goes_on_bit_for_bit_where_the_model_leaves_trials_out(tmp_path: P
 
 def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
     result = lamcts.minimize(descent, BOX, pruner="median", **OPTIONS)
-    said = [row["message"] for row in result.rows() if row["message"] is not None]
+    said = [row["message"] for row in result.rows() if row["message"]]
     assert len(said) == result.pruned and all(re.fullmatch(r"pruned at step \d", text) for text in said)
     again = lamcts.minimize(descent, BOX, known=result, **{**OPTIONS, "budget": 1})
     assert np.count_nonzero(again.history.trial < 0) == 30 - result.pruned and not again.history.failed.any()
