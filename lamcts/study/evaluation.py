@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from numpy.typing import NDArray
+
 from lamcts import interrupts
 from lamcts.errors import Pruned
 from lamcts.outcomes.measured import Measured
@@ -192,13 +194,20 @@ def _plain_metric(value: object) -> Any:
 def _in_a_row(values: object) -> Any:
     """Return a row of numbers, some with their standard errors, as a list of floats; anything else as it is."""
     try:
-        row = list(values) if isinstance(values, (list, tuple)) else list(array_of(values))
+        row = list(values) if isinstance(values, (list, tuple)) else _items(array_of(values))
     except TypeError:  # no row at all
         return values
+    if {*map(type, row)} == {float}:  # often, and there may be a million
+        return values if isinstance(values, (list, tuple)) else row
     plain = [None if each is None else plain_value(each) for each in row]
     if not all(each is None or isinstance(each, (float, Measured, tuple)) for each in plain):
         return values
     return tuple(plain) if isinstance(values, tuple) else plain
+
+
+def _items(values: NDArray[Any]) -> list[Any]:
+    """Return the items of an array, numbers as floats of Python; TypeError if it has no dimension."""
+    return list(values.astype(float).tolist() if values.ndim == 1 and values.dtype.kind in "fiub" else values)
 
 
 class Serial:
