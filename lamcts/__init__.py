@@ -11,28 +11,31 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 from importlib import import_module
 from typing import Any
 
-from lamcts import pruners, samplers
-from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
-from lamcts.optimizer import Best, Optimizer
-from lamcts.outcomes.measured import Measured
-from lamcts.spaces import (
-    Bool,
-    Box,
-    Canonical,
-    Choice,
-    Fidelity,
-    Finite,
-    Float,
-    Int,
-    Permutation,
-    Simplex,
-    Space,
-    Subset,
-    Valid,
-)
-from lamcts.study import load, maximize, minimize, run
-from lamcts.tree import LatentTree
-from lamcts.trial import Trial
+from lamcts import interrupts
+
+with interrupts.imported():
+    from lamcts import pruners, samplers
+    from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
+    from lamcts.optimizer import Best, Optimizer
+    from lamcts.outcomes.measured import Measured
+    from lamcts.spaces import (
+        Bool,
+        Box,
+        Canonical,
+        Choice,
+        Fidelity,
+        Finite,
+        Float,
+        Int,
+        Permutation,
+        Simplex,
+        Space,
+        Subset,
+        Valid,
+    )
+    from lamcts.study import load, maximize, minimize, run
+    from lamcts.tree import LatentTree
+    from lamcts.trial import Trial
 
 __version__ = "0.1.0"
 

@@ -3,8 +3,9 @@
 C code, destructors and weak references drop an exception that is raised inside them, KeyboardInterrupt included. During
 a run a handler therefore records Ctrl-C, and the run checks the record. In functions of the user KeyboardInterrupt is
 raised at once, elsewhere at the next check, where the state of the run is complete. A second Ctrl-C is raised at once
-everywhere. A command raises Ctrl-C at once outside its runs, and a run inside it checks whether an import has dropped
-the exception. Runs outside the main thread, and programs with a handler of their own for Ctrl-C, are left as they are.
+everywhere. An import of this package and a command raise Ctrl-C at once; the end of the import, or a run inside the
+command, checks whether the exception was dropped. Runs outside the main thread, and programs with their own handler for
+Ctrl-C, are left as they are.
 """
 
 import signal
@@ -42,16 +43,21 @@ def check() -> None:
 
 def recorded() -> AbstractContextManager[None]:
     """Return the context of a run, which records Ctrl-C. KeyboardInterrupt ends the block at the latest."""
-    return _recorded(_Mode.RECORD)
+    return _recorded(_Mode.RECORD, again=True)
+
+
+def imported() -> AbstractContextManager[None]:
+    """Return a context of imports, which raises Ctrl-C at once, and at its end if that was dropped or replaced."""
+    return _recorded(_Mode.RECORD_AND_RAISE, again=True)
 
 
 def kept() -> AbstractContextManager[None]:
     """Return a context that raises Ctrl-C at once, and again in a run inside if the exception was dropped before it."""
-    return _recorded(_Mode.RECORD_AND_RAISE)
+    return _recorded(_Mode.RECORD_AND_RAISE, again=False)
 
 
 @contextmanager
-def _recorded(mode: _Mode) -> Iterator[None]:
+def _recorded(mode: _Mode, again: bool) -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     if not _in_main_thread() or before not in (signal.default_int_handler, _handle):
         yield
@@ -61,10 +67,12 @@ def _recorded(mode: _Mode) -> Iterator[None]:
     signal.signal(signal.SIGINT, _handle)
     try:
         yield
-    except BaseException:
-        _restore(before, outer)
+    except BaseException as error:
+        replaced = _restore(before, outer) and again and mode is _Mode.RECORD_AND_RAISE
+        if replaced and isinstance(error, Exception):  # numpy makes an ImportError of it
+            raise KeyboardInterrupt from error
         raise
-    if _restore(before, outer) and mode is _Mode.RECORD:
+    if _restore(before, outer) and again:
         raise KeyboardInterrupt
 
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from lamcts import __version__, interrupts
-from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
-from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
-from lamcts.errors import LamctsError
-from lamcts.text import safe_text
+
+with interrupts.imported():
+    from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
+    from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
+    from lamcts.errors import LamctsError
+    from lamcts.text import safe_text
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 READER_LEFT = 141  # and for one whose reader has closed the pipe

@@ -71,6 +71,23 @@ def test_a_run_inside_a_command_ends_by_one_that_was_dropped_before_the_run() ->
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_import_that_drops_it_or_makes_another_error_of_it_ends_with_it() -> None:
+    reached = []
+    with pytest.raises(KeyboardInterrupt), interrupts.imported():
+        Dropping()
+        reached.append("the end")
+    with pytest.raises(KeyboardInterrupt) as raised, interrupts.imported():
+        try:
+            ctrl_c()
+        except KeyboardInterrupt:
+            raise ImportError("no such library") from None
+    assert reached == ["the end"] and isinstance(raised.value.__cause__, ImportError)
+    with pytest.raises(ImportError), interrupts.imported():
+        raise ImportError("no such library")
+    interrupts.check()  # nothing is left
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_function_that_loses_it_or_catches_it_ends_the_run_all_the_same() -> None:
     reached = []
     with pytest.raises(KeyboardInterrupt), interrupts.recorded():
