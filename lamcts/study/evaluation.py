@@ -197,9 +197,8 @@ def _in_a_row(values: object) -> Any:
         row = list(values) if isinstance(values, (list, tuple)) else _items(array_of(values))
     except TypeError:  # no row at all
         return values
-    if {*map(type, row)} == {float}:  # often, and there may be a million
-        return values if isinstance(values, (list, tuple)) else row
-    plain = [None if each is None else plain_value(each) for each in row]
+    floats = {*map(type, row)} == {float}  # often, and there may be a million
+    plain = row if floats else [None if each is None else plain_value(each) for each in row]
     if not all(each is None or isinstance(each, (float, Measured, tuple)) for each in plain):
         return values
     return tuple(plain) if isinstance(values, tuple) else plain
