@@ -9,6 +9,8 @@ Bookkeeping: the lines of the samplers that start, save, restore and check, over
 names (survey/bodies.py); "samplers" are the files that the registry and the default name, "with shared parts" the whole
 folder. Names (survey/names.py): files and lines, public class names that several files define, files that at most one
 other file imports from (`__init__.py` is no importer), `Any` per 1,000 lines, uses of `getattr` and `hasattr`.
+Size (survey/size.py): lines of code and docstrings, folders and loose files, constants, other numbers in code, lines of
+tests and benchmarks, words of texts; `--names` prints the public names and nothing else.
 --install installs the package into a fresh environment, which takes minutes. Rows are appended to results/house.csv:
 median, least and most of a count, or p50, p90 and the largest of lengths.
 """
@@ -21,7 +23,7 @@ from pathlib import Path
 import lamcts
 from benchmarks.harness import sheet
 from benchmarks.harness.versions import commit
-from benchmarks.survey import bodies, names, rooms, walk, weight
+from benchmarks.survey import bodies, names, rooms, size, walk, weight
 from lamcts import samplers
 
 PACKAGE = Path(lamcts.__file__).parent
@@ -34,9 +36,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--label", default="", help="a word for the rows, such as before or after")
     parser.add_argument("--install", action="store_true", help="install into a fresh environment too")
+    parser.add_argument("--names", action="store_true", help="print the public names and do nothing else")
     parser.add_argument("--out", type=Path, default=sheet.RESULTS / "house.csv")
     parser.add_argument("--smoke", action="store_true", help="one import, into a temporary file")
     given = parser.parse_args()
+    if given.names:
+        print(*size.public_names(PACKAGE), sep="\n")
+        return
     out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
     found = measured(*(1, 1) if given.smoke else (walk.TIMES, weight.TIMES))
     if given.install:
@@ -66,8 +72,9 @@ def print_lists() -> None:
 def measured(walks: int, starts: int) -> dict[str, Numbers]:
     """Return all numbers by what they measure; one that is only counted stands three times."""
     found: dict[str, Numbers] = {**walk.counts(walks), **bodies.counts(PACKAGE)}
-    for counted in (names.counts(PACKAGE), rooms.counts(PACKAGE)):
+    for counted in (names.counts(PACKAGE), rooms.counts(PACKAGE), size.counts(PACKAGE)):
         found |= {name: (float(count),) * 3 for name, count in counted.items()}
+    found["public names"] = (float(len(size.public_names(PACKAGE))),) * 3
     for name, files in sampler_files().items():
         own, total = bodies.bookkeeping(files)
         found |= {f"{name}: lines of code": (float(total),) * 3, f"{name}: bookkeeping, %": (100 * own / total,) * 3}

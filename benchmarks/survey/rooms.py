@@ -18,6 +18,7 @@ def counts(package: Path) -> dict[str, int]:
         "circles of rooms": len(circles(rooms)),
         "circles of modules": len(circles(run)),
         "circles of modules with types": len(circles(typed)),
+        "files with one importer, in the same folder": len(thin(typed, package)),
     }
 
 
@@ -59,6 +60,16 @@ def grouped(graph: Graph, package: Path) -> Graph:
         mine = _room(name, package)
         rooms.setdefault(mine, set()).update({_room(target, package) for target in targets} - {mine})
     return rooms
+
+
+def thin(graph: Graph, package: Path) -> list[str]:
+    """Return the modules that one other module imports, which stands in the same folder."""
+    users: Graph = {name: set() for name in graph}
+    for name, targets in graph.items():
+        for target in targets:
+            users[target].add(name)
+    rooms = {name: _room(name, package) for name in graph}
+    return [name for name, found in users.items() if len(found) == 1 and rooms[found.pop()] == rooms[name]]
 
 
 def _room(name: str, package: Path) -> str:

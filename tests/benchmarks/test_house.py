@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import house
 from benchmarks.harness import sheet
-from benchmarks.survey import bodies, names, rooms, walk, weight
+from benchmarks.survey import bodies, names, rooms, size, walk, weight
 
 HOUSE = {
     "__init__.py": "from small.top import run\n",
@@ -43,11 +43,18 @@ def test_rooms_floors_arrows_and_circles_are_counted(small):
         "circles of rooms": 0,
         "circles of modules": 0,
         "circles of modules with types": 1,
+        "files with one importer, in the same folder": 0,
     }
     assert rooms.modules(small, typed=False)["small.hall.door"] == {"small.cellar"}
     late = HOUSE["cellar.py"] + "\n\ndef late():\n    from small import top\n"
     (small / "cellar.py").write_text(late)
     assert rooms.counts(small)["circles of modules"] == 1 and rooms.counts(small)["circles of rooms"] == 1
+
+
+def test_a_file_that_one_neighbour_imports_is_thin(small):
+    assert rooms.thin(rooms.modules(small, typed=True), small) == []
+    (small / "hall" / "lift.py").write_text("from small.hall import stairs\n")
+    assert rooms.thin(rooms.modules(small, typed=True), small) == ["small.hall.stairs"]
 
 
 def test_a_walk_counts_what_is_called_inside_the_package_only(small):
@@ -152,3 +159,18 @@ def test_rows_are_appended_with_their_label(tmp_path, monkeypatch):
     assert len(rows) == 2 * len(measures) and {"ask calls", "rooms", "lines", "samplers: bookkeeping, %"} <= set(
         measures
     )
+
+
+def test_lines_constants_and_public_names_are_counted(tmp_path):
+    package = tmp_path / "small"
+    package.mkdir()
+    named = 'WAYS, STEPS = 3, 4\nNAME = "x"\nlower = 5\n__all__ = ["f"]\n__all__ += ["g"]\n'
+    source = f'"""Two\nlines."""\n\n# a comment\n{named}\ndef f(x):\n    return x + 0.5 + 7\n'
+    (package / "__init__.py").write_text(source)
+    (package / "table.csv").write_text("a\nb\n")
+    (tmp_path / "README.md").write_text("two words")
+    found = size.counts(package)
+    assert (found["lines with settings"], found["lines of code"], found["lines of docstrings"]) == (14, 7, 2)
+    assert (found["numeric constants"], found["other numbers in code"]) == (2, 1)
+    assert (found["folders at the top"], found["loose files at the top"], found["words of texts"]) == (0, 1, 2)
+    assert found["statements a line of code"] == 1 and size.public_names(package) == ["small.f", "small.g"]
