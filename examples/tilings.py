@@ -5,7 +5,8 @@ loop order and the tile sizes.
 """
 
 import lamcts
-from lamcts import costs, objectives
+from lamcts import objectives
+from lamcts.movement import costs
 
 SIZE, MEMORY = 24, 192
 

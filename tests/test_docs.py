@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import lamcts
-import lamcts.costs
 import lamcts.journal
-import lamcts.linalg
+import lamcts.movement.costs
+import lamcts.movement.linalg
 import lamcts.nas
 import lamcts.plot
 import lamcts.pruners
@@ -121,7 +121,7 @@ NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 @pytest.mark.parametrize(
     "module",
-    [lamcts, lamcts.costs, lamcts.journal, lamcts.linalg, lamcts.nas, lamcts.plot, lamcts.testing],
+    [lamcts, lamcts.movement.costs, lamcts.journal, lamcts.movement.linalg, lamcts.nas, lamcts.plot, lamcts.testing],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_has_its_place_in_the_reference(module):

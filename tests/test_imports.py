@@ -176,7 +176,7 @@ def test_the_rooms_to_come_have_their_rules() -> None:
     assert offence("nas.cells", "lamcts.objectives.synthetic.formulas.ackley")
     assert offence("nas.cells", "lamcts.optimizer.optimizer.Optimizer")
     assert offence("costs.flops", "lamcts.nas.cells.Cell")
-    assert offence("graphs.segments", "lamcts.costs.flops.conv") is None
+    assert offence("graphs.segments", "lamcts.movement.costs.flops.conv") is None
     assert offence("costs.flops", "lamcts.graphs.segments.Segment")
     assert offence("neural.train", "lamcts.graphs.segments.Segment") is None
     assert offence("neural.train", "lamcts.samplers.turbo.Turbo")

@@ -11,7 +11,7 @@ the bound: the output and one input stay, the other inputs stream. Those of the 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import costs
+from lamcts.movement import costs
 
 KEY = ("kernel", "sizes", "memory")
 COLUMNS = (*KEY, "order", "tiles", "misses", "loads", "daap", "ratio_loads", "ratio_daap", "versions")

@@ -17,8 +17,8 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts import costs
-from lamcts.costs.intensity import vertex
+from lamcts.movement import costs
+from lamcts.movement.costs.intensity import vertex
 
 KEY = ("kernel", "memory")
 COLUMNS = (*KEY, "sizes", "sigma", "form", "formula", "loads", "daap", "milliseconds", "versions")

@@ -23,8 +23,9 @@ import lamcts.nas
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import costs, objectives
-from lamcts.costs.spills import CAPACITIES
+from lamcts import objectives
+from lamcts.movement import costs
+from lamcts.movement.costs.spills import CAPACITIES
 
 FILE = Path(lamcts.nas.__file__).with_name("nasbench201_io.npz")
 SPACE = lamcts.nas.NasBench201()

@@ -9,7 +9,8 @@ misses of each at 192 words and at 4096 words (32 KiB), and their ratio to the l
 from pathlib import Path
 
 from benchmarks.harness import script
-from lamcts import costs, plot
+from lamcts import plot
+from lamcts.movement import costs
 
 SIZE = 96
 TILES = {

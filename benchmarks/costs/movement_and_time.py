@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import costs
+from lamcts.movement import costs
 
 KEY = ("size", "tile_i", "tile_j", "tile_k")
 MEASURES = ("dmd", "misses_32KiB", "misses_1MiB", "inner_length")

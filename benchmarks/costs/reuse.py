@@ -20,7 +20,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts import costs
+from lamcts.movement import costs
 from lamcts.types import Rows
 
 TRACES = ("random", "matmul", "convolution")

@@ -20,7 +20,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts import linalg
+from lamcts.movement import linalg
 
 KEY = ("matrix", "N", "method", "seed")
 COLUMNS = (*KEY, "growth", "residual", "largest_l", "message", "versions")

@@ -19,7 +19,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts import linalg
+from lamcts.movement import linalg
 
 KEY = ("N", "chunks", "method")
 COLUMNS = (*KEY, "cpu_seconds", "ratio", "versions")

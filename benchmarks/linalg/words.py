@@ -19,7 +19,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet, read
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts import linalg
+from lamcts.movement import linalg
 
 KEY = ("part", "N", "P")
 COLUMNS = (*KEY, "grid", "block", "counted", "busiest", "model", "conflux", "scalapack", "candmc", "bound")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lamcts import costs
 from lamcts.cli.parser import Parser
+from lamcts.movement import costs
 
 ELEMENT_BYTES = 8  # of a double
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # Linux: a folder for each cache of the first processor

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.costs.distances import ReuseDistances
-from lamcts.costs.nest import Nest
+from lamcts.movement.costs.distances import ReuseDistances
+from lamcts.movement.costs.nest import Nest
 from lamcts.plot import canvas
 from lamcts.types import Floats
 
@@ -50,7 +50,8 @@ def misses(
 
     Examples
     --------
-    >>> from lamcts import costs, plot
+    >>> from lamcts import plot
+    >>> from lamcts.movement import costs
     >>> nest = costs.kernels.make("matmul", N=16)
     >>> figure = plot.misses({"untiled": nest.reuse_distances()}, levels={"M": 64}, nest=nest)
     >>> figure.axes[0].get_xlabel()

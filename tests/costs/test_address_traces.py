@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts import costs
-from lamcts.costs import layout, reuse, trace
-from lamcts.costs.layout import Layout
-from lamcts.costs.statement import Statement
+from lamcts.movement import costs
+from lamcts.movement.costs import layout, reuse, trace
+from lamcts.movement.costs.layout import Layout
+from lamcts.movement.costs.statement import Statement
 
 PRODUCT = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"
 NESTS = {

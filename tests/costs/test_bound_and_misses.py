@@ -7,11 +7,11 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from lamcts import costs
-from lamcts.costs.program import Program
-from lamcts.costs.statement_bound import log_extents
-from lamcts.costs.terms import terms_of
-from lamcts.costs.tile import Tiles
+from lamcts.movement import costs
+from lamcts.movement.costs.program import Program
+from lamcts.movement.costs.statement_bound import log_extents
+from lamcts.movement.costs.terms import terms_of
+from lamcts.movement.costs.tile import Tiles
 
 NESTS = 200
 DEFAULT = (2, 9)  # sizes of loops

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from lamcts import costs
+from lamcts.movement import costs
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler, such as gcc")
 PRODUCT = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lamcts import costs
-from lamcts.costs import asymptotics
+from lamcts.movement import costs
+from lamcts.movement.costs import asymptotics
 
 # The paper keeps the sum in a register and does not count the result: so does `registers="R"`.
 CONVOLUTION = "for i in H-k+1: for j in W-k+1: for y,x in k: R[i,j] += K[y,x]*I[i+y,j+x]"

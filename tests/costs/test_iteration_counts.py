@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts import costs
-from lamcts.costs.affine import Affine
-from lamcts.costs.polynomial import Polynomial
-from lamcts.costs.volume import extent, polynomial
+from lamcts.movement import costs
+from lamcts.movement.costs.affine import Affine
+from lamcts.movement.costs.polynomial import Polynomial
+from lamcts.movement.costs.volume import extent, polynomial
 
 TEXTS = {
     "for i,j in N: a[i] = b[j]": "N^2",

@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-from lamcts.costs.kernels import KERNELS, make, names
+from lamcts.movement.costs.kernels import KERNELS, make, names
 
 
 @pytest.mark.parametrize("name", names())

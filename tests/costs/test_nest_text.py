@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamcts import costs
-from lamcts.costs import Affine
+from lamcts.movement import costs
+from lamcts.movement.costs import Affine
 
 LU = "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
 

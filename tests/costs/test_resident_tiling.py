@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from lamcts import costs
+from lamcts.movement import costs
 
 
 def best(nest: costs.Nest, memory: int) -> int:

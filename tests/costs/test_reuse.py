@@ -6,10 +6,10 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
-from lamcts import costs
-from lamcts.costs import lru_stack, reuse
-from lamcts.costs.inversions import larger_before, stable_order
-from lamcts.costs.lru_stack import LruStack
+from lamcts.movement import costs
+from lamcts.movement.costs import lru_stack, reuse
+from lamcts.movement.costs.inversions import larger_before, stable_order
+from lamcts.movement.costs.lru_stack import LruStack
 
 
 def listed(accesses):

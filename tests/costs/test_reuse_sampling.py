@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lamcts import costs
-from lamcts.costs.sampling import PARTS, hashed, sampled_distances
+from lamcts.movement import costs
+from lamcts.movement.costs.sampling import PARTS, hashed, sampled_distances
 
 DATA = 40_000
 CAPACITIES = [100, 1000, 5000, 20_000]

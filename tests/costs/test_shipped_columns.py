@@ -1,11 +1,11 @@
-"""The columns of cells that nas ships are those that `lamcts.costs` computes."""
+"""The columns of cells that nas ships are those that `lamcts.movement.costs` computes."""
 
 import numpy as np
 import pytest
 
 from benchmarks.costs.cells import FILE, cost
-from lamcts import costs
-from lamcts.costs.spills import CAPACITIES
+from lamcts.movement import costs
+from lamcts.movement.costs.spills import CAPACITIES
 
 
 def test_the_columns_of_nasbench201_are_those_of_its_cells() -> None:

@@ -6,7 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from lamcts import costs
+from lamcts.movement import costs
 
 
 def optimum(inputs: list[tuple[int, ...]], capacity: int) -> int:

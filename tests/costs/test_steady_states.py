@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts import costs
-from lamcts.costs import reuse, steady
+from lamcts.movement import costs
+from lamcts.movement.costs import reuse, steady
 
 STEADY = {
     "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]": {"N": 12},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts import costs
+from lamcts.movement import costs
 
 
 @pytest.mark.parametrize(

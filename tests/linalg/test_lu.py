@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from lamcts import linalg
+from lamcts.movement import linalg
 
 GRIDS = [((1, 1, 1), 8), ((4, 1, 1), 8), ((2, 2, 1), 8), ((4, 4, 2), 8), ((3, 2, 2), 5), ((8, 1, 1), 1), ((2, 3, 4), 3)]
 

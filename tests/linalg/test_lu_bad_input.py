@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.linalg import LinAlgError
 
-from lamcts import linalg
-from lamcts.linalg.virtual import Post, VirtualComm, run_ranks
+from lamcts.movement import linalg
+from lamcts.movement.linalg.virtual import Post, VirtualComm, run_ranks
 
 SQUARE = np.random.default_rng(0).normal(size=(12, 12))
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from lamcts import linalg
+from lamcts.movement import linalg
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'lamcts[dask]'")
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'lamcts[dask]'")

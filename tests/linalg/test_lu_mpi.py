@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lamcts import linalg
 from lamcts.errors import MissingExtra
-from lamcts.linalg.mpi import world
+from lamcts.movement import linalg
+from lamcts.movement.linalg.mpi import world
 
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 needs_mpi = pytest.mark.skipif(
@@ -30,7 +30,7 @@ def run(ranks: int, *arguments: object) -> subprocess.CompletedProcess[str]:
         "-W",
         "ignore",
         "-m",
-        "lamcts.linalg",
+        "lamcts.movement.linalg",
         *map(str, arguments),
     ]
     folder = str(Path(linalg.__file__).parents[2])
@@ -68,7 +68,7 @@ def test_wrong_grids_and_files_end_the_program_with_one_line(tmp_path: Path) -> 
 def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, error: str) -> None:
     np.save(tmp_path / "a.npy", np.eye(8))
     (tmp_path / "faulty.py").write_text(
-        "import sys\nimport numpy as np\nfrom mpi4py import MPI\nimport lamcts.linalg.__main__ as program\n"
+        "import sys\nimport numpy as np\nfrom mpi4py import MPI\nimport lamcts.movement.linalg.__main__ as program\n"
         f"def fails(*given, **words):\n    raise {error}('out of paper')\n"
         f"if MPI.COMM_WORLD.Get_rank() == 1:\n    {fault} = fails\n"
         "sys.exit(program.main())\n"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lamcts import linalg
-from lamcts.linalg.volume import LU_NEST, words_of_grid
+from lamcts.movement import linalg
+from lamcts.movement.linalg.volume import LU_NEST, words_of_grid
 
 
 def normal(size: int) -> np.ndarray:
@@ -66,7 +66,7 @@ def test_counted_words_are_above_the_lower_bound(grid, block) -> None:
 
 
 def test_the_bound_is_that_of_the_loop_nest_and_of_its_closed_form() -> None:
-    from lamcts import costs
+    from lamcts.movement import costs
 
     N, P, M = 512, 64, 4096
     found = costs.nest(LU_NEST, N=N).lower_bound(M, P).daap

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lamcts import linalg
-from lamcts.linalg.volume import conflux, words_of_grid
+from lamcts.movement import linalg
+from lamcts.movement.linalg.volume import conflux, words_of_grid
 
 PRINTED = {  # N, P: COnfLUX, 2-D, CANDMC in GB
     (4096, 64): (1.08, 1.21, 4.9),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import linalg, objectives
+from lamcts import objectives
 from lamcts.errors import MissingExtra
+from lamcts.movement import linalg
 
 
 def test_the_model_is_that_of_volume_and_the_search_finds_its_best_grid() -> None:

@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 import lamcts
-from lamcts import costs, objectives
+from lamcts import objectives
+from lamcts.movement import costs
 
 
 def optimum(f) -> float:

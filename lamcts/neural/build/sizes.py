@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from lamcts import costs
+from lamcts.movement import costs
 from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import build, maker_of
 from lamcts.neural.build.factory import NetworkFactory
@@ -62,7 +62,8 @@ def size(
 def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
     """Return the operations of a network's cells, and the maps that a memory of few maps spills there.
 
-    See `lamcts.costs.mean_spills`; both are sums over the cells of a point. Empty for networks without known cells.
+    See `lamcts.movement.costs.mean_spills`; both are sums over the cells of a point. Empty for networks without known
+    cells.
     """
     graphs = [costs.cell(*graph) for graph in space.graphs(point).values()]
     if not graphs:

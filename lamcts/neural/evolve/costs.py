@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from lamcts import costs
 from lamcts.graphs.computation import ComputationGraph, flops, parameters
+from lamcts.movement import costs
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import step_bytes
 from lamcts.neural.train.recipe import Recipe
@@ -15,12 +15,12 @@ from lamcts.neural.train.recipe import Recipe
 MEGA = 1e6  # bytes
 ROUNDS = 30  # interleaved runs of parent and child; the fastest of each counts (untuned)
 WARM = 3  # runs of each that are not timed
-SMALL, SIZES = 3, 3  # maps of the smallest memory, and numbers of memories, as for cells in `lamcts.costs`
+SMALL, SIZES = 3, 3  # maps of the smallest memory, and numbers of memories, as for cells in `lamcts.movement.costs`
 MEASURED = ("peak_mb", "latency_ms")
 
 
 def io_maps(graph: ComputationGraph) -> float:
-    """Return the maps that a memory of few maps spills while the graph is computed; see `lamcts.costs.mean_spills`."""
+    """Return the maps that a memory of few maps spills in a pass; see `lamcts.movement.costs.mean_spills`."""
     inputs = [node.inputs for node in graph.nodes]
     least = max(SMALL, 1 + max(map(len, inputs)))
     return costs.mean_spills(inputs, range(least, least + SIZES))

@@ -1,0 +1,186 @@
+"""Computational intensity: the most iterations for each word loaded, from weights of the accesses.
+
+Let an access j touch `a_j` elements during a phase in which `X - M` words are loaded, and let weights `s_j >= 0`
+cover each loop variable t: the weights of the accesses with t sum to `1 - z_t`. Then a phase executes at most
+`prod_j a_j^s_j * prod_t N_t^z_t` iterations (Loomis and Whitney, Finner), whatever its shape. With `sum_j a_j <= X`
+and the best X, the intensity is at most `exp(F)`, where S is the sum of the weights:
+
+    F(s, z) = sum_j s_j log s_j + (S - 1) log(M / (S - 1)) + sum_t z_t log N_t,    X0 = S M / (S - 1).
+
+Accesses to one array that share elements take part with the sum of their weights. Among them, those of one family share
+none with each other: a family adds `sum_j s_j log(s_j / sum of the family)`.
+
+Without caps (z = 0) the least S is the exponent sigma, a linear programme, and `exp(F)` is the closed form
+`C X0^sigma / (X0 - M)`. S >= 1 makes the bound hold for a cache that starts empty, and for the last, shorter phase.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.movement.costs.solvers import Constraint, Vertex, linear, smooth
+from lamcts.types import Floats
+
+TINY = 1e-12  # keeps logarithms of weights finite, and takes the rounding of sums
+LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What the weights have to cover.
+
+    Parameters
+    ----------
+    cover : (m, l) array
+        1 where access j determines loop variable t.
+    group : (m,) array
+        Accesses with one number may share elements, so that they are counted once.
+    family : (m,) array
+        Accesses of a group with one number share no elements, so that their sum is counted.
+    gain : (m,) array
+        Logarithm of how many elements an access may touch for each word (output reuse), 0 for one.
+    caps : (l,) array
+        Logarithm of the range of each loop variable.
+    memory : float
+        Logarithm of the capacity in words.
+    """
+
+    cover: Floats
+    group: NDArray[np.int64]
+    family: NDArray[np.int64]
+    gain: Floats
+    caps: Floats
+    memory: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the accesses, the uncovered part of each loop variable, and the logarithm of the intensity."""
+
+    weight: Floats  # [m]
+    rest: Floats  # [l]
+    log_intensity: float
+    exponents: Floats  # [l] of the tile in X, where there are no caps
+    unique: bool = False
+
+    @property
+    def exponent(self) -> float:
+        """The sum of the weights."""
+        return float(self.weight.sum())
+
+
+def exact(value: float) -> Fraction:
+    """Return the simple fraction next to a solver's number."""
+    return Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
+
+
+def uncapped(covering: Covering) -> Weights | None:
+    """Return the weights without caps, or None where some loop variable is in no access."""
+    cover = covering.cover
+    if not cover.any(0).all():
+        return None
+    if cover.all(1).any():
+        return _used_once(covering)
+    found = vertex(tuple(map(tuple, cover.tolist())))
+    weight = np.array([float(exact(w)) for w in found.x])
+    tight = np.count_nonzero(found.prices > 1e-9) + np.count_nonzero(found.reduced > 1e-9)
+    unique = bool(tight == len(cover))
+    first = _weighed(covering, weight, found.prices, unique)
+    return first if unique or _flat(covering) else _polished(covering, first, exact(weight.sum()))
+
+
+@lru_cache(maxsize=128)
+def vertex(cover: tuple[tuple[float, ...], ...]) -> Vertex:
+    """Return the weights of least sum that cover all loop variables; statements often share a pattern of accesses."""
+    rows = np.array(cover)
+    return linear(np.ones(len(rows)), rows.T, np.ones(rows.shape[1]))
+
+
+def _flat(covering: Covering) -> bool:
+    """Return whether F depends on the sum of the weights alone: one group, each access a family of its own."""
+    return not covering.group.any() and len(np.unique(covering.family)) == len(covering.family)
+
+
+def _used_once(covering: Covering) -> Weights:
+    """Return the weights of exponent 1, where some accesses determine all loop variables: 1 / u (Lemma 6)."""
+    full = covering.cover.all(1)
+    costs = np.where(full, np.exp(-covering.gain), 0)  # words of an access for each iteration
+    for group in range(int(covering.group.max()) + 1):  # one element serves a group: its dearest access counts
+        rows = np.flatnonzero(covering.group == group)
+        costs[np.delete(rows, np.argmax(costs[rows]))] = 0
+    return _weighed(covering, costs / costs.sum(), np.ones(covering.cover.shape[1]), unique=True)
+
+
+def capped(covering: Covering, start: Weights | None = None) -> Weights:
+    """Return the weights with the least intensity that a search from one or two starts finds, caps included."""
+    m, n = covering.cover.shape
+    costs = np.r_[np.full(m, covering.memory) + covering.gain, covering.caps]
+    rows = np.r_[np.c_[covering.cover.T, np.eye(n)], [np.r_[np.ones(m), np.zeros(n)]]]
+    found = linear(np.maximum(costs, 0), rows, np.ones(n + 1))
+    starts = [_weighed(covering, found.x[:m], np.zeros(n)), *([start] if start else [])]
+    return min((_polished(covering, one, None) for one in starts), key=lambda one: one.log_intensity)
+
+
+def _weighed(covering: Covering, weight: Floats, exponents: Floats, unique: bool = False) -> Weights:
+    """Return weights with the logarithm of the intensity that they prove."""
+    weight = np.maximum(weight, 0)
+    if weight.sum() < 1:
+        weight = weight / weight.sum() if weight.sum() else np.full(len(weight), 1 / len(weight))
+    rest = np.maximum(1 - weight @ covering.cover, 0)
+    rest[rest < TINY] = 0
+    return Weights(weight, rest, _value(covering, weight, rest), exponents, unique)
+
+
+def average(covering: Covering, parts: list[Weights]) -> Weights:
+    """Return the mean of weights that cover the loop variables, each in its own way: their inequalities multiply."""
+    weight, rest = np.mean([one.weight for one in parts], 0), np.mean([one.rest for one in parts], 0)
+    return Weights(weight, rest, _value(covering, weight, rest), parts[0].exponents)
+
+
+def _value(covering: Covering, weight: Floats, rest: Floats) -> float:
+    """Return F."""
+    totals = np.bincount(covering.group, weight)
+    over = max(float(weight.sum()) - 1, 0.0)
+    entropy = float(totals @ np.log(np.maximum(totals, TINY)))
+    inside = float(weight @ _family_logs(covering, weight))
+    memory = over * (covering.memory - np.log(max(over, TINY)))
+    return entropy + inside + float(memory) + float(weight @ covering.gain) + float(rest @ covering.caps)
+
+
+def _family_logs(covering: Covering, weight: Floats) -> Floats:
+    """Return the logarithm of the share of each access in its family [m]."""
+    safe = np.maximum(weight, TINY)
+    shares: Floats = np.log(safe / np.bincount(covering.family, safe)[covering.family])
+    return shares
+
+
+def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Weights:
+    """Return the best weights near `start`: of a fixed sum that cover all, or with caps where `total` is None."""
+    m, n = covering.cover.shape
+
+    def value(x: Floats) -> float:
+        return _value(covering, x[:m], x[m:])
+
+    def slope(x: Floats) -> Floats:
+        totals = np.maximum(np.bincount(covering.group, np.maximum(x[:m], 0)), TINY)
+        over = max(float(x[:m].sum()) - 1, TINY)
+        weights = np.log(totals)[covering.group] + _family_logs(covering, x[:m]) + covering.gain
+        slopes: Floats = np.r_[weights + covering.memory - np.log(over), covering.caps]
+        return slopes
+
+    rows = np.c_[covering.cover.T, np.eye(n)]
+    least = float(total or 1)
+    sums = np.r_[np.ones(m), np.zeros(n)]
+    covered: Constraint = ("ineq", lambda x: rows @ x - 1, lambda x: rows)
+    summed: Constraint = ("ineq" if total is None else "eq", lambda x: sums @ x - least, lambda x: sums)
+    bounds = [(0.0, None)] * m + [(0.0, 1.0 if total is None else 0.0)] * n
+    found = smooth(value, slope, np.r_[start.weight, start.rest], bounds, [covered, summed])
+    best = _weighed(covering, found[:m], start.exponents)
+    if total is not None:
+        rounded = np.array([float(exact(w)) for w in best.weight])
+        simple = _weighed(covering, rounded, start.exponents)
+        best = simple if simple.log_intensity <= best.log_intensity + 1e-9 and not simple.rest.any() else best
+    return min(best, replace(start, unique=False), key=lambda one: one.log_intensity)

@@ -1,0 +1,100 @@
+"""Parts of a loop nest: affine accesses, loops, statements, and blocks of statements."""
+
+from dataclasses import dataclass
+
+from lamcts.movement.costs.affine import Affine
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access of a statement to an array, such as the read of `A[i, k+1]`."""
+
+    array: str
+    indices: tuple[Affine, ...]
+    write: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the indices, each once, sorted."""
+        return tuple(sorted({name for index in self.indices for name in index.names}))
+
+    def __str__(self) -> str:
+        return f"{self.array}[{','.join(map(str, self.indices))}]"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over the whole numbers from `start` up to, but not including, `stop`.
+
+    Both ends are affine in the names of sizes and of the loops around this one.
+    """
+
+    name: str
+    start: Affine
+    stop: Affine
+
+    @property
+    def range_names(self) -> frozenset[str]:
+        """The names in both ends."""
+        return frozenset((*self.start.names, *self.stop.names))
+
+    def __str__(self) -> str:
+        return f"{self.name} in {self.start}..{self.stop}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """An assignment inside loops.
+
+    Parameters
+    ----------
+    loops : tuple of Loop
+        All loops around the statement, outermost first.
+    target : Access
+        The element that is written.
+    reads : tuple of Access
+        The elements that are read, in order of appearance. Updates such as `+=` read the target last.
+    shared : int, default 0
+        How many of the outermost loops are those of the statement before it. One pass of the shared loops executes
+        the earlier statement, with its own inner loops, and then this one.
+    formula : str, default ""
+        The value that is written, a Python expression of `read0`, `read1`, ... for the elements of `reads`.
+    """
+
+    loops: tuple[Loop, ...]
+    target: Access
+    reads: tuple[Access, ...]
+    shared: int = 0
+    formula: str = ""
+
+    def __post_init__(self) -> None:
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"{name}: expected one loop of that name around {self.target}, got {names.count(name)}"
+                )
+        if not self.target.write or any(read.write for read in self.reads):
+            raise ValueError(f"{self.target}: expected write=True for the target and write=False for all reads")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the loops, outermost first."""
+        return tuple(loop.name for loop in self.loops)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """All accesses of one iteration in program order: reads as they appear, then the write."""
+        return (*self.reads, self.target)
+
+    def __str__(self) -> str:
+        loops = ", ".join(map(str, self.loops))
+        return f"for {loops}: {self.target} = f({', '.join(map(str, self.reads))})"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A loop and what it executes on each pass, in order."""
+
+    loop: Loop
+    body: tuple["Block | Statement", ...]

@@ -1,0 +1,120 @@
+"""What the elements that a statement reads say about its tiles: one term for each distinct access."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, permutations
+
+from lamcts.movement.costs.affine import Affine
+from lamcts.movement.costs.statement import Access, Statement
+from lamcts.movement.costs.volume import least
+
+MOST_ORDERED = 5  # loop variables whose orders are all tried: 120 orders
+
+
+@dataclass(frozen=True)
+class Term:
+    """A distinct access that is read: which loop variables determine its element.
+
+    `parts` holds the variables of each independent index: one variable, or those of a sum such as `i+y`.
+    """
+
+    access: Access
+    names: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether the element determines all variables in its indices, so that there is no sum."""
+        return all(len(part) == 1 for part in self.parts)
+
+
+@lru_cache(maxsize=256)
+def terms_of(statement: Statement) -> tuple[Term, ...]:
+    """Return the terms of what a statement reads; elements that never change are left out."""
+    distinct = {(read.array, read.indices): read for read in statement.reads}
+    terms = [_term(read, statement.names) for read in distinct.values()]
+    return tuple(term for term in terms if term.names)
+
+
+def _term(access: Access, loops: tuple[str, ...]) -> Term:
+    names = tuple(name for name in loops if name in access.names)
+    found = pivots(access, names)
+    if len(found) == len(names):
+        return Term(access, names, tuple((name,) for name in names))
+    parts = [tuple(name for name in names if name in index.names) for index in access.indices]
+    parts = [part for part in parts if part]
+    separate = sum(len(part) for part in parts) == len(names)  # no variable in two indices
+    return Term(access, names, tuple(parts) if separate else tuple((name,) for name in found))
+
+
+def pivots(access: Access, order: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which variables an element determines once all earlier ones in `order` are known."""
+    rows = [[Fraction(dict(index.coefficients).get(name, 0)) for name in order] for index in access.indices]
+    found: list[str] = []
+    for column in reversed(range(len(order))):
+        pivot = next((row for row in rows if row[column]), None)
+        if pivot is None:
+            continue
+        found.append(order[column])
+        rows = [_eliminated(row, pivot, column) for row in rows if row is not pivot]
+    return tuple(reversed(found))
+
+
+def _eliminated(row: list[Fraction], pivot: list[Fraction], column: int) -> list[Fraction]:
+    factor = row[column] / pivot[column]
+    return [a - factor * b for a, b in zip(row, pivot, strict=True)]
+
+
+def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+    """Return the distinct ways in which the elements determine variables, over orders of those in sums."""
+    summed = [name for name in loops if any(name in term.names and not term.plain for term in terms)]
+    rest = tuple(name for name in loops if name not in summed)
+    orders = permutations(summed) if len(summed) <= MOST_ORDERED else [tuple(summed), tuple(reversed(summed))]
+    found = {tuple(tuple(sorted(pivots(term.access, (*rest, *order)))) for term in terms) for order in orders}
+    return [list(pattern) for pattern in sorted(found)]
+
+
+def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
+    """Return whether two accesses to an array that the nest writes may read one version of an element.
+
+    They do where only constants differ, or where one iteration may read one element through both. In a valid DAAP no
+    two accesses read one version (section 2.2, rule 6).
+    """
+    gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
+    if all(not set(gap.names) & set(statement.names) for gap in gaps):
+        return True
+    return not any(least(gap * sign, statement.loops, sizes) > 0 for gap in gaps for sign in (1, -1))
+
+
+def overlaps(terms: Sequence[Term], statement: Statement, sizes: Mapping[str, int]) -> Callable[[Term, Term], bool]:
+    """Return a test of whether two terms may touch one element of an array in any two iterations.
+
+    They do not where the values of an index, or of the difference of two indices, lie apart: `A[i,k]` and `A[k,j]` of
+    an LU factorisation touch the triangles below and above the diagonal.
+    """
+    arrays = [term.access.array for term in terms]
+    spans = {
+        term.access: [_span(aspect, statement, sizes) for aspect in _aspects(term.access)]
+        for term in terms
+        if arrays.count(term.access.array) > 1
+    }
+
+    def meet(one: Term, two: Term) -> bool:
+        if one.access.array != two.access.array:
+            return False
+        pairs = zip(spans[one.access], spans[two.access], strict=True)
+        return all(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
+
+    return meet
+
+
+def _span(expression: Affine, statement: Statement, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Return two numbers that the values of an affine expression lie between."""
+    return least(expression, statement.loops, sizes), -least(expression * -1, statement.loops, sizes)
+
+
+def _aspects(access: Access) -> list[Affine]:
+    """Return the indices, and the difference of each two."""
+    return [*access.indices, *(a - b for a, b in combinations(access.indices, 2))]

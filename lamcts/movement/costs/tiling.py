@@ -1,0 +1,150 @@
+"""Tilings: loops over tiles outside, loops over the points of a tile inside."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lamcts.movement.costs.affine import Affine
+from lamcts.movement.costs.layout import loop_ranges
+from lamcts.movement.costs.program import Program
+from lamcts.movement.costs.statement import Block, Loop, Statement
+from lamcts.movement.costs.trace import Body, ClippedLoop
+from lamcts.text import safe_repr
+from lamcts.types import whole_number
+
+if TYPE_CHECKING:
+    from lamcts.movement.costs.nest import Nest
+
+Item = Block | Statement
+
+
+@dataclass(frozen=True)
+class Tiling(Program):
+    """A nest whose iterations are executed tile by tile; `Nest.tiled` makes one.
+
+    Parameters
+    ----------
+    nest : Nest
+        The nest as written.
+    order : tuple of str
+        The tiled loops, the outermost first: of tiles, and in the same order of the points of a tile.
+    tiles : mapping of str to int
+        The iterations of each loop in one tile.
+    """
+
+    nest: "Nest"
+    order: tuple[str, ...]
+    tiles: Mapping[str, int] = field(hash=False)
+    statements: tuple[Statement, ...] = field(init=False, repr=False, compare=False)
+    sizes: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statements", self.nest.statements)
+        object.__setattr__(self, "sizes", self.nest.sizes)
+
+    @classmethod
+    def of(cls, nest: "Nest", order: Sequence[str] | None, tiles: Mapping[str, int]) -> "Tiling":
+        """Return a checked tiling; a loop without a tile size is one tile."""
+        extents = tiled_extents(nest)
+        for name, size in tiles.items():
+            if name not in extents:
+                raise ValueError(f"tiled: expected loops of {', '.join(extents)}, got {safe_repr(name):.40}")
+            if whole_number(size, name) > extents[name]:
+                raise ValueError(f"{name}: expected a tile of 1 to {extents[name]} iterations, got {size:.6g}")
+        full = {name: int(tiles.get(name, max(extent, 1))) for name, extent in extents.items()}
+        return cls(nest, _checked_order(extents, order), full)
+
+    @property
+    def body(self) -> Body:
+        """The loops over tiles, those over points, and the statement in them, where loops can be reordered."""
+        return self._tiled(self.nest.body)
+
+    def _tiled(self, body: Body) -> tuple[Item, ...]:
+        found: list[Item] = []
+        for item in body:
+            band, inner = _band(item)
+            if isinstance(item, Statement):
+                found.append(item)
+            elif inner is None:
+                found.append(Block(item.loop, self._tiled(item.body)))
+            else:
+                found += self._of_band({loop.name: loop for loop in band}, inner)
+        return tuple(found)
+
+    def _of_band(self, loops: Mapping[str, Loop], inner: Statement) -> tuple[Item, ...]:
+        """Return the loops over tiles and over points around the statement of a band."""
+        ranges = loop_ranges(inner, self.sizes)
+        split = {name: self._split(loops[name], ranges[name]) for name in self.order if name in loops}
+        body: tuple[Item, ...] = (inner,)
+        for part in (1, 0):
+            for name in reversed(split):
+                if loop := split[name][part]:
+                    body = (Block(loop, body),)
+        return body
+
+    def _split(self, loop: Loop, ends: tuple[int, int]) -> tuple[Loop | None, Loop]:
+        """Return the loop over tiles, None for a single tile, and the loop over the points of a tile.
+
+        ends: least and greatest value of the loop variable. A range that depends on outer loops may end before the last
+        tile, which is empty then.
+        """
+        start, stop = loop.start.put(self.sizes), loop.stop.put(self.sizes)
+        size, longest = self.tiles[loop.name], ends[1] - ends[0] + 1
+        if longest <= size:
+            return None, loop
+        tile = f"{loop.name}'"  # no name of a user's loop has an apostrophe
+        first = Affine.of(tile) * size + start
+        outer = Loop(tile, Affine(), Affine.of(-(-longest // size)))
+        if not (stop - start).names and longest % size == 0:
+            return outer, Loop(loop.name, first, first + size)
+        return outer, ClippedLoop(loop.name, first, first + size, stop)
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={self.tiles[name]}" for name in self.order)
+        return f"{self.nest.text or self.statements[0]} in tiles of {sizes}"
+
+
+def tiled_extents(nest: "Nest") -> dict[str, int]:
+    """Return the most iterations of each loop that can be tiled; ValueError if there is none."""
+    found: dict[str, int] = {}
+    for band, statement in bands(nest.body):
+        ranges = loop_ranges(statement, nest.sizes)
+        for loop in band:
+            extent = ranges[loop.name][1] - ranges[loop.name][0] + 1
+            found[loop.name] = max(extent, found.get(loop.name, 0))
+    if not found:
+        raise ValueError(
+            "tiled: expected a statement in loops whose ranges do not depend on each other, got none: "
+            "triangular loops cannot be reordered"
+        )
+    return found
+
+
+def bands(body: Body) -> Iterator[tuple[list[Loop], Statement]]:
+    """Yield the loops around one statement alone that can be reordered, with the statement."""
+    for item in body:
+        band, inner = _band(item)
+        if band and inner is not None:
+            yield band, inner
+        elif isinstance(item, Block):
+            yield from bands(item.body)
+
+
+def _band(item: Item) -> tuple[list[Loop], Statement | None]:
+    """Return the loops from an item down to its only statement, if none of their ranges depends on another of them."""
+    loops: list[Loop] = []
+    while isinstance(item, Block) and len(item.body) == 1:
+        loops.append(item.loop)
+        item = item.body[0]
+    names = {loop.name for loop in loops}
+    if isinstance(item, Block) or any(names & loop.range_names for loop in loops):
+        return [], None
+    return loops, item
+
+
+def _checked_order(extents: Mapping[str, int], order: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the order of the loops, by default as they are; ValueError unless it has each loop once."""
+    found = tuple(extents) if order is None else tuple(order)
+    if sorted(map(str, found)) != sorted(extents):
+        raise ValueError(f"order: expected each of {', '.join(extents)} once, got {safe_repr(order):.60}")
+    return found

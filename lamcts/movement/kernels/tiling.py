@@ -1,0 +1,150 @@
+"""Loop order and tile sizes of a loop nest: exact cache misses, or the seconds of the compiled program."""
+
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from lamcts.movement import costs
+from lamcts.objectives.base import register
+from lamcts.spaces.canonical import Canonical
+from lamcts.spaces.integer import Int
+from lamcts.spaces.permutation import Permutation
+from lamcts.spaces.product import Space
+
+BUDGET = 60  # evaluations of a first run (untuned)
+ACCESSES = 10**7  # of a nest whose misses are counted: about ten seconds an evaluation (untuned)
+CACHE = 4096  # words: 32 KiB of doubles, the first-level data cache of most processors
+
+Point = Mapping[str, Any]
+Measure = Literal["misses", "seconds"]
+
+
+@dataclass(frozen=True, eq=False)
+class TilingObjective:
+    """The misses or the seconds of a nest by loop order and tile sizes; lower is better.
+
+    Parameters
+    ----------
+    nest : Nest
+        The nest; loops that several statements share stay outside the tiles.
+    memory : int
+        Capacity of the fully associative least-recently-used memory in words.
+    measure : {"misses", "seconds"}
+        What a call returns: exact misses in words or lines, or CPU seconds of the compiled program.
+    line : int or None
+        Bytes of a cache line. None: a line is a word.
+    compiler : str
+        The C compiler, for seconds.
+    """
+
+    nest: costs.Nest
+    memory: int
+    measure: Measure = "misses"
+    line: int | None = None
+    compiler: str = "cc"
+
+    maximize = False
+    optimum = None
+
+    def __post_init__(self) -> None:
+        if max(self.nest.tiled().tiles.values()) == 1:
+            raise ValueError("nest: expected a loop of two iterations or more that can be tiled, got none")
+        if self.measure not in ("misses", "seconds"):
+            raise ValueError(f"measure: expected 'misses' or 'seconds', got {self.measure!r:.40}")
+        if self.measure == "seconds" and shutil.which(self.compiler) is None:
+            raise ValueError(
+                f"compiler: expected a C compiler, found no {self.compiler!r}; install gcc, or name another"
+            )
+        if self.measure == "misses" and self.nest.accesses() > ACCESSES:
+            found = self.nest.accesses()
+            raise ValueError(f"size: expected at most {ACCESSES:.0e} accesses, got {found:.2g}; use smaller sizes")
+
+    @property
+    def name(self) -> str:
+        return "tiling"
+
+    @cached_property
+    def space(self) -> Canonical:
+        """The order of the loops, and a tile size for each loop of more than one iteration.
+
+        Points that execute the iterations in the same order count as one.
+        """
+        extents = self.nest.tiled().tiles
+        tiles = {f"tile_{name}": Int(1, extent, log=True) for name, extent in extents.items() if extent > 1}
+        return Canonical(Space({"order": Permutation(tuple(extents)), **tiles}), self.key, name=self.name)
+
+    @cached_property
+    def x0(self) -> dict[str, Any]:
+        """The tiling of a model of residence: see `lamcts.movement.costs.resident_tiling`."""
+        found, extents = costs.resident_tiling(self.nest, self.memory), self.nest.tiled().tiles
+        tiles = {f"tile_{name}": size for name, size in found.tiles.items() if extents[name] > 1}
+        return {"order": found.order, **tiles}
+
+    def key(self, point: Point) -> str:
+        """Return a text that is equal for points with the same loops of more than one pass, in the same order."""
+        tiling, extents = self.tiling(point), self.nest.tiled().tiles
+        outer = [name for name in tiling.order if tiling.tiles[name] < extents[name]]
+        inner = [f"{name}:{tiling.tiles[name]}" for name in tiling.order if tiling.tiles[name] > 1]
+        return f"{' '.join(outer)} | {' '.join(inner)}"
+
+    def tiling(self, point: Point) -> costs.Tiling:
+        """Return the tiling of a point."""
+        sizes = {name.removeprefix("tile_"): size for name, size in point.items() if name != "order"}
+        return self.nest.tiled(point["order"], **sizes)
+
+    def __call__(self, point: Point, *, seed: int | None = None) -> float:
+        """Return misses or seconds. Misses have no noise; seconds are the least of seven runs."""
+        tiling = self.tiling(point)
+        return costs.seconds(tiling, self.compiler) if self.measure == "seconds" else float(self._misses(tiling))
+
+    def cost(self, point: Point) -> dict[str, float]:
+        """Return exact misses, their ratio to the lower bound (nan with cache lines), and the data movement distance.
+
+        The distance does not predict seconds: see `lamcts.movement.costs.dmd`.
+        """
+        distances = self.tiling(point).reuse_distances(self.line)
+        misses = float(distances.misses(self.memory))
+        bound = math.nan if self.line else self.bound
+        unit = "lines" if self.line else "words"
+        return {f"misses_{unit}": misses, "misses_per_bound": misses / bound, "dmd_sqrt_words": distances.dmd}
+
+    @cached_property
+    def bound(self) -> float:
+        """The loads in words that no schedule avoids."""
+        return self.nest.lower_bound(self.memory).loads
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what two runs must share for one to continue the other, as JSON values."""
+        known = {"nest": self.nest.text, "sizes": dict(self.nest.sizes), "measure": self.measure}
+        return known | {"memory": self.memory, "line": self.line}
+
+    def _misses(self, tiling: costs.Tiling) -> int:
+        return int(tiling.reuse_distances(self.line).misses(self.memory))
+
+
+@register("tiling", "loop order and tile sizes of a loop nest: exact cache misses, or seconds", budget=BUDGET)
+def tiling(
+    nest: str = "matmul",
+    size: int | None = None,
+    sizes: Mapping[str, int] | None = None,
+    memory: int | str = CACHE,
+    measure: Measure = "misses",
+    line: int | None = None,
+    compiler: str = "cc",
+) -> TilingObjective:
+    """The schedule of a loop nest as a search problem.
+
+    nest: name of a kernel, or a nest such as "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]" ("matmul").
+    size: the size N (None: the kernel's).
+    sizes: other sizes by name (None: the kernel's).
+    memory: capacity in words, or in bytes with a unit such as 32KiB (4096).
+    measure: "misses", exact for a fully associative LRU memory, or "seconds" of the compiled nest ("misses").
+    line: bytes of a cache line (None: one word).
+    compiler: the C compiler, for seconds ("cc").
+    """
+    given = {**({} if size is None else {"N": size}), **(sizes or {})}
+    found = costs.nest(nest, **given) if "[" in nest else costs.kernels.make(nest, **given)
+    return TilingObjective(found, costs.words(memory), measure, line, compiler)
