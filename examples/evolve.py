@@ -11,8 +11,8 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(print(f"{error}: pip install 'lamcts[evolve]'"))
 
+from lamcts.neural.evolve import search as evolve
 from lamcts.neural.train import Recipe, digits
-from lamcts.searches import evolve
 
 
 class Block(nn.Module):

@@ -10,7 +10,7 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(print(f"{error}: pip install 'lamcts[torch]'"))
 
-from lamcts import memory
+from lamcts.neural import memory
 
 digits, classes = load_digits(return_X_y=True)
 images = torch.tensor(digits / 16, dtype=torch.float32).view(-1, 1, 8, 8)

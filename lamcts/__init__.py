@@ -72,7 +72,7 @@ __all__ = [
     "samplers",
 ]
 
-_LAZY = ("nas", "objectives", "plot", "report")
+_LAZY = ("movement", "neural", "objectives", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

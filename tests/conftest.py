@@ -14,7 +14,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # no test may open a window
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-from tests.nas import made_up  # noqa: E402
+from tests.neural.nas import made_up  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -13,20 +13,22 @@ import lamcts
 import lamcts.journal
 import lamcts.movement.costs
 import lamcts.movement.linalg
-import lamcts.nas
+import lamcts.neural.nas
 import lamcts.plot
 import lamcts.pruners
 import lamcts.testing
 from lamcts.models.fit import Prior
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.local import ModelBudget
-from lamcts.nas import published, published201, tradeoffs
-from lamcts.nas.nasbench101 import NasBench101
-from lamcts.nas.nasbench_graph import NasBenchGraph
-from lamcts.nas.tradeoff import TableTradeOff
 from lamcts.neural.memory import Machine, ScheduleObjective
 from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
+from lamcts.neural.nas import published, published201, tradeoffs
+from lamcts.neural.nas.nasbench101 import NasBench101
+from lamcts.neural.nas.nasbench_graph import NasBenchGraph
+from lamcts.neural.nas.tradeoff import TableTradeOff
+from lamcts.neural.searches import lanas
+from lamcts.neural.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.neural.train import Recipe, TrainObjective, TransferObjective
 from lamcts.objectives import Command, Function, TradeOff
 from lamcts.objectives.constrained import ackley, engineering, keane, plane
@@ -39,8 +41,6 @@ from lamcts.objectives.problem import Problem
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import classes
 from lamcts.samplers.nevergrad.method import kept_globals
-from lamcts.searches import lanas
-from lamcts.searches.alphax import AlphaX, Assign, BuildCells, Ridge
 from lamcts.study.options import RunSettings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
@@ -121,7 +121,15 @@ NEEDS_TORCH += [("fewshot", "Halves"), ("fewshot", "Matching")]
 
 @pytest.mark.parametrize(
     "module",
-    [lamcts, lamcts.movement.costs, lamcts.journal, lamcts.movement.linalg, lamcts.nas, lamcts.plot, lamcts.testing],
+    [
+        lamcts,
+        lamcts.movement.costs,
+        lamcts.journal,
+        lamcts.movement.linalg,
+        lamcts.neural.nas,
+        lamcts.plot,
+        lamcts.testing,
+    ],
     ids=lambda module: module.__name__,
 )
 def test_every_public_name_has_its_place_in_the_reference(module):

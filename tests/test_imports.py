@@ -175,14 +175,14 @@ def test_the_rooms_to_come_have_their_rules() -> None:
     assert offence("nas.cells", "lamcts.objectives.base.register") is None
     assert offence("nas.cells", "lamcts.objectives.synthetic.formulas.ackley")
     assert offence("nas.cells", "lamcts.optimizer.optimizer.Optimizer")
-    assert offence("costs.flops", "lamcts.nas.cells.Cell")
+    assert offence("costs.flops", "lamcts.neural.nas.cells.Cell")
     assert offence("graphs.segments", "lamcts.movement.costs.flops.conv") is None
-    assert offence("costs.flops", "lamcts.graphs.segments.Segment")
-    assert offence("neural.train", "lamcts.graphs.segments.Segment") is None
+    assert offence("costs.flops", "lamcts.neural.graphs.segments.Segment")
+    assert offence("neural.train", "lamcts.neural.graphs.segments.Segment") is None
     assert offence("neural.train", "lamcts.samplers.turbo.Turbo")
-    assert offence("searches.lanas", "lamcts.minimize") is offence("searches.lanas", "lamcts.nas.Cell") is None
+    assert offence("searches.lanas", "lamcts.minimize") is offence("searches.lanas", "lamcts.neural.nas.Cell") is None
     assert offence("searches.lanas", "lamcts.optimizer.sessions.LocalSearches")
-    assert offence("optimizer.optimizer", "lamcts.searches.lanas")
+    assert offence("optimizer.optimizer", "lamcts.neural.searches.lanas")
 
 
 def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:

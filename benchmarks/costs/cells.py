@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-import lamcts.nas
+import lamcts.neural.nas
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
@@ -27,8 +27,8 @@ from lamcts import objectives
 from lamcts.movement import costs
 from lamcts.movement.costs.spills import CAPACITIES
 
-FILE = Path(lamcts.nas.__file__).with_name("nasbench201_io.npz")
-SPACE = lamcts.nas.NasBench201()
+FILE = Path(lamcts.neural.nas.__file__).with_name("nasbench201_io.npz")
+SPACE = lamcts.neural.nas.NasBench201()
 COLUMNS = ("cost", "devices", "median_spearman", "least_spearman", "r2", "versions")
 Floats = NDArray[np.float64]
 

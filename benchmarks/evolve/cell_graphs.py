@@ -6,9 +6,9 @@ the names of parameters. Reading a module takes a second.
 
 from collections.abc import Sequence
 
-from lamcts.graphs.computation import ComputationGraph, OperationNode, output_shape
-from lamcts.graphs.computation.kinds import Attribute, Shape
-from lamcts.nas.cells import EDGES, LAST, ZERO, reachable
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode, output_shape
+from lamcts.neural.graphs.computation.kinds import Attribute, Shape
+from lamcts.neural.nas.cells import EDGES, LAST, ZERO, reachable
 
 WINDOW: dict[str, Attribute] = {"dilation": (1, 1), "groups": 1, "bias": False}
 NORM: dict[str, Attribute] = {"momentum": 0.1, "eps": 1e-5, "affine": True}

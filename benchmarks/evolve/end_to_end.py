@@ -30,12 +30,12 @@ from torch import nn
 from benchmarks.evolve.networks import ResNet
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.graphs.computation import ComputationGraph, flops
-from lamcts.graphs.computation.database import mine, shipped
 from lamcts.neural.evolve import read
+from lamcts.neural.evolve import search as evolve
+from lamcts.neural.graphs.computation import ComputationGraph, flops
+from lamcts.neural.graphs.computation.database import mine, shipped
 from lamcts.neural.train import Data, Recipe, load, train
 from lamcts.neural.train.data import Part
-from lamcts.searches import evolve
 
 KEY = ("data", "method", "seed")
 COLUMNS = (*KEY, "budget", "epochs", "valid", "test", "flops_ratio", "latency_ratio", "seconds", "path")

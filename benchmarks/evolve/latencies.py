@@ -22,12 +22,12 @@ from benchmarks.evolve.end_to_end import COLUMNS as SEARCHED
 from benchmarks.evolve.end_to_end import HALF, KEY, WIDTH, data_of, edits_of, network, time_ratio
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
-from lamcts.graphs.computation import EditPaths, OperationNode, flops
-from lamcts.graphs.computation.kinds import POINTWISE, pair
 from lamcts.neural.evolve import GraphNetwork, ReadModel, read
 from lamcts.neural.evolve.operations import compute
+from lamcts.neural.evolve.search.fit import SHRINKING
+from lamcts.neural.graphs.computation import EditPaths, OperationNode, flops
+from lamcts.neural.graphs.computation.kinds import POINTWISE, pair
 from lamcts.neural.train import Data
-from lamcts.searches.evolve.fit import SHRINKING
 
 KINDS = ("conv", "pointwise", "grouped", "norm", "activation", "pool", "rest")
 COLUMNS = ("network", "seed", "operations", "flops_ratio", "time_ratio", *KINDS)

@@ -19,10 +19,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks.evolve.networks import MODELS, SIDE
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.graphs.computation import ComputationGraph, flops
-from lamcts.graphs.computation.database import SegmentDatabase, mine, shipped
-from lamcts.graphs.computation.edits import children
 from lamcts.neural.evolve import GraphNetwork, ReadModel, read
+from lamcts.neural.graphs.computation import ComputationGraph, flops
+from lamcts.neural.graphs.computation.database import SegmentDatabase, mine, shipped
+from lamcts.neural.graphs.computation.edits import children
 
 COLUMNS = ("network", "operations", "read_s", "build_ms", "children", "children_per_s", "faults", "first_fault")
 BATCH = 4

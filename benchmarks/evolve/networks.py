@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.build import build
 
 

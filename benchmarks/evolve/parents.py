@@ -25,13 +25,13 @@ import lamcts
 from benchmarks.evolve.end_to_end import HALF, WIDTH, data_of, interval, network
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.graphs.computation import flops
-from lamcts.graphs.computation.database import mine, shipped
-from lamcts.graphs.computation.paths import DRAWN, EditPaths
 from lamcts.neural.evolve import EvolvedNetworks, read
+from lamcts.neural.evolve.search import Evolve
+from lamcts.neural.evolve.search.fit import SHRINKING
+from lamcts.neural.graphs.computation import flops
+from lamcts.neural.graphs.computation.database import mine, shipped
+from lamcts.neural.graphs.computation.paths import DRAWN, EditPaths
 from lamcts.neural.train import Recipe, TrainObjective, train
-from lamcts.searches.evolve import Evolve
-from lamcts.searches.evolve.fit import SHRINKING
 
 RULES: dict[str, dict[str, Any]] = {
     "ten": {"parents": 10, "fresh": 0.0},

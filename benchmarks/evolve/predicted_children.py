@@ -23,13 +23,13 @@ import lamcts
 from benchmarks.evolve.networks import ResNet
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.graphs.computation import ComputationGraph, CountsForest, flops
-from lamcts.graphs.computation.database import shipped
-from lamcts.graphs.computation.paths import EditPaths
 from lamcts.neural.evolve import EvolvedNetworks, read
+from lamcts.neural.evolve.search import Evolve
+from lamcts.neural.evolve.search.sampler import CANDIDATES, LEAST, REFIT
+from lamcts.neural.graphs.computation import ComputationGraph, CountsForest, flops
+from lamcts.neural.graphs.computation.database import shipped
+from lamcts.neural.graphs.computation.paths import EditPaths
 from lamcts.neural.train import Recipe, TrainObjective, load
-from lamcts.searches.evolve import Evolve
-from lamcts.searches.evolve.sampler import CANDIDATES, LEAST, REFIT
 
 WIDTH, GROWTH, EPOCHS = 4, 1.5, 5
 Floats = NDArray[np.float64]

@@ -26,10 +26,11 @@ from benchmarks.evolve.cell_graphs import cell_graph
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.nas.fewshot import shipped
-from lamcts import nas, objectives
-from lamcts.graphs.computation import ComputationGraph, CountsForest, GraphPredictor, flops, parameters
-from lamcts.nas.cells import EdgeCells
+from lamcts import objectives
+from lamcts.neural import nas
 from lamcts.neural.evolve import FittedGnn, GnnPredictor, PscPredictor
+from lamcts.neural.graphs.computation import ComputationGraph, CountsForest, GraphPredictor, flops, parameters
+from lamcts.neural.nas.cells import EdgeCells
 from lamcts.neural.proxies import ProxyObjective
 from lamcts.neural.train import load
 from lamcts.neural.train.digits4096 import CELLS, WIDTHS

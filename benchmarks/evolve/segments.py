@@ -14,11 +14,11 @@ import torch
 from torch import nn
 
 from benchmarks.harness import script
-from lamcts import nas
-from lamcts.graphs.computation import ComputationGraph, database
-from lamcts.nas.base import ArchitectureSpace
+from lamcts.neural import nas
 from lamcts.neural.build import build
 from lamcts.neural.evolve import read
+from lamcts.neural.graphs.computation import ComputationGraph, database
+from lamcts.neural.nas.base import ArchitectureSpace
 
 SHIPPED = Path(database.__file__).with_name(database.SHIPPED)
 SIDE, BATCH = 32, 2

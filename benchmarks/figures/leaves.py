@@ -19,7 +19,7 @@ import lamcts
 from benchmarks.figures import sheets
 from benchmarks.harness import script
 from benchmarks.nas.lanas import of_cells
-from lamcts.searches import lanas
+from lamcts.neural.searches import lanas
 from lamcts.tree import Linear
 from lamcts.tree.node import Node, paths
 from lamcts.types import Floats

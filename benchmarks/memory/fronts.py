@@ -25,10 +25,10 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts.graphs import MB, StepGraph, liveness
 from lamcts.neural import memory
+from lamcts.neural.graphs import MB, StepGraph, liveness
+from lamcts.neural.memory import plan_search
 from lamcts.neural.memory.checkpoint_plans import CHECKPOINT_PLANS, economical
-from lamcts.searches import memory_plan
 
 BUDGETS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)  # denser where the physical peak rises again
 BATCHES = {"alexnet": 200, "resnet50": 256, "densenet121": 64, "transformer12": 8}  # thesis 8.4, He 2015, Huang 2017
@@ -179,7 +179,7 @@ def searched(graph: StepGraph, peak_bytes: int, arguments: Any) -> Searched:
     effort = {"evaluations": arguments.evaluations, "exchanges": arguments.exchanges}
     for name, options in (("ours", memory.ALL_OPTIONS), ("alone", HOSTLESS)):
         try:
-            plans[name] = memory_plan.least_time(graph, peak_bytes, options=options, **effort)
+            plans[name] = plan_search.least_time(graph, peak_bytes, options=options, **effort)
         except ValueError:  # no plan is that small
             continue
         peak, milliseconds = priced(graph, plans[name])

@@ -22,8 +22,8 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.memory.networks import FULL, images, resnet
 from benchmarks.memory.ways import allowed, entered
-from lamcts.graphs import StepGraph
 from lamcts.neural import memory
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory import Plan, Simulator
 from lamcts.neural.memory.checkpoint_plans import checkpointing
 from lamcts.neural.trace import Trace, trace

@@ -39,8 +39,8 @@ from benchmarks.memory.networks import FULL, resnet, transformer
 from benchmarks.memory.ways import checkpointed
 from lamcts.neural import memory
 from lamcts.neural.memory import Action, Machine, Plan, Simulator, measured_machine
+from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.trace import Trace, trace
-from lamcts.searches.memory_plan import least_time
 
 WAYS = ("eager", "keep", "half", "least", "checkpoint", "equal", "equal, hostless")
 UNPLANNED = ("eager", "checkpoint")

@@ -19,9 +19,9 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts.graphs import MB, StepGraph, alexnet, densenet, resnet, thesis_graph
+from lamcts.neural.graphs import MB, StepGraph, alexnet, densenet, resnet, thesis_graph
 from lamcts.neural.memory import Action, Machine, Simulator, greedy, keep_all, optimum
-from lamcts.searches.memory_plan import least_time
+from lamcts.neural.memory.plan_search import least_time
 
 NETWORKS = {
     "alexnet": lambda: alexnet(200),

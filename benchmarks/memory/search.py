@@ -5,7 +5,7 @@
 All methods start with the thesis's plans, which cost no evaluations, and search {keep, recompute, offload}^n or, with
 --again, all seven actions. A plan within the budget is better than any above it; of two above it, the nearer one is
 better. lamcts gets the budget as a constraint. "exchange" is the local search, and "least_time" is
-`memory_plan.least_time`, which also starts with the greedy plan: 50 evaluations of the optimizer, the rest exchanges.
+`plan_search.least_time`, which also starts with the greedy plan: 50 evaluations of the optimizer, the rest exchanges.
 Without --overlap computing waits for transfers, and the row "optimum" is the integer optimum, a lower bound for plans.
 With --overlap, and for large graphs, there is no such row. A row has the least time within the budget, on seeds 0 to 2
 by default, and the CPU seconds of the search.
@@ -28,9 +28,9 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts.graphs import MB, StepGraph, alexnet, resnet, thesis_graph
 from lamcts.neural import memory
-from lamcts.searches import memory_plan
+from lamcts.neural.graphs import MB, StepGraph, alexnet, resnet, thesis_graph
+from lamcts.neural.memory import plan_search
 
 Point = dict[str, str]
 Score = tuple[float, float]  # MB above the budget, then milliseconds; lower is better
@@ -205,10 +205,10 @@ def exchange(f: memory.ScheduleObjective, budget: float, evaluations: int, seed:
 
 
 def least_time(f: memory.ScheduleObjective, budget: float, evaluations: int, seed: int) -> Point:
-    searched = min(memory_plan.EVALUATIONS, evaluations)
+    searched = min(plan_search.EVALUATIONS, evaluations)
     counts = {"evaluations": searched, "exchanges": evaluations - searched}
     of = {"seed": seed, "machine": f.machine, "options": f.options}
-    return f.point(memory_plan.least_time(f.graph, budget * MB, **counts, **of))
+    return f.point(plan_search.least_time(f.graph, budget * MB, **counts, **of))
 
 
 def room(f: memory.ScheduleObjective, budget: float) -> int:

@@ -29,8 +29,8 @@ from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 from benchmarks.memory.alive import Lives, counted_step, left_out
 from benchmarks.memory.networks import FULL, SMALL
-from lamcts.graphs import StepGraph, liveness
 from lamcts.neural import memory
+from lamcts.neural.graphs import StepGraph, liveness
 from lamcts.neural.memory import Action, Plan, Simulator
 from lamcts.neural.memory.plan import RECOMPUTED
 from lamcts.neural.trace import Trace, saved_bytes, trace

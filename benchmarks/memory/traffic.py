@@ -14,7 +14,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts.graphs import MB, StepGraph, alexnet, resnet, thesis_graph
+from lamcts.neural.graphs import MB, StepGraph, alexnet, resnet, thesis_graph
 from lamcts.neural.memory import PRESETS, Simulator, extent, preset, traffic
 
 GB = 2**30  # bytes, as in the thesis

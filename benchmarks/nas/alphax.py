@@ -28,7 +28,7 @@ from benchmarks.harness.versions import versions
 from benchmarks.nas import cells
 from benchmarks.nas.cell_table import NODES, mutated, table
 from lamcts.neural.metadnn import MetaDnn
-from lamcts.searches.alphax import AlphaX, BuildCells, BuiltCell, Ridge
+from lamcts.neural.searches.alphax import AlphaX, BuildCells, BuiltCell, Ridge
 
 POPULATION, TOURNAMENT = 100, 10  # of regularised evolution: what NAS-Bench-101's own comparison uses
 REDRAWN = 100  # children that are all known before a random cell takes their place (untuned)

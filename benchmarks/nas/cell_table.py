@@ -13,7 +13,7 @@ import numpy as np
 
 import lamcts
 from benchmarks.nas import cells
-from lamcts.searches.alphax import BuildCells
+from lamcts.neural.searches.alphax import BuildCells
 
 NODES = 6  # of the cells that AlphaX searched (thesis, fig. 3.6)
 Key = tuple[int, int, int]

@@ -20,10 +20,10 @@ import numpy as np
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.nas import Digits4096
-from lamcts.nas.cells import EDGES, reachable
-from lamcts.nas.digits import OPERATIONS
-from lamcts.nas.published import EPOCHS, SHIPPED
+from lamcts.neural.nas import Digits4096
+from lamcts.neural.nas.cells import EDGES, reachable
+from lamcts.neural.nas.digits import OPERATIONS
+from lamcts.neural.nas.published import EPOCHS, SHIPPED
 
 SEEDS = (0, 1, 2)
 KEY = ("cell", "seed")
@@ -116,7 +116,7 @@ def pack(sheet: Sheet, path: Path) -> None:
 
 
 def arrays(cells: list[Cell], rows: list[list[dict[str, str]]]) -> dict[str, Any]:
-    """Return the table's arrays, in the form of `lamcts.nas.formats`."""
+    """Return the table's arrays, in the form of `lamcts.neural.nas.formats`."""
     from lamcts.neural.train import digits
 
     right = {

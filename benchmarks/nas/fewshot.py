@@ -30,8 +30,8 @@ import numpy as np
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts.nas import Digits4096
-from lamcts.nas.cells import reachable
+from lamcts.neural.nas import Digits4096
+from lamcts.neural.nas.cells import reachable
 
 EPOCHS = 120  # networks on average as good as alone: seed 100, 84 % after 40, 94 % after 160; the table 91 %
 AGAIN = 12  # a tenth, as the thesis's hours have it

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.harness.sheet import RESULTS, Sheet, read
 from benchmarks.nas import paired_tau
 from benchmarks.nas.longer_truth import SEEDS, SETTINGS, Cell, drawn, text
-from lamcts.nas.cells import EDGES
+from lamcts.neural.nas.cells import EDGES
 
 TRUTH = RESULTS / "longer_truth.csv"
 EDGE, FIXED = ([f"{kind}-{i}" for i in range(len(EDGES))] for kind in ("edge", "fixed"))

@@ -30,9 +30,9 @@ from benchmarks.harness.versions import versions
 from benchmarks.nas import fewshot
 from benchmarks.nas.fewshot import SPACE, Table
 from benchmarks.peers import native
-from lamcts.nas import Digits4096
-from lamcts.nas.base import Point
-from lamcts.nas.cells import reachable
+from lamcts.neural.nas import Digits4096
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import reachable
 from lamcts.spaces import Canonical
 
 LOOKUPS = 200  # networks that a method asks a supernet for: a tenth of those that differ

@@ -20,8 +20,9 @@ import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import nas, objectives
-from lamcts.nas.objective import TableObjective
+from lamcts import objectives
+from lamcts.neural import nas
+from lamcts.neural.nas.objective import TableObjective
 
 DIGITS, PUBLISHED = "digits4096", "nasbench201"
 PROBLEMS = (DIGITS, *(f"{PUBLISHED} {dataset}" for dataset in ("cifar10", "cifar100", "ImageNet16-120")))

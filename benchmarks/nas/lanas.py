@@ -33,9 +33,9 @@ from benchmarks.nas import cells, supernet_table
 from benchmarks.peers import native
 from lamcts import objectives
 from lamcts.neural.metadnn import MetaDnn
+from lamcts.neural.searches import lanas
+from lamcts.neural.searches.alphax import Ridge
 from lamcts.samplers import MixedGp
-from lamcts.searches import lanas
-from lamcts.searches.alphax import Ridge
 from lamcts.spaces import Canonical
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
@@ -108,7 +108,7 @@ def of_encodings(data: str) -> Problem:
 def variables(found: cells.Cells) -> np.ndarray:
     """Return the bit of each edge and which operation each inner vertex has, [n, 36]; vertices are missing at the end.
 
-    The output is the last vertex, as in `lamcts.nas.NasBench101`.
+    The output is the last vertex, as in `lamcts.neural.nas.NasBench101`.
     """
     last, columns = found.vertices - 1, []
     for j in range(cells.MOST):

@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts.nas import Digits4096, NasBench201
-from lamcts.nas.cells import EDGES, EdgeCells, reachable
+from lamcts.neural.nas import Digits4096, NasBench201
+from lamcts.neural.nas.cells import EDGES, EdgeCells, reachable
 
 SEEDS = (0, 1)
 KEY = ("setting", "cell", "seed", "epochs")

@@ -24,7 +24,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 from lamcts import objectives
-from lamcts.nas import formats
+from lamcts.neural.nas import formats
 
 # All tables that are objectives.
 NAMES = ("nasbench101", "nasbench201", "nasbench-macro", "transnas", "nasbench-graph")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.supernet import OnceForAll, Supernet, SupernetObjective, extreme, supernet
 from lamcts.neural.train import Recipe, digits, train
 

@@ -22,7 +22,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.nas import fewshot
 from benchmarks.nas.fewshot import SPACE, Table, ceiling, error, made_up, sample, shipped, tau
-from lamcts.nas.tabled import OperationSpace
+from lamcts.neural.nas.tabled import OperationSpace
 
 PROXIES = ("parameters", "flops", "grad_norm", "synflow", "jacov", "naswot")
 SUPERNET, BOTH = "supernet", "parameters and supernet"

@@ -20,7 +20,7 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
 from lamcts import objectives, samplers
-from lamcts.searches import lanas
+from lamcts.neural.searches import lanas
 
 MARKS = (50, 100, 200, 300)  # samples
 METHODS = ("random", "evolution", "lanas", "reinforce", "default")

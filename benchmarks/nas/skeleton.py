@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
-from lamcts import nas, objectives
+from lamcts import objectives
+from lamcts.neural import nas
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.95)  # of the networks that are better in the table
 CELLS = 2000  # random ones

@@ -22,7 +22,7 @@ from benchmarks.nas.fewshot import tau
 from benchmarks.nas.proxies import BOTH, PROXIES, SUPERNET, mean_rank, score_of
 from benchmarks.nas.supernet_table import SIZES, SPACE, Numbers, known
 from lamcts import objectives
-from lamcts.nas.published201 import DATASETS
+from lamcts.neural.nas.published201 import DATASETS
 
 RANKINGS = (SUPERNET, *PROXIES, BOTH)
 

@@ -22,10 +22,10 @@ from benchmarks.harness.sheet import Sheet, claim
 from benchmarks.harness.versions import versions
 from benchmarks.nas.lanas import Counted, Problem, Reached
 from benchmarks.peers import native
-from lamcts import nas
+from lamcts.neural import nas
+from lamcts.neural.searches import lanas
 from lamcts.neural.supernet import SupernetObjective, supernet
 from lamcts.neural.train import Recipe, digits, train
-from lamcts.searches import lanas
 
 MARKS = (50, 100, 200, 500, 1000, 2000)  # samples
 SIZES = {"width": 8, "cells": 1}  # a normal and a reduction cell between stem and classifier; for the cost

@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS
-from lamcts import nas
-from lamcts.nas.base import Point
+from lamcts.neural import nas
+from lamcts.neural.nas.base import Point
 from lamcts.neural.train import Data, Recipe, digits, train
 
 FILE = RESULTS / "supernet201.npz"

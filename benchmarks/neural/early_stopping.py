@@ -22,7 +22,8 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
-from lamcts import nas, pruners
+from lamcts import pruners
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe, TrainObjective, digits
 
 EPOCHS = 12  # as in the table digits4096

@@ -30,7 +30,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from benchmarks.neural.applications import text
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe, TrainingFailed, TrainObjective, digits, load
 from lamcts.neural.train.objective import short
 

@@ -8,8 +8,8 @@ tested on 500 others. The loss is the mean log loss of the test images after eac
 Configurations are scrambled Sobol points. Curves go to results/curves-NAME.npz; a recording that was stopped goes on
 where it was.
 
-`digits4096` is the table of `lamcts.nas` that ships, complete: 4,096 cells with their validation errors after trainings
-of 3 and of 12 epochs (means of three seeds), taken as two reports of one training.
+`digits4096` is the table of `lamcts.neural.nas` that ships, complete: 4,096 cells with their validation errors after
+trainings of 3 and of 12 epochs (means of three seeds), taken as two reports of one training.
 
 `Recorded` interpolates between configurations, so that a search may propose any point of the space.
 """
@@ -27,10 +27,10 @@ import numpy as np
 import lamcts
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS
-from lamcts.nas import Digits4096
-from lamcts.nas.formats import DIGITS4096
-from lamcts.nas.published import EPOCHS, SHIPPED
-from lamcts.nas.tables import read
+from lamcts.neural.nas import Digits4096
+from lamcts.neural.nas.formats import DIGITS4096
+from lamcts.neural.nas.published import EPOCHS, SHIPPED
+from lamcts.neural.nas.tables import read
 from lamcts.types import Floats
 
 WORST = 3.0  # the loss of whatever is worse; guessing is 2.3

@@ -22,8 +22,8 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
-from lamcts import nas
-from lamcts.nas import ArchitectureSpace
+from lamcts.neural import nas
+from lamcts.neural.nas import ArchitectureSpace
 from lamcts.neural.train import Data, Part, Recipe, digits, train
 
 FULL = 14  # epochs: 20 of the thesis's 70 are 4 of them

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from lamcts.nas.nasbench101 import CODE_DIGITS, OPERATIONS
+from lamcts.neural.nas.nasbench101 import CODE_DIGITS, OPERATIONS
 
 # Checksums: CRC-32C with the reflected polynomial of Castagnoli, turned by 15 bits and moved (TFRecord's definition).
 POLYNOMIAL, MASK_TURN, MASK_ADD = 0x82F63B78, 15, 0xA282EAD8

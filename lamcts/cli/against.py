@@ -7,8 +7,8 @@ import numpy as np
 
 from lamcts import objectives
 from lamcts.cli.target import Target, one_of
-from lamcts.nas import TableTradeOff
-from lamcts.nas.objective import TableObjective
+from lamcts.neural.nas import TableTradeOff
+from lamcts.neural.nas.objective import TableObjective
 from lamcts.objectives import Costed, TradeOff
 
 AGAINST = "against"

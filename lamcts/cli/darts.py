@@ -84,8 +84,8 @@ def _refuse(args: argparse.Namespace) -> None:
     for name, default in OF_SEARCHES:
         if getattr(args, name) != default:
             raise ValueError(f"{option(name)}: expected none with --evaluate {EVALUATE}, which evaluates no networks")
-    from lamcts.nas.cells import EdgeCells
-    from lamcts.nas.genotypes import GenotypeSpace
+    from lamcts.neural.nas.cells import EdgeCells
+    from lamcts.neural.nas.genotypes import GenotypeSpace
 
     if args.space not in (known := trained.names_of(EdgeCells, GenotypeSpace)):
         raise ValueError(f"--space: expected one whose operations can be mixed, {', '.join(known)}, got {args.space!r}")

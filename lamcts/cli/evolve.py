@@ -17,7 +17,7 @@ from lamcts.study.load import JOURNAL
 from lamcts.types import Json
 
 if TYPE_CHECKING:
-    from lamcts.searches.evolve import Found
+    from lamcts.neural.evolve.search import Found
 
 BUDGET, SEEDS, FINALISTS = 200, 3, 5  # trainings, those of each finalist, and finalists; as `evolve.fit`
 BEST, RESULT = "best.py", "result.json"  # in the folder of a run
@@ -77,7 +77,7 @@ def _add_search_options(one: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     trained.need_torch()
-    from lamcts.searches import evolve
+    from lamcts.neural.evolve import search as evolve
 
     out, folder = _places(args)
     model, data = own_networks.own_model(args.model), trained.data_of(args, args.data)
@@ -111,7 +111,7 @@ def _places(args: argparse.Namespace) -> tuple[Path, Path]:
 
 def _settings(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Return the keyword arguments of `evolve.fit`."""
-    from lamcts.searches.evolve import SegmentDatabase
+    from lamcts.neural.evolve.search import SegmentDatabase
 
     recipe = trained.values_of("--recipe", args.recipe)
     recipe |= {} if args.epochs is None else {"epochs": args.epochs}

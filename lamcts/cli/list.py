@@ -20,7 +20,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     from lamcts.cli.trained import KINDS
-    from lamcts.searches import network_searches
+    from lamcts.neural.searches import network_searches
 
     _list_objectives()
     absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}

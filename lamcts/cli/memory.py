@@ -12,9 +12,8 @@ from lamcts.cli.console import say, table
 from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.cli.training_step import TrainingStep, training_step
-from lamcts.neural.memory import Machine, Report, extent, layer_shares, size_text
-from lamcts.searches import memory_fit
-from lamcts.searches.memory_fit import KEEPING, action_counts, budget_of
+from lamcts.neural.memory import Machine, Report, extent, fitting, layer_shares, size_text
+from lamcts.neural.memory.fitting import KEEPING, action_counts, budget_of
 from lamcts.types import Json
 
 DRAWN = (KEEPING, "offload", "cost-aware")  # and the chosen plan; of lists of layers the baseline too
@@ -69,8 +68,8 @@ def main(args: argparse.Namespace) -> int:
         raise ValueError(f"--measure: expected a model, got the list of layers {args.network}: leave it out")
     if budget is None:
         machine = step.machine() if args.measure else None
-        reports, text = memory_fit.curve(step.graph(), machine=machine, **search), ""
-        marks = dict.fromkeys((one.plan.name for one in memory_fit.front(reports)), "yes")
+        reports, text = fitting.curve(step.graph(), machine=machine, **search), ""
+        marks = dict.fromkeys((one.plan.name for one in fitting.front(reports)), "yes")
     else:
         reports, text = _within(step, budget, search, args.measure)
         marks = {one.plan.name: "yes" for one in reports if one.total_bytes <= budget}
@@ -102,7 +101,7 @@ def main(args: argparse.Namespace) -> int:
 def _within(step: TrainingStep, budget: int, search: Json, measure: bool) -> tuple[list[Report], str]:
     """Return all evaluated plans, the chosen one last, and a text about it."""
     if step.model is None:
-        chosen = memory_fit.within(step.graph(), budget, **search)
+        chosen = fitting.within(step.graph(), budget, **search)
         text = "\n".join([f"budget {size_text(budget)}", *chosen.lines()])
     else:
         fitted = step.fit(budget, verify=measure, **search)

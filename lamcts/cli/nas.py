@@ -15,9 +15,9 @@ from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, one_of
-from lamcts.nas import TableTradeOff
-from lamcts.nas.objective import TableObjective
-from lamcts.searches import network_searches
+from lamcts.neural.nas import TableTradeOff
+from lamcts.neural.nas.objective import TableObjective
+from lamcts.neural.searches import network_searches
 from lamcts.study.result import Result
 from lamcts.types import Json
 

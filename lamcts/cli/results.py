@@ -15,7 +15,7 @@ from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import figure_of, kinds
 from lamcts.cli.outputs import Outputs
-from lamcts.nas.base import ArchitectureSpace
+from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.optimizer.placement import tree_chose
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain

@@ -13,7 +13,7 @@ from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
-from lamcts.nas.tradeoff import ACCURACY
+from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
@@ -63,7 +63,7 @@ def once_for_all_of(args: argparse.Namespace) -> "OnceForAll | None":
     """Return the settings of Once-for-all training, or None without it."""
     if args.once_for_all is None:
         return None
-    from lamcts.nas.mobile import MobileBlocks
+    from lamcts.neural.nas.mobile import MobileBlocks
     from lamcts.neural.supernet import OnceForAll
 
     if args.space not in (known := trained.names_of(MobileBlocks)):

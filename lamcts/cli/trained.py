@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from lamcts import nas, pruners
+from lamcts import pruners
 from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
@@ -22,15 +22,16 @@ from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
-from lamcts.nas.base import ArchitectureSpace
-from lamcts.nas.tradeoff import ACCURACY
+from lamcts.neural import nas
+from lamcts.neural.nas.base import ArchitectureSpace
+from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from lamcts.memory import Budget
+    from lamcts.neural.memory import Budget
     from lamcts.neural.train import Data, Recipe, TrainObjective
 
 D = TypeVar("D", bound="DataclassInstance")
@@ -130,7 +131,7 @@ class Training(NamedTuple):
 
 def _budget(size: str | None) -> "Budget | None":
     """Return the memory budget of `--memory`."""
-    from lamcts.memory import Budget
+    from lamcts.neural.memory import Budget
 
     try:
         return None if size is None else Budget(size)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lamcts.graphs import NETWORKS, StepGraph, thesis_graph
-from lamcts.neural.memory import Machine, Plan, measured_machine, step_time
+from lamcts.neural.graphs import NETWORKS, StepGraph, thesis_graph
+from lamcts.neural.memory import Machine, Plan, fitting, measured_machine, step_time
 from lamcts.objectives.programs.function import load
-from lamcts.searches import memory_fit
 from lamcts.text import safe_text
 from lamcts.types import Json
 
@@ -37,14 +36,14 @@ class TrainingStep:
         if self.layers is not None:
             return self.layers
         with self._plain():
-            return memory_fit.traced(self.model, self.batch, self.loss, self.optimizer).graph
+            return fitting.traced(self.model, self.batch, self.loss, self.optimizer).graph
 
-    def fit(self, budget: int, **how: Any) -> memory_fit.Fitted:
+    def fit(self, budget: int, **how: Any) -> fitting.Fitted:
         """Return the plan within a budget."""
         given = {"loss": self.loss, "optimizer": self.optimizer} | how
         with self._plain(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", memory_fit.UnverifiedPlan)  # the text of the plan has it
-            return memory_fit.fit(self.model, self.batch, budget, **given)
+            warnings.simplefilter("ignore", fitting.UnverifiedPlan)  # the text of the plan has it
+            return fitting.fit(self.model, self.batch, budget, **given)
 
     def machine(self) -> Machine:
         """Return the measured machine of the model's device."""
@@ -53,7 +52,7 @@ class TrainingStep:
     def times(self, plans: Sequence[Plan]) -> dict[str, float]:
         """Return the measured seconds of a step under each plan, by its name."""
         with self._plain():
-            traced = memory_fit.traced(self.model, self.batch, self.loss, self.optimizer)
+            traced = fitting.traced(self.model, self.batch, self.loss, self.optimizer)
             found = {}
             for plan in plans:
                 given = plan if any(plan.actions) else None

@@ -30,11 +30,11 @@ MODULES = {
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
     "HammingPrior": "lamcts.models.hamming_fit",
-    "Leaf": "lamcts.searches.lanas",
-    "AlphaX": "lamcts.searches.alphax.sampler",
-    "Assign": "lamcts.searches.alphax.actions",
-    "BuildCells": "lamcts.searches.alphax.cells",
-    "Ridge": "lamcts.searches.surrogate",
+    "Leaf": "lamcts.neural.searches.lanas",
+    "AlphaX": "lamcts.neural.searches.alphax.sampler",
+    "Assign": "lamcts.neural.searches.alphax.actions",
+    "BuildCells": "lamcts.neural.searches.alphax.cells",
+    "Ridge": "lamcts.neural.searches.surrogate",
     "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
 CLASS, VERSION = "class", "version"  # entries of an identity that are no settings; no field can be called "class"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.graphs.computation.drawing import drawable
+from lamcts.neural.graphs.computation.drawing import drawable
 from lamcts.plot import canvas
 from lamcts.plot.networks import drawing_down
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lamcts.searches.evolve import Child, Found
+    from lamcts.neural.evolve.search import Child, Found
 
 MEASURED = ("peak_mb", "latency_ms")  # costs that take seconds: not measured for children of the search
 
@@ -25,7 +25,7 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
     Parameters
     ----------
     found : Found
-        What `lamcts.searches.evolve.fit` returned.
+        What `lamcts.neural.evolve.search.fit` returned.
     cost : str, optional
         A cost by name, drawn as a share of the parent's; by default the first one of `against`, else "flops".
 
@@ -92,7 +92,7 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
     Parameters
     ----------
     found : Found
-        What `lamcts.searches.evolve.fit` returned.
+        What `lamcts.neural.evolve.search.fit` returned.
     child : Child, optional
         The child; by default the best.
 

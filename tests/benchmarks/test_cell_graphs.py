@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.evolve.cell_graphs import cell_graph
-from lamcts import nas
-from lamcts.graphs.computation import flops
+from lamcts.neural import nas
+from lamcts.neural.graphs.computation import flops
 
 torch = pytest.importorskip("torch")
 

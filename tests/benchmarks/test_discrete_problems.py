@@ -9,8 +9,8 @@ import pytest
 from benchmarks.discrete import discrete_problems as dp
 from benchmarks.discrete.discrete_problems import bits, categories, stages, tables
 from lamcts import Bool, Canonical, Choice, Float, Int, Space
-from lamcts.nas import formats
-from tests.nas import made_up
+from lamcts.neural.nas import formats
+from tests.neural.nas import made_up
 
 PACKAGED = ("nb101", "nb101-keyed", "nb-graph")  # their own tests are the package's
 UNKNOWN = ("pest", "kernel-ridge", "labs50")  # nobody knows a best point of them

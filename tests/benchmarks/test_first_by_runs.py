@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.harness.sheet import RESULTS, read
 from benchmarks.nas import first_by, supernet_ranks
-from lamcts.nas.published201 import DATASETS
+from lamcts.neural.nas.published201 import DATASETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "api" / "nas.md"
 SHOWN = first_by.PROBLEMS[:2]

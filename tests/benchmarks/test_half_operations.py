@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from benchmarks.evolve import latencies
 from benchmarks.evolve.end_to_end import COLUMNS, interval, table
 from benchmarks.harness.sheet import RESULTS, read
-from lamcts.graphs.computation import OperationNode
+from lamcts.neural.graphs.computation import OperationNode
 
 NOTES = Path(__file__).resolve().parents[2] / "benchmarks" / "notes" / "evolve.md"
 

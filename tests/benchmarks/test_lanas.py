@@ -8,8 +8,8 @@ from benchmarks.figures import lanas as figure
 from benchmarks.figures import leaves
 from benchmarks.harness.sheet import Sheet
 from benchmarks.nas import cells, lanas
-from lamcts.nas import NasBench101
-from lamcts.nas.graph_hash import pruned
+from lamcts.neural.nas import NasBench101
+from lamcts.neural.nas.graph_hash import pruned
 
 
 def test_the_variables_of_a_cell_are_those_of_the_space():

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.tools import nasbench101_table as tfrecord
 from lamcts import objectives
-from lamcts.nas.nasbench101 import OPERATIONS, NasBench101
+from lamcts.neural.nas.nasbench101 import OPERATIONS, NasBench101
 
 CHAIN = "010001000"  # input -> one vertex -> output
 SKIP = "0100"  # input -> output

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 
 from benchmarks.evolve import predicted_children
-from lamcts.graphs.computation import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 
 
 def network(layers):

@@ -13,9 +13,9 @@ from lamcts.cli import READER_LEFT, main, parser
 from lamcts.cli.console import number, span
 from lamcts.cli.parser import SETTING
 from lamcts.journal import Journal
+from lamcts.neural.searches import network_searches
 from lamcts.objectives import base
 from lamcts.rng import Purpose, derive
-from lamcts.searches import network_searches
 
 QUICK = ["--sampler", "uniform", "--quiet"]
 

@@ -7,8 +7,8 @@ from commands import said
 
 from lamcts import objectives
 from lamcts.journal import Journal
-from lamcts.nas import formats
-from tests.nas import made_up
+from lamcts.neural.nas import formats
+from tests.neural.nas import made_up
 
 
 @pytest.fixture(autouse=True)

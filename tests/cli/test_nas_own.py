@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
 CODE = """
-import lamcts, lamcts.nas, lamcts.neural.build, torch
+import lamcts, lamcts.neural.nas, lamcts.neural.build, torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -18,7 +18,7 @@ space = lamcts.Space({"width": lamcts.Int(4, 16)})
 def build(point):
     return nn.Sequential(nn.Flatten(), nn.Linear(16, point["width"]), nn.ReLU(), nn.Linear(point["width"], 2))
 
-class Pairs(lamcts.nas.base.ArchitectureSpace):
+class Pairs(lamcts.neural.nas.base.ArchitectureSpace):
     # two widths, in any order; equal ones are invalid
     name, space = "pairs", lamcts.Space({"a": lamcts.Choice((4, 8, 16)), "b": lamcts.Choice((4, 8, 16))})
 

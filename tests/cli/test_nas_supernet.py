@@ -93,7 +93,7 @@ def test_once_for_all_training_without_shrinking_has_no_stages():
 
 
 def canonical(point):
-    from lamcts import nas
+    from lamcts.neural import nas
 
     return nas.Digits4096().canonical(point)
 

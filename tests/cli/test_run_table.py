@@ -5,8 +5,8 @@ import json
 import pytest
 from commands import said
 
-from lamcts.nas import formats
-from tests.nas import made_up
+from lamcts.neural.nas import formats
+from tests.neural.nas import made_up
 
 QUICK = ["--sampler", "uniform", "--quiet", "--no-plot", "--budget", "10"]
 

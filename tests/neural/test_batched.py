@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Data, Recipe, digits
 from lamcts.neural.train import train as alone
 from lamcts.neural.train.data import part_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lamcts import nas
-from lamcts.nas.graph_hash import pruned
+from lamcts.neural import nas
+from lamcts.neural.nas.graph_hash import pruned
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lamcts import nas
-from lamcts.nas.cells import EDGES, reachable
+from lamcts.neural import nas
+from lamcts.neural.nas.cells import EDGES, reachable
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

@@ -3,7 +3,8 @@
 import pytest
 
 import lamcts
-from lamcts import nas, objectives
+from lamcts import objectives
+from lamcts.neural import nas
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

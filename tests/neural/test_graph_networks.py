@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts import nas
+from lamcts.neural import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.objectives import Costed
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")

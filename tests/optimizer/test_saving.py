@@ -18,11 +18,11 @@ import lamcts
 from lamcts import samplers
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.neural.metadnn import MetaDnn
+from lamcts.neural.searches import alphax, lanas
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.samplers import Coordinate, GpBo, MixedGp, Portfolio, Quadratic, Turbo, Uniform
-from lamcts.searches import alphax, lanas
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.tree import KMeansSvm, LatentTree, Linear

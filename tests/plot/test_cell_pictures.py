@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from lamcts.errors import MissingExtra
-from lamcts.nas import ConvNet, EnasCell, NasNet
-from lamcts.nas.base import Graph
+from lamcts.neural.nas import ConvNet, EnasCell, NasNet
+from lamcts.neural.nas.base import Graph
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")

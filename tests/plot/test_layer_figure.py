@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.graphs import alexnet, densenet, thesis_graph
+from lamcts.neural.graphs import alexnet, densenet, thesis_graph
 from lamcts.neural.memory import layer_shares
 
 

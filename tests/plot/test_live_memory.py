@@ -3,9 +3,9 @@ import pytest
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.graphs import MB, alexnet, thesis_graph
+from lamcts.neural.graphs import MB, alexnet, thesis_graph
+from lamcts.neural.memory.fitting import presets
 from lamcts.plot.canvas import SELECTED
-from lamcts.searches.memory_fit import presets
 
 
 @pytest.fixture(scope="module")

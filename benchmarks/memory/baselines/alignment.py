@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from operator import getitem
 from typing import Any, NamedTuple
 
-from lamcts.graphs import Step, StepGraph
+from lamcts.neural.graphs import Step, StepGraph
 
 NAMES = {"_native_batch_norm_legit_functional": "native_batch_norm"}  # functional name of the eager operation
 PARTS = {"native_dropout": ("empty_like", "bernoulli", "div", "mul")}  # eager mode on the CPU splits it

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.memory.baselines.alignment import storages
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.graph_tables import graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.partitioner import Partition, partitions

@@ -11,7 +11,7 @@ from benchmarks.neural.applications.arms import Application, Outcome, Point, sav
 from benchmarks.neural.applications.models.boxes import scenes
 from benchmarks.neural.applications.models.detector import DetectObjective, detector, train_detector
 from benchmarks.neural.applications.models.unet import unet
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe
 
 RECIPE = Recipe(epochs=10, batch=16, rate=5e-3)  # untuned

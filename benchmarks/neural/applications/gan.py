@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.neural.applications.arms import Application, Outcome, Point, save_weights
 from benchmarks.neural.applications.models.gan import GanObjective, GanRecipe
 from benchmarks.neural.applications.models.generator import dcgan
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import digits
 
 RECIPE, FEW = GanRecipe(steps=600, rate=2e-3), 5  # seven seconds; steps of a smoke run

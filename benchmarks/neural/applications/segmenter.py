@@ -9,7 +9,7 @@ from benchmarks.neural.applications.arms import Application, Outcome, Point, sav
 from benchmarks.neural.applications.models.segmenter import SegmentObjective, mean_iou
 from benchmarks.neural.applications.models.shapes import shapes
 from benchmarks.neural.applications.models.unet import unet
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe, train
 
 RECIPE = Recipe(epochs=12, batch=16, optimiser="adamw", rate=1e-2)  # untuned

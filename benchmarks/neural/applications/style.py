@@ -40,7 +40,7 @@ def network(file: Path | None, trained: bool = True) -> Any:
     from benchmarks.neural.applications.models.segmenter import SegmentObjective
     from benchmarks.neural.applications.models.shapes import shapes
     from benchmarks.neural.applications.segmenter import IMAGES, RECIPE, SIZES
-    from lamcts import nas
+    from lamcts.neural import nas
 
     space = nas.NasBench201()
     f = SegmentObjective(space, shapes(*IMAGES), RECIPE, SIZES)

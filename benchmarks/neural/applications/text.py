@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.neural.applications.arms import Application, Outcome, Point
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Data, Part, Recipe, TrainObjective, load, save_network, train
 
 ROWS, FEW = 4096, 256  # training rows, and those of a smoke run; an epoch of the whole text takes a minute

@@ -15,7 +15,7 @@ from benchmarks.robustness.fuzzing.space_files import ranges
 from benchmarks.robustness.fuzzing.texts import numbers, odd, spoilt
 from lamcts import objectives, samplers
 from lamcts.journal import Journal
-from lamcts.searches import network_searches
+from lamcts.neural.searches import network_searches
 
 Words = list[str]
 SLOW = ("push", "nevergrad", "bo")  # seconds each, of which nothing here is the reason

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional
 
-from lamcts.nas.cells import EDGES, LAST, ZERO
 from lamcts.neural.build.edge_cells import Convolution, EdgeCell, EdgeNetwork, Reduction
+from lamcts.neural.nas.cells import EDGES, LAST, ZERO
 
 NARROW = 8  # channels below which convolutions unfold images: at 1 channel, matrix products take a fifth of the time
 SMALL = 256  # pixels up to which average pooling is a matrix product: at 64 pixels, a fifth of the time

@@ -7,15 +7,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.cells import EdgeCells
-from lamcts.nas.convnet import ConvNet
-from lamcts.nas.enas import EnasCell
-from lamcts.nas.genotypes import GenotypeSpace
-from lamcts.nas.layerwise import Layerwise
-from lamcts.nas.mobile import MobileBlocks
-from lamcts.nas.nasbench101 import NasBench101
-from lamcts.nas.random_graphs import RandomGraphs
 from lamcts.neural.build.convnet import convnet
 from lamcts.neural.build.edge_cells import edge_network
 from lamcts.neural.build.factory import NetworkFactory
@@ -26,6 +17,15 @@ from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.random_graphs import random_graphs
 from lamcts.neural.build.recurrent import recurrent
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.cells import EdgeCells
+from lamcts.neural.nas.convnet import ConvNet
+from lamcts.neural.nas.enas import EnasCell
+from lamcts.neural.nas.genotypes import GenotypeSpace
+from lamcts.neural.nas.layerwise import Layerwise
+from lamcts.neural.nas.mobile import MobileBlocks
+from lamcts.neural.nas.nasbench101 import NasBench101
+from lamcts.neural.nas.random_graphs import RandomGraphs
 
 MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
     GenotypeSpace: genotype_network,

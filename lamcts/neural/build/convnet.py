@@ -2,9 +2,9 @@
 
 from torch import nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.convnet import ConvNet
 from lamcts.neural.build.layers import Head, conv_norm_relu
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.convnet import ConvNet
 
 
 def convnet(space: ConvNet, point: Point, channels: int, classes: int, *, stages: int = 3) -> nn.Module:

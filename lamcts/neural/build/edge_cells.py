@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.build.layers import Head
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 
 
 def edge_network(

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lamcts.nas.base import ArchitectureSpace, Graph, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
 from lamcts.types import Floats

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.genotypes import Edge, GenotypeSpace
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, dilated, relu_conv_norm, separable
 from lamcts.neural.build.noise import DropPath
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.genotypes import Edge, GenotypeSpace
 
 STEM = 3  # width of the stem relative to the first cells: DARTS
 MAKERS: dict[str, Callable[[int, int], nn.Module]] = {  # of operations by width and stride

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.nas.base import Point
-from lamcts.nas.layerwise import FIELDS, Layerwise
 from lamcts.neural.build.layers import Head
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.layerwise import FIELDS, Layerwise
 
 
 def layerwise(space: Layerwise, point: Point, channels: int, classes: int, *, width: float = 1.0) -> nn.Module:

@@ -7,10 +7,10 @@ projects by a 1 x 1 convolution. If the size is kept, its input is added.
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.mobile import EfficientNet, MobileBlocks
 from lamcts.neural.build.layers import Head, conv_norm
 from lamcts.neural.build.noise import DropPath
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.mobile import EfficientNet, MobileBlocks
 
 WIDTHS: tuple[int, ...] = (16, 24, 40, 80, 112, 192, 320)  # of EfficientNet-B0's seven blocks
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of EfficientNet-B0's seven blocks

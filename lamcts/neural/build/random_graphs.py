@@ -7,9 +7,9 @@ without inputs read the stage's input; the stage's output is the mean of the nod
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.random_graphs import Edges, RandomGraphs
 from lamcts.neural.build.layers import Head, conv_norm
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.random_graphs import Edges, RandomGraphs
 
 
 def random_graphs(

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.enas import EnasCell
 from lamcts.neural.build.noise import Dropout
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.enas import EnasCell
 
 PLACES = ("embeddings", "inputs", "states", "outputs")  # of dropout
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -8,9 +8,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from lamcts.movement import costs
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import build, maker_of
 from lamcts.neural.build.factory import NetworkFactory
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 
 
 class Size(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from lamcts.graphs.computation import ComputationGraph, OperationNode
 from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named
 from lamcts.neural.evolve.operations import compute, module_of
 from lamcts.neural.evolve.read import ReadModel
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 
 PARTS = ("weight", "bias", "running_mean", "running_var")  # tensors of a module, in the order of `source`
 

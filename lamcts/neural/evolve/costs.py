@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from lamcts.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.movement import costs
+from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import step_bytes
 from lamcts.neural.train.recipe import Recipe

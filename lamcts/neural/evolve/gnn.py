@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lamcts.graphs.computation import ComputationGraph
-from lamcts.graphs.computation.features import KINDS, NUMBERS, edges, node_features
+from lamcts.neural.graphs.computation import ComputationGraph
+from lamcts.neural.graphs.computation.features import KINDS, NUMBERS, edges, node_features
 from lamcts.types import Floats, Rows
 
 HIDDEN = 2  # layers of the regressor; AutoGO A.2.1 has 4, with 6 layers before them

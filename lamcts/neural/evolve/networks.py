@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from lamcts.graphs.computation import ComputationGraph
-from lamcts.graphs.computation.drawing import drawable
-from lamcts.graphs.computation.paths import SEEDS, EditPaths
-from lamcts.nas.base import Graph, Point
 from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.read import ReadModel
+from lamcts.neural.graphs.computation import ComputationGraph
+from lamcts.neural.graphs.computation.drawing import drawable
+from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
+from lamcts.neural.nas.base import Graph, Point
 from lamcts.spaces.integer import Int
 from lamcts.spaces.product import Space
 

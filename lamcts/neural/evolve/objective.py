@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from lamcts.nas.base import Point
 from lamcts.neural.evolve.costs import CLOSED, COSTS, latency, latency_ratio, peak_mb
 from lamcts.neural.evolve.networks import EvolvedNetworks
+from lamcts.neural.nas.base import Point
 from lamcts.neural.train.loop import Trained, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
 from lamcts.neural.train.seeds import Seeds

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.graphs.computation import OperationNode
-from lamcts.graphs.computation.kinds import IMAGE, Attribute, Attributes, Shape, channels, pair
+from lamcts.neural.graphs.computation import OperationNode
+from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Attributes, Shape, channels, pair
 
 TENSORS = {  # of a read operation: places of its parameters and buffers among the arguments, by name in the module
     "conv2d": {"weight": 1, "bias": 2},

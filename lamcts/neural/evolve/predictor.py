@@ -10,11 +10,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch.nn import functional
 
-from lamcts.graphs.computation import ComputationGraph
-from lamcts.graphs.computation.database import runs, shipped
-from lamcts.graphs.computation.encoding import PairEncoding
-from lamcts.graphs.computation.predictors import checked
 from lamcts.neural.evolve.gnn import Cut, GraphArrays, GraphBatch, GraphRegressor, batch_of, regressor
+from lamcts.neural.graphs.computation import ComputationGraph
+from lamcts.neural.graphs.computation.database import runs, shipped
+from lamcts.neural.graphs.computation.encoding import PairEncoding
+from lamcts.neural.graphs.computation.predictors import checked
 from lamcts.types import Floats, Rows, whole_number
 
 CHUNK = 128  # graphs of a batch of predictions
@@ -47,7 +47,7 @@ class GnnPredictor:
 
     Examples
     --------
-    >>> from lamcts.graphs.computation import ComputationGraph, OperationNode
+    >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
     >>> from lamcts.neural.evolve import GnnPredictor
     >>> def network(layers):
     ...     nodes = [OperationNode("relu", (i,), (4, 8, 8)) for i in range(layers)]

@@ -13,11 +13,11 @@ from typing import Any
 from torch import Tensor, fx, nn
 from torch.export import Dim, ExportedProgram, export
 
-from lamcts.graphs.computation import ComputationGraph, OperationNode
-from lamcts.graphs.computation.kinds import Shape
 from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, name_of, plain
 from lamcts.neural.evolve.opaque_costs import counted
 from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation.kinds import Shape
 
 CURE = "keep forward to operations of torch on tensors, and do other work outside of the module"
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')

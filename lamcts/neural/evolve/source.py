@@ -9,10 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from lamcts.graphs.computation import OperationNode
-from lamcts.graphs.computation.kinds import IMAGE, pair
 from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.calls import Input, Parameter
+from lamcts.neural.graphs.computation import OperationNode
+from lamcts.neural.graphs.computation.kinds import IMAGE, pair
 
 TYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16"}
 TYPES |= {torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8"}

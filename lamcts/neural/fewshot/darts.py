@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from lamcts.nas.base import Point
 from lamcts.neural.fewshot.fewshot import FRESH, SHORTER, SPLIT, SPLITTERS, TRAINED, FewShot
 from lamcts.neural.fewshot.splits import SplitRequest
+from lamcts.neural.nas.base import Point
 from lamcts.neural.supernet.darts import Darts, Searched
 from lamcts.neural.supernet.relaxed import Relaxed
 from lamcts.neural.train.data import Data

@@ -14,9 +14,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.fewshot.rounds import Rounds, mean_loss
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SplitRequest, SupernetSplit, SupernetSplitter
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.objective import PERCENT, SupernetObjective

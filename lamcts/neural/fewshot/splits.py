@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.region import Options, SupernetRegion
 from lamcts.neural.train.data import Data

@@ -1,6 +1,6 @@
 """Memory plans of a training step (thesis, chapter 8): keep, recompute or offload activations, and simulate the cost.
 
-graph = lamcts.graphs.thesis_graph(lamcts.graphs.alexnet(batch=200))
+graph = lamcts.neural.graphs.thesis_graph(lamcts.neural.graphs.alexnet(batch=200))
 print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 """
 
@@ -8,6 +8,7 @@ from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
+from lamcts.neural.memory.fitting import Budget, Fitted, fit
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.layer_shares import LayerShare, layer_shares
@@ -29,10 +30,12 @@ __all__ = [
     "TIME",
     "WORDS",
     "Action",
+    "Budget",
     "Cost",
     "Event",
     "Extent",
     "FirstFit",
+    "Fitted",
     "LayerShare",
     "Machine",
     "OptimalSchedule",
@@ -48,6 +51,7 @@ __all__ = [
     "apply",
     "exchange",
     "extent",
+    "fit",
     "greedy",
     "keep_all",
     "layer_peak",

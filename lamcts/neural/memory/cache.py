@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lamcts.graphs import StepGraph, liveness
+from lamcts.neural.graphs import StepGraph, liveness
 
 
 class Traffic(NamedTuple):

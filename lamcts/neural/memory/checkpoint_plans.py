@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.graph_tables import graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action, Plan

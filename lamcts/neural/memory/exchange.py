@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan, tensor_groups
 from lamcts.neural.memory.simulator import Simulator
@@ -64,7 +64,7 @@ def exchange(
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import Simulator, exchange, keep_all
     >>> graph = thesis_graph(alexnet(batch=200))
     >>> plan = exchange(graph, keep_all(graph), 900 * 2**20, evaluations=100)

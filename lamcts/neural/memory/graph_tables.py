@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.graphs import StepGraph, liveness
+from lamcts.neural.graphs import StepGraph, liveness
 from lamcts.neural.memory.machine import Machine
 
 NEVER = 2**62  # stands for no step

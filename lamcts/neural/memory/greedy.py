@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan
@@ -60,7 +60,7 @@ def greedy(
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import greedy
     >>> greedy(thesis_graph(alexnet(batch=200)), 800 * 2**20).counts()
     {'keep': 16, 'recompute': 4, 'recompute-again': 2}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lamcts.graphs import MB, StepGraph
 from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.graphs import MB, StepGraph
 from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action

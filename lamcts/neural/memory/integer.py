@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lamcts.graphs import MB, StepGraph
+from lamcts.neural.graphs import MB, StepGraph
 from lamcts.neural.memory.graph_tables import GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
 from lamcts.types import Floats

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.machine import Machine
 
 OTHER = "other"
@@ -50,7 +50,7 @@ def layer_shares(graph: StepGraph, machine: Machine | None = None) -> list[Layer
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory.layer_shares import layer_shares
     >>> found = layer_shares(thesis_graph(alexnet(batch=200)))
     >>> [(one.kind, round(100 * one.seconds / sum(other.seconds for other in found))) for one in found[:3]]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from lamcts.graphs import Step
+from lamcts.neural.graphs import Step
 
 HOST = ("operation_seconds", "recompute_seconds", "follow_seconds", "move_seconds")
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
-from lamcts.graphs import MB, NETWORKS, StepGraph, thesis_graph
+from lamcts.neural.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all, tensor_groups
 from lamcts.neural.memory.presets import preset

@@ -20,9 +20,9 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.flop_counter import flop_registry
 
-from lamcts.graphs import Step, StepGraph, Storage
-from lamcts.graphs import Tensor as Named
-from lamcts.graphs.steps import Role
+from lamcts.neural.graphs import Step, StepGraph, Storage
+from lamcts.neural.graphs import Tensor as Named
+from lamcts.neural.graphs.steps import Role
 from lamcts.neural.trace.module import Loss, faked, scalar
 from lamcts.neural.trace.recorder import Args, Kwargs
 

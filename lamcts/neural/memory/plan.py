@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 
 
 class Action(IntEnum):
@@ -101,7 +101,7 @@ def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import keep_all
     >>> keep_all(thesis_graph(alexnet(batch=200))).counts()
     {'keep': 22}

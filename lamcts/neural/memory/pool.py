@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lamcts.graphs import liveness
+from lamcts.neural.graphs import liveness
 from lamcts.neural.memory.report import Event, Report
 
 BLOCK_BYTES = 1024  # the thesis's basic unit of storage
@@ -70,7 +70,7 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import Simulator, extent, preset
     >>> graph = thesis_graph(alexnet(batch=200))
     >>> round(extent(Simulator(graph).report(preset("cost-aware", graph))).lost, 3)

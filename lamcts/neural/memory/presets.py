@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.plan import Action, Plan, keep_all
 
 OFFLOADED = ("conv",)  # kinds of layers whose outputs are offloaded (thesis 8.3.3)
@@ -25,7 +25,7 @@ def preset(name: str, graph: StepGraph) -> Plan:
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import preset
     >>> preset("cost-aware", thesis_graph(alexnet(batch=200))).counts()
     {'recompute': 11, 'offload': 8, 'recompute-again': 3}

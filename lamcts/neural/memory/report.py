@@ -6,7 +6,7 @@ from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
-from lamcts.graphs import MB, StepGraph
+from lamcts.neural.graphs import MB, StepGraph
 from lamcts.neural.memory.forward import Forward
 from lamcts.neural.memory.graph_tables import GraphTables
 from lamcts.neural.memory.machine import Machine

@@ -5,7 +5,7 @@ A convolution's backward pass reorders its inputs, for example. Fake tensors of 
 
 from collections.abc import Mapping
 
-from lamcts.graphs import StepGraph, Storage
+from lamcts.neural.graphs import StepGraph, Storage
 
 Work = tuple[str, int, int]  # kind, floating-point operations and moved bytes of an operation
 

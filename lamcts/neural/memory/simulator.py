@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import NamedTuple
 
-from lamcts.graphs import StepGraph, baseline_bytes
+from lamcts.neural.graphs import StepGraph, baseline_bytes
 from lamcts.neural.memory.forward import forward, live_ranges
 from lamcts.neural.memory.graph_tables import TICKS, GraphTables, graph_tables
 from lamcts.neural.memory.machine import Machine
@@ -45,7 +45,7 @@ class Simulator:
 
     Examples
     --------
-    >>> from lamcts.graphs import alexnet, thesis_graph
+    >>> from lamcts.neural.graphs import alexnet, thesis_graph
     >>> from lamcts.neural.memory import Simulator, preset
     >>> graph = thesis_graph(alexnet(batch=200))
     >>> Simulator(graph).cost(preset("cost-aware", graph).actions).peak_bytes

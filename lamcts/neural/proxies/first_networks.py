@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def first_networks(proxy: "ProxyObjective", n: int, among: int = AMONG, seed: in
 
     Examples
     --------
-    >>> from lamcts import nas
+    >>> from lamcts.neural import nas
     >>> from lamcts.neural.proxies import ProxyObjective, first_networks
     >>> from lamcts.neural.train import digits
     >>> space = nas.Digits4096()

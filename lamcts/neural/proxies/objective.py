@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build import build
 from lamcts.neural.build.sizes import cell_costs, size
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.proxies.score import PROXIES, check_name, score
 from lamcts.neural.train.data import Data
 from lamcts.spaces.base import SearchSpace
@@ -59,7 +59,7 @@ class ProxyObjective:
 
     Examples
     --------
-    >>> from lamcts import nas
+    >>> from lamcts.neural import nas
     >>> from lamcts.neural.proxies import ProxyObjective
     >>> from lamcts.neural.train import digits
     >>> space = nas.Digits4096()

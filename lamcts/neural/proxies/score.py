@@ -74,7 +74,7 @@ def score(net: nn.Module, batch: tuple[Tensor, Tensor], name: str) -> float:
     Examples
     --------
     >>> import torch
-    >>> from lamcts import nas
+    >>> from lamcts.neural import nas
     >>> from lamcts.neural.build import build
     >>> from lamcts.neural.proxies import score
     >>> space = nas.Digits4096()

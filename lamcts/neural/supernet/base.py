@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.errors import InvalidPoint
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.noise import Noise
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.inherit import inherit

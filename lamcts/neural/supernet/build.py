@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from lamcts.nas.base import ArchitectureSpace
-from lamcts.nas.cells import EdgeCells
-from lamcts.nas.genotypes import GenotypeSpace
-from lamcts.nas.mobile import MobileBlocks
 from lamcts.neural.build.build import check_sizes, class_names
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import ArchitectureSpace
+from lamcts.neural.nas.cells import EdgeCells
+from lamcts.neural.nas.genotypes import GenotypeSpace
+from lamcts.neural.nas.mobile import MobileBlocks
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.edge_cells import EdgeSupernet
 from lamcts.neural.supernet.genotypes import GenotypeSupernet

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.neural.supernet.relaxed import Relaxed
 from lamcts.neural.train import checkpoints
 from lamcts.neural.train.augment import Augmentation

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import Point
-from lamcts.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.layers import Head
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.supernet.mixture import Mixture
 from lamcts.neural.supernet.region import SupernetRegion
 

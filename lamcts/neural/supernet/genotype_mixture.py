@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.genotypes import Edge, GenotypeSpace
 from lamcts.neural.build.genotypes import STEM, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
+from lamcts.neural.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.genotypes import Edge, GenotypeSpace
 from lamcts.neural.supernet.mixture import Mixture, Shares
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.spaces.choice import Choice

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from lamcts.nas.base import Point
-from lamcts.nas.genotypes import SIDES, Edge, GenotypeSpace
 from lamcts.neural.build.genotypes import STEM, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.genotypes import SIDES, Edge, GenotypeSpace
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.region import SupernetRegion
 

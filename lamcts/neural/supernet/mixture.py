@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.neural.supernet.base import Supernet
 
 Shares = Mapping[str, Mapping[str, float]]  # of each operation, by place

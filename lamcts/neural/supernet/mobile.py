@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from lamcts.nas.base import Point
-from lamcts.nas.mobile import EfficientNet, MobileBlocks
 from lamcts.neural.build.layers import Head, conv_norm
 from lamcts.neural.build.mobile import FEATURES, OFA_WIDTHS, STEM, STRIDES, WIDTHS, Inverted, rounded
 from lamcts.neural.build.noise import DropPath
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.mobile import EfficientNet, MobileBlocks
 from lamcts.neural.supernet.base import Supernet
 from lamcts.neural.supernet.region import SupernetRegion
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol, get_args
 
 from torch import Tensor, nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.sizes import cell_costs, size
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train.checkpoints import digest
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import DevicePart, evaluate, to_device

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.neural.supernet.mobile import MobileSupernet
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.augment import Augmentation, Targets
@@ -68,7 +68,7 @@ class OnceForAll:
 
     Examples
     --------
-    >>> from lamcts import nas
+    >>> from lamcts.neural import nas
     >>> from lamcts.neural.supernet import OnceForAll, supernet
     >>> net = supernet(nas.EfficientNet(blocks=1), channels=1, width=0.25)
     >>> OnceForAll().region(net, 0.3).allowed["block0_k"]  # the second of four stages: kernels are open

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 

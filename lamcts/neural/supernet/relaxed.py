@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
-from lamcts.nas.genotypes import GenotypeSpace
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.genotypes import GenotypeSpace
 from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, GenotypeMixture
 from lamcts.neural.supernet.mixture import Mixture

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map
 
-from lamcts.graphs import StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.trace.data_dependence import data_dependence
 from lamcts.neural.trace.recorder import Args, Kwargs, ModuleNames, Recorder, on_device
 

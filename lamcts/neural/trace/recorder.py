@@ -19,9 +19,9 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 from torch.utils.hooks import RemovableHandle
 
-from lamcts.graphs import Step, StepGraph, Storage
-from lamcts.graphs import Tensor as Named
-from lamcts.graphs.steps import Role
+from lamcts.neural.graphs import Step, StepGraph, Storage
+from lamcts.neural.graphs import Tensor as Named
+from lamcts.neural.graphs.steps import Role
 from lamcts.neural.trace.fakes import as_run
 
 Op = OpOverload[..., Any]

@@ -1,13 +1,13 @@
 """Networks and recipe of the table `digits4096`, made by `benchmarks/nas/digits_table.py`.
 
-net = network(lamcts.nas.Digits4096().parse(text), seed=0)
+net = network(lamcts.neural.nas.Digits4096().parse(text), seed=0)
 train(net, digits(), recipe(epochs=12), seed=0).valid_accuracy
 """
 
 from typing import TYPE_CHECKING
 
-from lamcts.nas.base import Point
-from lamcts.nas.digits import Digits4096
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.digits import Digits4096
 from lamcts.neural.train.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def network(point: Point, seed: int) -> "EdgeNetwork":
     Parameters
     ----------
     point : dict
-        A point of `lamcts.nas.Digits4096`.
+        A point of `lamcts.neural.nas.Digits4096`.
     seed : int
         Seed of the initial weights.
     """

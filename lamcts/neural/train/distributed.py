@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from lamcts.nas.base import Point
+from lamcts.neural.nas.base import Point
 from lamcts.neural.train.objective import TransferObjective
 from lamcts.neural.train.seeds import Seeds
 from lamcts.types import Json
@@ -33,7 +33,7 @@ class DistributedTransferObjective(TransferObjective):
     Examples
     --------
     >>> import lamcts, tempfile
-    >>> from lamcts import nas
+    >>> from lamcts.neural import nas
     >>> from lamcts.neural.train import DistributedTransferObjective, Recipe, digits
     >>> folder = tempfile.mkdtemp()
     >>> f = DistributedTransferObjective(

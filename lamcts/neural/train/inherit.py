@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train import checkpoints
 
 

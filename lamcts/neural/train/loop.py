@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.graphs import liveness
+from lamcts.neural.graphs import liveness
 from lamcts.neural.train.augment import Augmentation, Targets
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.failures import NO_MEMORY, Diverged, OutOfMemory

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamcts import nas
-from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural import nas
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train.objective import TrainObjective, plain
 
 if TYPE_CHECKING:
@@ -150,12 +150,12 @@ def load_network(
 
 
 def published(space: ArchitectureSpace) -> bool:
-    """Return whether a card alone can make a space: it is a class of `lamcts.nas`."""
+    """Return whether a card alone can make a space: it is a class of `lamcts.neural.nas`."""
     return type(space).__name__ in nas.__all__
 
 
 def _space(kind: str) -> type[ArchitectureSpace]:
-    """Return a space class of `lamcts.nas` by name; cards of strangers can name no other class."""
+    """Return a space class of `lamcts.neural.nas` by name; cards of strangers can name no other class."""
     if kind == OWN:
         raise ValueError("load_network: expected function=, the function that built the network from a point, got none")
     made = getattr(nas, kind) if kind in nas.__all__ else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from lamcts.errors import InvalidPoint
-from lamcts.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.planner import StepPlanner, checked
 from lamcts.neural.train.recipe import Recipe
@@ -62,7 +62,8 @@ class TrainObjective:
     folder: folder for checkpoints of each network and seed (None: no checkpoints), from which a killed run resumes.
         Each checkpoint takes three times the memory of the weights.
     keyed: whether points of one network count as one, and invalid points are never proposed (True).
-    memory_budget: budget of each training, `lamcts.memory.Budget("8GiB")` (None: no budget). Networks above it follow a
+    memory_budget: budget of each training, `lamcts.neural.memory.Budget("8GiB")` (None: no budget). Networks above it
+    follow a
         plan, with the same weights on the CPU; those that no plan makes fit are failed evaluations.
 
     With a parameter `trial`, as `lamcts.maximize(..., pruner="median")` passes it, each epoch is reported, and a

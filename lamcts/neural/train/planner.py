@@ -1,4 +1,4 @@
-"""What a training within a memory budget needs of a planner, such as `lamcts.memory.Budget`. No torch."""
+"""What a training within a memory budget needs of a planner, such as `lamcts.neural.memory.Budget`. No torch."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,5 +46,5 @@ def checked(memory: object) -> None:
     """Raise ValueError for a budget that is no planner, such as a text."""
     if memory is not None and not hasattr(memory, "plan"):
         raise ValueError(
-            f"memory_budget: expected a planner, got {memory!r:.60}; pass lamcts.memory.Budget({memory!r:.60})"
+            f"memory_budget: expected a planner, got {memory!r:.60}; pass lamcts.neural.memory.Budget({memory!r:.60})"
         )

@@ -80,9 +80,10 @@ def preset(name: str) -> Preset:
 
     Notes
     -----
-    The cells of LaNet are not among the points of `lamcts.nas.NasNet`: the thesis shows them in a picture, and the cell
-    that its authors published has seven nodes, where the space has five. Table 9.4 lists mobile networks whose kernels
-    and expansions differ within a block and whose print has illegible rows, so they are no points of `EfficientNet`.
+    The cells of LaNet are not among the points of `lamcts.neural.nas.NasNet`: the thesis shows them in a picture, and
+    the cell that its authors published has seven nodes, where the space has five. Table 9.4 lists mobile networks whose
+    kernels and expansions differ within a block and whose print has illegible rows, so they are no points of
+    `EfficientNet`.
 
     Examples
     --------

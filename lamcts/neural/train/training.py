@@ -48,7 +48,7 @@ def train(
         File written after each epoch. If it exists, the training resumes from it with the same bits on the CPU.
     report : callable, default None
         Called after each epoch; an exception ends the training. After a resume it is called for earlier epochs first.
-    memory_budget : lamcts.memory.Budget, default None
+    memory_budget : lamcts.neural.memory.Budget, default None
         Memory budget, within which training steps are planned. Weights have the same bits on the CPU; a step that fits
         runs without a plan. Data and averaged weights count. Evaluation is by batches of the recipe, not by 512.
 

@@ -16,7 +16,7 @@ from benchmarks.neural.applications.models.boxes import (
 )
 from benchmarks.neural.applications.models.detector import DetectObjective, _decoded, heat_map
 from benchmarks.neural.applications.models.shapes import shapes
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe
 
 EDGES = nas.NasBench201()

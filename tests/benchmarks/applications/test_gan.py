@@ -11,7 +11,7 @@ from benchmarks.neural.applications.arms import load_weights, save_weights
 from benchmarks.neural.applications.models.frechet import between, frechet
 from benchmarks.neural.applications.models.gan import GanObjective, GanRecipe, train_gan
 from benchmarks.neural.applications.models.generator import dcgan, discriminator, generator, sample
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Diverged, digits
 
 SPACE = nas.NasBench201()

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from benchmarks.neural.applications.models.gru import GruCell, gru, width_of
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.build import build, initialise
 
 

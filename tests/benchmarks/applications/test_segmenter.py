@@ -18,7 +18,7 @@ from benchmarks.neural.applications.models.segmenter import (
 )
 from benchmarks.neural.applications.models.shapes import CLASSES, disc, image, polygon, shapes
 from benchmarks.neural.applications.models.unet import unet
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.build import build
 from lamcts.neural.train import Recipe, train
 

@@ -9,7 +9,7 @@ import torch
 from benchmarks.neural.applications.models.segmenter import segmenter
 from benchmarks.neural.applications.models.style import content_loss, features_of, gram, roughness, style_loss, transfer
 from benchmarks.neural.applications.style import RESIDUAL, styles
-from lamcts import nas
+from lamcts.neural import nas
 
 
 def test_a_gram_matrix_is_that_counted_by_hand_and_forgets_where_pixels_are():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lamcts.graphs.computation import ComputationGraph, OperationNode
-from lamcts.graphs.computation.encoding import PairEncoding
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation.encoding import PairEncoding
 
 torch = pytest.importorskip("torch")
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 from user_models import MODELS
 
-from lamcts.graphs.computation import flops, parameters
 from lamcts.neural.evolve import GraphNetwork, read
 from lamcts.neural.evolve.read import UnreadableModel
+from lamcts.neural.graphs.computation import flops, parameters
 
 BATCH = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
 

@@ -8,9 +8,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from user_models import MODELS
 
-from lamcts.graphs.computation import flops, parameters
-from lamcts.graphs.computation.scaling import WidthEdit, scalable, width_children
 from lamcts.neural.evolve import GraphNetwork, read
+from lamcts.neural.graphs.computation import flops, parameters
+from lamcts.neural.graphs.computation.scaling import WidthEdit, scalable, width_children
 
 BATCH = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 from user_models import MODELS
 
-from lamcts.graphs.computation.database import mine
-from lamcts.graphs.computation.edits import children
 from lamcts.neural.evolve import GraphNetwork, read
 from lamcts.neural.evolve.source import save_source
+from lamcts.neural.graphs.computation.database import mine
+from lamcts.neural.graphs.computation.edits import children
 
 RUN = """
 import json, sys

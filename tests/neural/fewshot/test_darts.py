@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts import nas
+from lamcts.neural import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

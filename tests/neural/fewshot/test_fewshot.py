@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import nas
-from lamcts.nas.cells import EDGES
+from lamcts.neural import nas
+from lamcts.neural.nas.cells import EDGES
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts.graphs import MB, alexnet, bottlenecks, thesis_graph
+from lamcts.neural.graphs import MB, alexnet, bottlenecks, thesis_graph
 from lamcts.neural.memory import Action, Machine, Simulator, greedy, keep_all, optimum, preset
 
 ALEXNET = thesis_graph(alexnet(batch=200))

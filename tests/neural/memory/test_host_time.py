@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from lamcts.graphs import alexnet, thesis_graph
 from lamcts.neural import memory
+from lamcts.neural.graphs import alexnet, thesis_graph
 from lamcts.neural.memory import Action, Machine, Simulator, keep_all
 from lamcts.neural.memory.checkpoint_plans import CHECKPOINT_PLANS, checkpointing, starting_plans
-from lamcts.searches.memory_plan import least_time
+from lamcts.neural.memory.plan_search import least_time
 
 GRAPH = thesis_graph(alexnet(batch=2))
 EACH, AGAIN, FOLLOWED, MOVED = 1e-3, 2e-3, 4e-3, 8e-3

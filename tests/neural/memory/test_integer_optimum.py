@@ -4,7 +4,7 @@ from itertools import chain, combinations, product
 
 import pytest
 
-from lamcts.graphs import LayeredNetwork, thesis_graph
+from lamcts.neural.graphs import LayeredNetwork, thesis_graph
 from lamcts.neural.memory import ALL_OPTIONS, Machine, ScheduleObjective, optimum
 from lamcts.neural.memory.graph_tables import graph_tables
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts.graphs import alexnet, baseline_bytes, thesis_graph
+from lamcts.neural.graphs import alexnet, baseline_bytes, thesis_graph
 from lamcts.neural.memory import LayerShare, Machine, layer_shares
 from lamcts.neural.memory.layer_shares import kind_of, merged
 

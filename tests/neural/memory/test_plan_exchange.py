@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts.graphs import bottlenecks, thesis_graph
+from lamcts.neural.graphs import bottlenecks, thesis_graph
 from lamcts.neural.memory import Action, Machine, Simulator, exchange, keep_all, preset, score
 
 GRAPH = thesis_graph(bottlenecks((3, 3), batch=2, image=(3, 64, 64)))

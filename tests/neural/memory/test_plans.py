@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamcts.graphs import MB, alexnet, resnet, thesis_graph
+from lamcts.neural.graphs import MB, alexnet, resnet, thesis_graph
 from lamcts.neural.memory import Action, Plan, Simulator, layer_peak, preset, segments
 
 ALEXNET = thesis_graph(alexnet(batch=200))

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lamcts.graphs import LayeredNetwork, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
+from lamcts.neural.graphs import LayeredNetwork, alexnet, bottlenecks, densenet, fan, liveness, thesis_graph
 from lamcts.neural.memory import Action, Machine, Plan, Simulator, keep_all
 
 IMAGE = (3, 64, 64)

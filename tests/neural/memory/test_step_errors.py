@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from lamcts import memory as lamcts_memory  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
+from lamcts.neural import memory as lamcts_memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
 from lamcts.neural.trace import repeatable_trace, trace  # noqa: E402

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lamcts.graphs import MB, alexnet, baseline_bytes, bottlenecks, liveness, thesis_graph
+from lamcts.neural.graphs import MB, alexnet, baseline_bytes, bottlenecks, liveness, thesis_graph
 from lamcts.neural.memory import (
     PRESETS,
     FirstFit,

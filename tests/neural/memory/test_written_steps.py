@@ -9,9 +9,13 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from lamcts.memory import fit  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
-from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
+from lamcts.neural.memory import (  # noqa: E402
+    Action,
+    Plan,
+    Simulator,
+    fit,
+)
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 

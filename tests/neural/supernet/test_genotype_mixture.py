@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from lamcts import nas
+from lamcts.neural import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-from lamcts.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.fewshot import FewShot, Matching, few_shot_darts  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
+from lamcts.neural.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed  # noqa: E402
 from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, MixedEdge, edge  # noqa: E402
 from lamcts.neural.train import Data, Recipe, digits  # noqa: E402

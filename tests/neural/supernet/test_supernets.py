@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import nas
 from lamcts.errors import InvalidPoint
+from lamcts.neural import nas
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 

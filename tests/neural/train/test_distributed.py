@@ -9,7 +9,7 @@ import time
 import pytest
 
 import lamcts
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Data, DistributedTransferObjective, Recipe, Seeds, digits
 from lamcts.neural.train.data import part_of
 

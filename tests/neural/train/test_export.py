@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from lamcts import MissingExtra, nas
+from lamcts import MissingExtra
+from lamcts.neural import nas
 from lamcts.neural.train import Recipe, TrainObjective, digits, export_network, trained_network
 from lamcts.neural.train import export as module
 

@@ -18,7 +18,7 @@ CODE = "from tests.neural.train.test_killed import training; import sys; trainin
 
 
 def training(file):
-    from lamcts import nas
+    from lamcts.neural import nas
     from lamcts.neural.build import build
 
     whole = digits()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lamcts
-from lamcts import memory, nas
+from lamcts.neural import memory, nas
 from lamcts.neural.train import Recipe, TrainObjective, digits, load_network, save_network, train
 from lamcts.neural.train.data import Data, part_of
 
@@ -172,7 +172,7 @@ def test_data_and_averaged_weights_count(data):
 
 def test_a_budget_travels_to_other_processes_and_a_text_is_no_budget(data):
     assert pickle.loads(pickle.dumps(TIGHT)) == TIGHT and memory.Budget(7).budget_bytes == 7
-    with pytest.raises(ValueError, match=r"got '2MiB'; pass lamcts.memory.Budget\('2MiB'\)"):
+    with pytest.raises(ValueError, match=r"got '2MiB'; pass lamcts.neural.memory.Budget\('2MiB'\)"):
         objective(data, "2MiB")
     with pytest.raises(ValueError, match="budget: expected a size of memory"):
         memory.Budget("much")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import (
     Recipe,
     TrainObjective,

@@ -6,7 +6,7 @@ import pytest
 
 import lamcts
 import lamcts.testing
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Data, Recipe, TrainObjective, digits
 from lamcts.neural.train.data import part_of
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from lamcts import nas
+from lamcts.neural import nas
 from lamcts.neural.train import Data, Recipe, Seeds, TransferObjective, digits
 from lamcts.neural.train.data import part_of
 

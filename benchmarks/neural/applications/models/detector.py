@@ -18,10 +18,10 @@ from torch.nn import functional
 from benchmarks.neural.applications.models.boxes import Scenes, mean_average_precision
 from benchmarks.neural.applications.models.segmenter import segmenter
 from lamcts.errors import InvalidPoint
-from lamcts.nas.base import Point
-from lamcts.nas.cells import EdgeCells
 from lamcts.neural.build.layers import conv_norm_relu
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import EdgeCells
 from lamcts.neural.train import Diverged, Recipe, Seeds
 from lamcts.neural.train.objective import PERCENT, plain
 from lamcts.neural.train.seeds import in_epoch

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from benchmarks.neural.applications.models.frechet import FrechetJudge, signed
 from benchmarks.neural.applications.models.generator import discriminator, generator, latent
 from lamcts.errors import InvalidPoint
-from lamcts.nas.base import Point
-from lamcts.nas.cells import EdgeCells
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import EdgeCells
 from lamcts.neural.train import Data, Diverged, Seeds
 from lamcts.neural.train.seeds import in_epoch
 from lamcts.rng import fresh_seed

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.nas.base import Point
-from lamcts.nas.cells import EdgeCells
 from lamcts.neural.build.edge_cells import EdgeCell
 from lamcts.neural.build.layers import conv_norm_relu
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import EdgeCells
 
 HALVINGS = 2  # of an image's side, down to the map that a generator begins with
 Net = TypeVar("Net", bound=nn.Module)

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.nas.base import ArchitectureSpace, Point
 from lamcts.neural.build.build import maker_of
 from lamcts.neural.build.edge_cells import EdgeNetwork
 from lamcts.neural.build.genotypes import GenotypeNetwork
 from lamcts.neural.build.layers import conv_norm_relu
 from lamcts.neural.build.sizes import size_of
 from lamcts.neural.build.weights import initialise
+from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train import Part, TrainObjective
 from lamcts.neural.train.objective import MEGA, PERCENT
 from lamcts.rng import fresh_seed

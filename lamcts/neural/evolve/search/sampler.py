@@ -1,0 +1,136 @@
+"""AutoGO's neighbourhood as a sampler: children of good networks and of the network itself (AutoGO 2023)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from lamcts.neural.evolve.search.parents import select
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.types import Floats, Rows, whole_number
+
+if TYPE_CHECKING:
+    from lamcts.neural.graphs.computation import ComputationGraph, EditPaths, GraphPredictor
+    from lamcts.observations import Observations
+    from lamcts.regions.region import Region
+
+FRESH = 0.5  # share of children of the network itself (benchmarks/evolve/parents.py)
+FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
+LEAST = 50  # results before children are ordered by a predictor
+REFIT = 10  # results between two fits of the predictor (untuned)
+CANDIDATES = 5  # children drawn for each one that is proposed (untuned)
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Evolve(LocalSampler):
+    """Children of the network itself, and of the best children so far by one more edit.
+
+    Parameters
+    ----------
+    paths : EditPaths
+        The edits and the caps. Points of the space are paths, as in `lamcts.neural.evolve.EvolvedNetworks`.
+    parents : int, default 1
+        Least number of parents: the Pareto front, filled up by the smallest sums of ranks (A.5.4). AutoGO 4.2 has 10.
+    fresh : float, default 0.5
+        Share of children that come from the network itself, from 0 to 1; AutoGO has 0 once there are enough parents.
+    predictor : GraphPredictor or None, default None
+        Orders children by predicted results before they are proposed, such as `CountsForest` or
+        `lamcts.neural.evolve.GnnPredictor`; None proposes children as they are drawn.
+    least : int, default 50
+        Number of results before the predictor is used.
+    candidates : int, default 5
+        Children drawn for each one that is proposed. Proposed are those of the best prediction; with several
+        objectives, each is predicted, and the smallest sums of ranks are best.
+
+    Notes
+    -----
+    Pass `tree=None` and `n_init=0` to the optimizer: the sampler starts at the parent itself, or where that exceeds a
+    cap, at children that keep it.
+    """
+
+    several: ClassVar[bool] = True
+
+    paths: "EditPaths"
+    parents: int = 1
+    fresh: float = FRESH
+    predictor: "GraphPredictor | None" = None
+    least: int = LEAST
+    candidates: int = CANDIDATES
+
+    def __post_init__(self) -> None:
+        whole_number(self.parents, "Evolve: parents")
+        if not 0 <= self.fresh <= 1:
+            raise ValueError(f"Evolve: fresh: expected a share from 0 to 1, got {self.fresh!r}")
+        whole_number(self.least, "Evolve: least", least=2)
+        whole_number(self.candidates, "Evolve: candidates")
+        if self.predictor is not None and not hasattr(self.predictor, "fit"):
+            raise ValueError(f"Evolve: predictor: expected an object such as CountsForest(), got {self.predictor!r}")
+
+    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_EvolveSession":
+        return _EvolveSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+
+
+class _EvolveSession(LocalSession[Evolve, Progress]):
+    _fits: tuple[int, list[Any]] = (0, [])  # number of results of the last fits, and a predictor of each loss
+
+    def ask(self, n: int) -> Proposal:
+        predictors = self._predictors()
+        x = self._children(n * self.settings.candidates if predictors else n)
+        if predictors and len(x) > n:
+            graphs = self._graphs(x)
+            losses = np.column_stack([one.predict(graphs) for one in predictors])
+            x = x[select(losses, np.array([], dtype=int), n, self.progress.rng)]
+        return Proposal(x, [None] * len(x))
+
+    def _children(self, n: int) -> Floats:
+        """Return at most n new children, [k, d]; the parent itself first."""
+        batch, rng, fruitless = Batch(self.region, self.seen, n), self.progress.rng, 0
+        batch.take(self._rows([()]))
+        parents = self._parents()
+        while batch.open and fruitless < FRUITLESS:
+            fresh = rng.random() < self.settings.fresh
+            path = self.settings.paths.walk(() if fresh else parents[rng.integers(len(parents))], rng)
+            taken = path is not None and batch.take(self._rows([path])).any()
+            fruitless = 0 if taken else fruitless + 1
+        return batch.x
+
+    def _predictors(self) -> list[Any]:
+        """Return a predictor of each loss, fitted to the first results, so that a resumed run has the same; or none."""
+        good, settings = self.seen.good, self.settings
+        if settings.predictor is None or len(good) < settings.least:
+            return []
+        count = len(good) - (len(good) - settings.least) % REFIT
+        if count != self._fits[0]:
+            graphs, losses = self._graphs(self.seen.x[good[:count]]), self._losses(good[:count])
+            self._fits = count, [settings.predictor.fit(graphs, column, count) for column in losses.T]
+        return self._fits[1]
+
+    def _graphs(self, x: Floats) -> "list[ComputationGraph]":
+        """Return the networks of points; the parent for a point without one, which a user may have told."""
+        paths = self.settings.paths
+        return [paths.child(self._path(row)) or paths.graph for row in x]
+
+    def _losses(self, rows: Rows) -> Floats:
+        """Return the losses of rows, [k, m]; their ranks under constraints, where there are none."""
+        return self.seen.f[rows] if self.seen.f.shape[1] else self.seen.y[rows][:, None]
+
+    def _parents(self) -> list[Path]:
+        """Return the paths of the best networks; of the network itself until there are as many results as parents."""
+        good = self.seen.good
+        if len(good) < self.settings.parents:
+            return [()]
+        front = np.flatnonzero(np.isin(good, self.seen.front))
+        chosen = select(self._losses(good), front, max(self.settings.parents, len(front)), self.progress.rng)
+        return [self._path(self.seen.x[row]) for row in good[chosen]]
+
+    def _path(self, x: Floats) -> Path:
+        point = self.region.space.decode(x)
+        return tuple(int(seed) for seed in point.values() if seed)
+
+    def _rows(self, paths: Sequence[Path]) -> Floats:
+        """Return the rows of paths in the unit cube, [k, d]."""
+        names = list(self.region.space.decode(np.zeros(self.seen.dim)))
+        points = [dict(zip(names, [*path, *[0] * (len(names) - len(path))], strict=True)) for path in paths]
+        return np.array([self.region.space.encode(point) for point in points])

@@ -1,0 +1,181 @@
+"""Databases of segments mined from networks (AutoGO 3.1 and A.3)."""
+
+import gzip
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from lamcts.files import opened
+from lamcts.neural.graphs.computation.encoding import PairEncoding, learn
+from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode, hashed
+from lamcts.neural.graphs.computation.isomorphism import distinct
+from lamcts.neural.graphs.computation.kinds import Shape
+from lamcts.neural.graphs.computation.labels import labels
+from lamcts.neural.graphs.computation.segment import FIXED, Segment, cut
+
+VOCABULARY = 2000  # tokens; AutoGO 4
+FORMAT = 1  # of the file
+SHIPPED = "segments.json.gz"
+Axes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class SegmentDatabase:
+    """Segments, and the encoding that finds them in a graph.
+
+    Parameters
+    ----------
+    segments : tuple of Segment
+        No two are isomorphic.
+    encoding : PairEncoding
+        The merges of labels.
+    """
+
+    segments: tuple[Segment, ...]
+    encoding: PairEncoding
+
+    @cached_property
+    def by_axes(self) -> dict[Axes, list[Segment]]:
+        """Segments by the numbers of axes of their inputs and outputs, each sorted."""
+        found: defaultdict[Axes, list[Segment]] = defaultdict(list)
+        for segment in self.segments:
+            found[axes(segment.shapes, [segment.nodes[one].shape for one in segment.outputs])].append(segment)
+        return dict(found)
+
+    @cached_property
+    def by_digest(self) -> dict[str, Segment]:
+        """Segments by `Segment.digest`."""
+        return {segment.digest: segment for segment in self.segments}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of segments and merges in their order."""
+        return hashed([[segment.digest for segment in self.segments], self.encoding.merges])
+
+    @cached_property
+    def of_operations(self) -> "SegmentDatabase":
+        """The segments of one operation, without merges: the units of the paper's ablation (AutoGO 4.2)."""
+        return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
+
+    def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
+        """Return the segments and merges of both databases, each once.
+
+        Parameters
+        ----------
+        other : SegmentDatabase
+            The other database; its segments and merges come after those of this one.
+
+        Returns
+        -------
+        SegmentDatabase
+        """
+        segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
+        ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
+        merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
+        return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
+
+    def save(self, path: Path | str) -> None:
+        """Write the database to a file of compressed JSON, the same bytes for equal databases.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as "segments.json.gz".
+        """
+        values = {
+            "format": FORMAT,
+            "segments": [segment.to_json() for segment in self.segments],
+            "merges": self.encoding.merges,
+        }
+        Path(path).write_bytes(gzip.compress(json.dumps(values, separators=(",", ":")).encode(), 9, mtime=0))
+
+    @classmethod
+    def load(cls, path: Path | str) -> "SegmentDatabase":
+        """Return the database that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        SegmentDatabase
+
+        Raises
+        ------
+        ValueError
+            If the file has another format.
+        """
+        try:
+            with opened(path, "the database") as file:
+                values = json.loads(gzip.decompress(file.read()))
+        except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
+            cure = "write one with SegmentDatabase.save"
+            raise ValueError(f"{path}: expected a database of segments, got another file; {cure}") from error
+        return _from_json(values, str(path))
+
+
+def _from_json(values: dict[str, Any], name: str) -> SegmentDatabase:
+    if (found := values.get("format")) != FORMAT:
+        raise ValueError(f"{name}: expected format {FORMAT}, got {found}; mine the database again")
+    merges = tuple((tuple(left), tuple(right)) for left, right in values["merges"])
+    return SegmentDatabase(tuple(map(Segment.from_json, values["segments"])), PairEncoding(merges))
+
+
+@cache
+def shipped() -> SegmentDatabase:
+    """Return the database that comes with the package, mined from the cell spaces of `lamcts.neural.nas`."""
+    data = (resources.files("lamcts.neural.graphs.computation") / SHIPPED).read_bytes()
+    return _from_json(json.loads(gzip.decompress(data)), SHIPPED)
+
+
+def axes(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Axes:
+    """Return the numbers of axes of inputs and outputs, each sorted; a replacement has the same."""
+    return tuple(sorted(map(len, inputs))), tuple(sorted(map(len, outputs)))
+
+
+def mine(graphs: Iterable[ComputationGraph], size: int = VOCABULARY) -> SegmentDatabase:
+    """Return the frequent segments of networks.
+
+    Parameters
+    ----------
+    graphs : iterable of ComputationGraph
+        The networks.
+    size : int, default 2000
+        Largest number of tokens of the byte-pair encoding.
+
+    Returns
+    -------
+    SegmentDatabase
+        All tokens as segments, those of one operation included, without isomorphic ones, in a fixed order.
+    """
+    corpus = [(graph, start, names) for graph in graphs for start, names in runs(graph)]
+    encoding = learn([names for _, _, names in corpus], size)
+    segments = (segment for graph, start, names in corpus for segment in _tokens(graph, start, names, encoding))
+    return SegmentDatabase(tuple(distinct(segments)), encoding)
+
+
+def runs(graph: ComputationGraph) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first node and the labels of each run of operations that may be replaced."""
+    names, start = labels(graph), 0
+    for number, node in enumerate([*graph.nodes, OperationNode("input", (), ())]):
+        if node.op in FIXED:
+            if number > start:
+                yield start, names[start:number]
+            start = number + 1
+
+
+def _tokens(graph: ComputationGraph, start: int, names: list[str], encoding: PairEncoding) -> Iterator[Segment]:
+    """Yield the segments of one run: single operations and all tokens that were merged."""
+    for number in range(len(names)):
+        yield cut(graph, start + number, start + number + 1)
+    for _, inner in encoding.trees(names):
+        for first, after in inner:
+            yield cut(graph, start + first, start + after)

@@ -1,0 +1,92 @@
+"""Downsampling of a segment's values as difference constraints (AutoGO 3.2 and A.5.7).
+
+The level of a value is the binary logarithm of how often the largest input is larger in height and width. An operation
+that can resize adds 0 or 1, all others add nothing, and inputs and outputs have the levels that the network gives.
+Such constraints are feasible unless their graph has a negative cycle (Bellman 1958), which is the proof.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from lamcts.neural.graphs.computation.kinds import IMAGE, Shape
+
+LARGEST = 12  # levels: from 4,096 pixels to one
+
+
+class Infeasible(ValueError):
+    """A segment cannot have the shapes that the network needs; the message says why."""
+
+
+class Constraint(NamedTuple):
+    """level(after) - level(before) <= most, and why."""
+
+    before: int
+    after: int
+    most: int
+    reason: str
+
+
+def solve(count: int, constraints: Sequence[Constraint], early: bool = True) -> list[int]:
+    """Return integer levels that keep all constraints, as high (`early`) or as low as possible.
+
+    Parameters
+    ----------
+    count : int
+        Number of values; value 0 has level 0.
+    constraints : sequence of Constraint
+        Differences of levels.
+    early : bool, default True
+        Whether sizes are reduced at the first operation that can, which costs the fewest operations, or at the last.
+
+    Raises
+    ------
+    Infeasible
+        With the cycle of constraints that contradict each other.
+    """
+    edges = constraints if early else [Constraint(c.after, c.before, c.most, c.reason) for c in constraints]
+    distance = [0 if i == 0 else LARGEST * count for i in range(count)]
+    cause: dict[int, Constraint] = {}
+    for _ in range(count + 1):
+        last = None
+        for edge in edges:
+            if distance[edge.before] + edge.most < distance[edge.after]:
+                distance[edge.after] = distance[edge.before] + edge.most
+                cause[edge.after] = edge
+                last = edge.after
+        if last is None:
+            return [one if early else -one for one in distance]
+    assert last is not None
+    raise Infeasible(f"heights and widths: {'; '.join(_cycle(cause, last, count))}")
+
+
+def _cycle(cause: Mapping[int, Constraint], start: int, count: int) -> list[str]:
+    """Return the reasons of the negative cycle that `start` was reached from, in order, each once."""
+    at = start
+    for _ in range(count):
+        at = cause[at].before
+    first, reasons = at, []
+    while True:
+        edge = cause[at]
+        reasons.append(edge.reason)
+        at = edge.before
+        if at == first:
+            return list(dict.fromkeys(reversed(reasons)))
+
+
+def level(shape: Shape, largest: Shape) -> int:
+    """Return the level of an image's shape, given the largest one.
+
+    Raises
+    ------
+    Infeasible
+        If height and width are not those of the largest image, halved and rounded up several times.
+    """
+    for halvings in range(LARGEST + 1):
+        if tuple(-(-side // 2**halvings) for side in largest[1:]) == shape[1:]:
+            return halvings
+    raise Infeasible(f"heights and widths: {shape[1:]} is not {largest[1:]} halved several times")
+
+
+def is_map(shape: Shape) -> bool:
+    """Whether a value is an image with levels; one of a single pixel is not, as after global pooling."""
+    return len(shape) == IMAGE and max(shape[1:]) > 1

@@ -1,0 +1,29 @@
+"""Train a module within a memory budget, in one call. `lamcts.neural.memory` exports the names for users.
+
+with fit(model, batch, budget="8GiB") as fitted: ...
+"""
+
+from lamcts.neural.memory.fitting.budget import Budget
+from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
+from lamcts.neural.memory.fitting.curve import curve, front
+from lamcts.neural.memory.fitting.fitted_model import ActionCounts, Chosen, Fitted, action_counts
+from lamcts.neural.memory.fitting.fitting import UnverifiedPlan, budget_of, fit, traced, within
+
+__all__ = [
+    "KEEPING",
+    "ActionCounts",
+    "Budget",
+    "Chosen",
+    "Fitted",
+    "UnverifiedPlan",
+    "action_counts",
+    "budget_of",
+    "curve",
+    "fit",
+    "front",
+    "greedy",
+    "presets",
+    "smallest",
+    "traced",
+    "within",
+]

@@ -1,0 +1,81 @@
+"""Plans without a search: presets of the thesis, checkpointing, the greedy plan, and the smallest plan.
+
+plans = [*presets(graph), *greedy(graph, room)]
+smallest(graph).peak_bytes
+"""
+
+from collections.abc import Collection, Sequence
+
+from lamcts.neural.graphs import StepGraph
+from lamcts.neural.memory.checkpoint_plans import starting_plans
+from lamcts.neural.memory.greedy import greedy as greedy_plan
+from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.plan import Action, Plan, keep_all
+from lamcts.neural.memory.presets import preset
+from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.simulator import Simulator
+
+ROUNDS = 6  # greedy plans tried for the smallest, a second each for a ResNet-50 (untuned)
+NEAR = 0.02  # relative gap of the peak at which the bisection ends (untuned)
+KEEPING, OFFLOADING = "keep all", "offload all"
+OTHERS = ("baseline", "offload", "speed", "memory", "cost-aware")  # presets of the thesis except "liveness"
+ALL = tuple(Action)
+
+
+def presets(graph: StepGraph, machine: Machine | None = None, choices: Collection[Action] = ALL) -> list[Report]:
+    """Simulate the presets, checkpointing by block, keeping all and offloading all.
+
+    Storages that cannot be recomputed are kept. Plans with other actions than `choices` and KEEP are left out.
+    """
+    simulator = Simulator(graph, machine)
+    plans = [preset(name, graph) for name in OTHERS]
+    plans.insert(1, keep_all(graph, KEEPING))
+    plans += starting_plans(graph)
+    plans.append(Plan((Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
+    allowed = {*choices, Action.KEEP}
+    return [simulator.report(_allowed(simulator, plan)) for plan in plans if allowed.issuperset(plan.actions)]
+
+
+def greedy(
+    graph: StepGraph,
+    room: int,
+    machine: Machine | None = None,
+    choices: Collection[Action] = ALL,
+    starts: Sequence[Plan] = (),
+) -> list[Report]:
+    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found.
+
+    starts: plans of an earlier search, from which it begins then.
+    """
+    found = greedy_plan(graph, room, machine, choices=choices, starts=starts) if room >= _floor(graph) else None
+    return [] if found is None else [Simulator(graph, machine).report(found)]
+
+
+def smallest(graph: StepGraph, machine: Machine | None = None, choices: Collection[Action] = ALL) -> Report:
+    """Return the plan with the lowest peak, found by bisection over budgets of the greedy plan.
+
+    The result does not depend on any budget of the caller.
+    """
+    best = min(presets(graph, machine, choices), key=lambda one: one.peak_bytes)
+    low, room = _floor(graph), _floor(graph)
+    for _ in range(ROUNDS):
+        found = greedy(graph, room, machine, choices)
+        low = low if found else room + 1
+        best = min([best, *found], key=lambda one: one.peak_bytes)
+        room = (low + best.peak_bytes) // 2
+        if best.peak_bytes - low <= NEAR * best.peak_bytes:
+            break
+    return best
+
+
+def _floor(graph: StepGraph) -> int:
+    """Return the most bytes that one step reads and writes, a lower bound of every peak."""
+    sizes = [0 if storage.role == "outside" else storage.bytes for storage in graph.storages]
+    return max(sum(sizes[one] for one in {*step.reads, *step.writes}) for step in graph.steps)
+
+
+def _allowed(simulator: Simulator, plan: Plan) -> Plan:
+    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
+    kept = Action.KEEP
+    actions = tuple(kept if one.word.startswith("recompute") and not free else one for one, free in pairs)
+    return Plan(actions, plan.frees, plan.name)

@@ -1,0 +1,90 @@
+"""The accuracies of a table against one of its costs, with the whole front known."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.neural.nas.objective import DIGITS, TableObjective
+from lamcts.objectives.base import TradeOff
+from lamcts.types import Floats
+
+ACCURACY = "accuracy_percent"  # the name of the value among the objectives
+
+
+@dataclass(frozen=True, eq=False)
+class TableTradeOff(TradeOff):
+    """The searched value of a table against one of its costs; the whole front is known.
+
+    Parameters
+    ----------
+    objective : TableObjective
+        The table.
+    cost : str
+        The name of the cost in the dict that `objective.cost` returns.
+    name : str, default ""
+        The name of the pair; empty: "OBJECTIVE against COST".
+    value : str, default "accuracy_percent"
+        The name of the value among the objectives.
+
+    Raises
+    ------
+    ValueError
+        If the table has no such cost.
+
+    Notes
+    -----
+    Hypervolumes are measured from the least accuracy and the highest cost of a network in the table.
+
+    Examples
+    --------
+    >>> from lamcts import objectives
+    >>> from lamcts.neural import nas
+    >>> f = nas.TableTradeOff(objectives.make("digits4096"), "params")
+    >>> f.reference
+    {'accuracy_percent': 10.185185185185185, 'params': 3746.0}
+    """
+
+    objective: TableObjective
+    value: str = ACCURACY
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cost not in self.objective.others:
+            known = ", ".join(self.objective.others) or "none"
+            raise ValueError(f"against: expected a cost that {self.objective.name} has ({known}), got {self.cost!r}")
+        if not self._known.any():
+            raise ValueError(f"against: expected networks with {self.cost} and a value in the table, got none")
+
+    @property
+    def reference(self) -> dict[str, float]:
+        return {self.value: float(self._accuracies.min()), self.cost: float(self._column[self._known].max())}
+
+    @cached_property
+    def hypervolume(self) -> float:
+        """The hypervolume of the whole table."""
+        column, least = self._column[self._known], self.reference
+        cheapest = np.lexsort((-self._accuracies, column))
+        best = np.maximum.accumulate(self._accuracies[cheapest])  # up to each cost
+        widths = np.diff(column[cheapest], append=least[self.cost])
+        return float(widths @ (best - least[self.value]))
+
+    def fingerprint(self) -> dict[str, Any]:
+        content = hashlib.sha256(np.ascontiguousarray(self._column).tobytes()).hexdigest()[:DIGITS]
+        return {**super().fingerprint(), "costs": content}
+
+    @cached_property
+    def _column(self) -> Floats:
+        return np.asarray(self.objective.others[self.cost], float)  # [N]
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        return np.isfinite(self._column) & np.isfinite(self.objective.searched)  # [N]
+
+    @property
+    def _accuracies(self) -> Floats:
+        result: Floats = self.objective.searched[self._known]  # [K]
+        return result

@@ -1,0 +1,236 @@
+"""AlphaX as a sampler: select, expand, simulate, back-propagate (thesis 3.2.2 and 3.2.5, alg. 3).
+
+The tree is rebuilt from the session's log, so a resumed run has the same tree. The log has the path, prediction and
+success of each visit, each result, and the rows of each fit. Letters: n rows, d coordinates.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from lamcts.neural.searches.alphax.actions import Actions, Assign
+from lamcts.neural.searches.alphax.tree import ActionNode, Path, Tree, forget_rewards
+from lamcts.neural.searches.surrogate import RewardModel, Ridge
+from lamcts.rng import derive
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.types import Floats, Rows, whole_number
+
+if TYPE_CHECKING:
+    from lamcts.observations import Observations
+    from lamcts.regions.region import Region
+
+
+FIRST = 16  # successes before the first fit; later fits follow at doubled numbers, until `refit` (untuned)
+BARREN = 256  # consecutive visits without a new point before the region is sampled (untuned)
+RewardKind = Literal["rank", "raw"]
+UNKNOWN = 0.5  # rank of a loss before any other is known
+VISIT, RESULT, FIT = "visit", "result", "fit"  # kinds of log entries
+
+
+@dataclass(frozen=True)
+class AlphaX(LocalSampler):
+    """Monte Carlo tree search over actions that build an architecture, with a surrogate (AlphaX, thesis ch. 3).
+
+    Parameters
+    ----------
+    actions : Actions, default Assign
+        The moves: by default one parameter after the other, for any space; paper: adding a node or an edge, and
+        ending, which is `BuildCells`.
+    model : RewardModel, default Ridge
+        Surrogate of rewards, any object with `fit`, such as `lamcts.neural.metadnn.MetaDnn()`; paper: the
+        multi-stage network.
+    c : float, default 0.5
+        Weight of exploration in (3.1); thesis 3.2.2.
+    simulations : int, default 10
+        The number k of (3.2), drawn in addition to the evaluated one; untuned; paper: not stated.
+    dispatch : str, default "first"
+        Which simulation is evaluated, the "first" or the "best" by prediction; thesis (3.2).
+    refit : int, default 500
+        Evaluations between two fits of the model, fewer at the start; untuned; paper: after every
+        result.
+    reward : str, default "rank"
+        The "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better; a
+        scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
+
+    Notes
+    -----
+    The sampler replaces the latent tree: pass `tree=None` to the optimizer.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.neural.searches.alphax import AlphaX
+    >>> f = lamcts.objectives.make("digits4096")
+    >>> result = lamcts.maximize(f, budget=60, seed=0, sampler=AlphaX(), tree=None)
+    >>> result.fun > 97
+    True
+    """
+
+    actions: Actions = field(default_factory=Assign)
+    model: RewardModel = field(default_factory=Ridge)
+    c: float = 0.5
+    simulations: int = 10
+    dispatch: Literal["first", "best"] = "first"
+    refit: int = 500
+    reward: RewardKind = "rank"
+
+    def __post_init__(self) -> None:
+        whole_number(self.simulations, "AlphaX: simulations", least=0)
+        whole_number(self.refit, "AlphaX: refit")
+        for name, choices in (("dispatch", ("first", "best")), ("reward", ("rank", "raw"))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"AlphaX: {name}: expected one of {choices}, got {getattr(self, name)!r}")
+
+    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_AlphaXSession":
+        progress = _AlphaXProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
+        return _AlphaXSession(self, region, seen, progress)
+
+
+@dataclass
+class _AlphaXProgress(Progress):
+    seed: int  # seed of the fits
+
+
+class _AlphaXSession(LocalSession[AlphaX, _AlphaXProgress]):
+    """A session. Log entries: [VISIT, path, prediction, success], [RESULT, entry of the visit, row], [FIT, rows]."""
+
+    def __init__(self, settings: AlphaX, region: "Region", seen: "Observations", progress: _AlphaXProgress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self._game = settings.actions.game(region.space)
+        self._tree = Tree(self._game, seen.repeat)
+        self._rewards = Rewards(settings.reward, np.empty(0))
+        self._predict: Callable[[Floats], Floats] | None = None
+        self._learnt = 0  # successes at the last fit
+        self._rows: dict[int, int] = {}  # row of the result, by entry of the visit
+
+    # The loop -------------------------------------------------------------------------------------------------------
+
+    def ask(self, n: int) -> Proposal:
+        """Visit the tree until `n` visits gave a new point; sample the region for the rest."""
+        self._refit()
+        batch, notes, barren = Batch(self.region, self.seen, 0), list[int | None](), 0
+        while len(notes) < n and barren < BARREN and not self._tree.spent:
+            batch.size = len(batch.x) + 1
+            if not batch.open:
+                break
+            fresh = self._visit(batch)
+            notes += [len(self.log) - 1] if fresh else []
+            barren = 0 if fresh else barren + 1
+        batch.size = n
+        batch.fill(self.progress.rng)
+        return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
+
+    def _visit(self, batch: Batch) -> bool:
+        """Select, expand, simulate, and back-propagate the prediction at once (3.4), without waiting."""
+        path, node = self._tree.select(self.settings.c, self.progress.rng)
+        x = self._simulations(node)
+        predicted = self._predicted(x)
+        order = np.argsort(-predicted, kind="stable") if self.settings.dispatch == "best" else np.arange(len(x))
+        taken = batch.take(x[order])
+        chosen = int(order[taken.argmax()])  # the first if none is new
+        others = np.delete(predicted, chosen) if len(x) > 1 else predicted
+        guess = float(others.mean())
+        self._tree.back(path, guess, 1)
+        self.log.append([VISIT, path, guess, bool(taken.any())])
+        return bool(taken.any())
+
+    def _simulations(self, node: ActionNode) -> Floats:
+        """Return the points of random rollouts from a node, [1 + k, d]; one point if it is terminal."""
+        rng, once = self.progress.rng, node.terminal and self._game.single
+        states = [self._tree.rollout(node.state, rng) for _ in range(1 if once else 1 + self.settings.simulations)]
+        return np.array([self._game.row(state, rng) for state in states])
+
+    def _predicted(self, x: Floats) -> Floats:
+        if self._predict is None:
+            return np.full(len(x), self._rewards.guess)
+        return self._rewards.possible(self._predict(self._game.features(x)))
+
+    def tell(self, notes: list[Any], rows: Rows) -> None:
+        """Replace predictions by the mean of result and prediction (3.5)."""
+        for note, row in zip(notes, rows, strict=True):
+            if note is not None:
+                self.log.append([RESULT, note, int(row)])
+                self._result(note, int(row))
+        super().tell(notes, rows)
+
+    def _result(self, entry: int, row: int) -> None:
+        self._rows[entry] = row
+        _, path, guess, _ = self.log[entry]
+        self._tree.back(path, self._reward(entry, guess) - guess, 0)
+
+    def _reward(self, entry: int, guess: float) -> float:
+        """Return the reward of a visit: q of (3.2), or the prediction before the result."""
+        row = self._rows.get(entry)
+        return guess if row is None else (self._rewards.of(float(self.seen.y[row])) + guess) / 2
+
+    # The meta-DNN ---------------------------------------------------------------------------------------------------
+
+    def _refit(self) -> None:
+        """Fit the model to all rows if enough are new."""
+        good = len(self.seen.good)
+        if good - self._learnt >= min(self.settings.refit, max(FIRST, self._learnt)):
+            self.log.append([FIT, len(self.seen)])
+            self._fit(len(self.log) - 1)
+
+    def _fit(self, entry: int) -> None:
+        """Rank all results, fit the model, and recompute the rewards of the tree, at one entry of the log."""
+        n = self.log[entry][1]
+        rows = self.seen.good[: np.searchsorted(self.seen.good, n)]
+        self._learnt = len(rows)
+        losses = self.seen.y[rows]
+        self._rewards = Rewards(self.settings.reward, losses)
+        rewards = np.array([self._rewards.of(loss) for loss in losses.tolist()])
+        seed = derive(self.progress.seed, n)
+        self._predict = self.settings.model.fit(self._game.features(self.seen.x[rows]), rewards, seed)
+        forget_rewards(self._tree.root)
+        for i, (kind, path, *rest) in enumerate(self.log[:entry]):
+            if kind == VISIT:
+                self._tree.back(path, self._reward(i, rest[0]), 1)
+
+    # Resume ---------------------------------------------------------------------------------------------------------
+
+    def replay(self) -> None:
+        """Rebuild the tree from the log. Only the last fit is repeated, since it replaces all sums."""
+        last = max((i for i, entry in enumerate(self.log) if entry[0] == FIT), default=-1)
+        for i, (kind, *rest) in enumerate(self.log):
+            if kind == VISIT:
+                path: Path = rest[0]
+                self._tree.grow(path)
+                self._tree.back(path, rest[1], 1)
+            elif kind == RESULT and i < last:
+                self._rows[rest[0]] = rest[1]
+            elif kind == RESULT:
+                self._result(*rest)
+            elif i == last:
+                self._fit(i)
+
+
+class Rewards:
+    """Rewards relative to the losses known at construction [n]."""
+
+    def __init__(self, kind: RewardKind, known: Floats) -> None:
+        self.kind = kind
+        self._sorted: list[float] = np.sort(known).tolist()
+
+    def of(self, loss: float) -> float:
+        """Return the share of known losses that are worse, ties half; or -loss. A failure (nan) is the worst."""
+        if self.kind == "raw":
+            return -loss if loss == loss else -self._sorted[-1] if self._sorted else 0.0
+        if loss != loss or not self._sorted:
+            return 0.0 if loss != loss else UNKNOWN
+        below, upto = bisect_left(self._sorted, loss), bisect_right(self._sorted, loss)
+        return 1 - (below + upto) / (2 * len(self._sorted))
+
+    @property
+    def guess(self) -> float:
+        """The expected reward without a prediction: the mean of known rewards."""
+        if self.kind == "raw" and self._sorted:
+            return -float(np.mean(self._sorted))
+        return 0.0 if self.kind == "raw" else UNKNOWN
+
+    def possible(self, predicted: Floats) -> Floats:
+        """Clip predicted rewards [n] to the range of rewards."""
+        return predicted if self.kind == "raw" else np.clip(predicted, 0.0, 1.0)

@@ -1,0 +1,280 @@
+"""LaNAS: a full tree of linear splits, refitted in rounds, and draws inside its leaves (thesis ch. 4).
+
+result = lamcts.maximize(f, f.space, budget=1000, **lanas.improved())
+
+Letters: n rows, d coordinates.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lamcts import LatentTree
+from lamcts.neural.searches.surrogate import RewardModel, Ridge
+from lamcts.rng import derive
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.tree import Linear
+from lamcts.types import Floats, Rows, whole_number
+
+if TYPE_CHECKING:
+    from lamcts.observations import Observations
+    from lamcts.regions.region import Region, Step
+    from lamcts.spaces.base import SearchSpace
+
+
+HEIGHT, FIRST, SELECTS = 8, 200, 50  # thesis 4.3.1
+SHARE = 0.1  # c relative to the largest value (thesis 4.3.1, "Hyper-parameters tuning")
+RIDGE = Ridge()
+UNIT = 2 * math.sqrt(2)  # LatentTree's bound has 2 cp sqrt(2 log n / m), (4.3) has c sqrt(log n / m)
+FIRST_DRAWS, BLOCK = 1024, 8192  # draws of the whole space in the first and in later blocks (untuned)
+LISTED = 500_000  # largest space whose points are enumerated (untuned)
+KEPT = 600  # regions whose rows are cached: a few trees of 255 nodes (untuned)
+MOST, MANY = 20_000, 100_000  # rows of a region that are shuffled; above MANY, rows are drawn instead (untuned)
+LOOKED = 16  # draws checked at a time: the check of equal networks is slow
+
+
+def improved(
+    largest: float = 100.0, *, first: int = FIRST, selects: int = SELECTS, model: RewardModel = RIDGE
+) -> dict[str, Any]:
+    """Return the recommended settings of LaNAS: the published tree with model-guided draws in each leaf.
+
+    Parameters
+    ----------
+    largest : float, default 100.0
+        Largest possible value in the objective's unit, such as 100 for accuracies in per cent.
+    first : int, default 200
+        Random initial points, as published.
+    selects : int, default 50
+        Evaluations between two fits of the tree and of the model, as published.
+    model : RewardModel, default Ridge()
+        Surrogate model as in `Leaf`; a ridge regression fits in milliseconds.
+
+    Notes
+    -----
+    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/nas/lanas.py compares both
+    settings on NAS-Bench-101.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.neural.searches import lanas
+    >>> f = lamcts.objectives.make("digits4096")
+    >>> result = lamcts.maximize(f, budget=60, seed=0, **lanas.improved(first=20, selects=10))
+    >>> result.fun > 98
+    True
+    """
+    return published(largest, first=first, selects=selects, model=model)
+
+
+def published(
+    largest: float = 100.0,
+    *,
+    height: int = HEIGHT,
+    first: int = FIRST,
+    selects: int = SELECTS,
+    share: float = SHARE,
+    model: RewardModel | None = None,
+) -> dict[str, Any]:
+    """Return the settings of the thesis: raw values, unchecked linear splits, uniform draws in the leaf.
+
+    Parameters
+    ----------
+    largest : float, default 100.0
+        Largest possible value in the objective's unit, such as 100 for accuracies in per cent.
+    height : int, default 8
+        Splits on every path; thesis 4.3.1; the published code: 4.
+    first : int, default 200
+        Random initial points; thesis 4.3.1; the published code: 10.
+    selects : int, default 50
+        Evaluations between two fits of the tree; thesis 4.3.1; the published code: 20.
+    share : float, default 0.1
+        The constant c of (4.3), relative to `largest`; thesis 4.3.1; the published code: 0.28 by its bound, of 1.
+    model : RewardModel, default None
+        Surrogate model as in `Leaf`; None: uniform draws. The thesis compares both (fig. 4.5).
+
+    Notes
+    -----
+    Ask for one point at a time: each select counts all earlier results (alg. 5). A node with fewer than four rows, or
+    with equal values, is a leaf above the tree's height.
+    """
+    if not 0 < largest < math.inf:
+        raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
+    splitter = Linear(min_share=0.0, check=None)
+    cp = share * largest / UNIT
+    tree = LatentTree(
+        height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter
+    )
+    return {"tree": tree, "sampler": Leaf(model=model, refit=selects), "n_init": first, "design": "uniform"}
+
+
+@dataclass(frozen=True)
+class Leaf(LocalSampler):
+    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis).
+
+    Parameters
+    ----------
+    model : RewardModel, default None
+        Model of all evaluations, an object with `fit` such as `searches.alphax.Ridge()` or
+        `lamcts.neural.metadnn.MetaDnn()`; None: no model. Paper: none, or the meta-DNN.
+    candidates : int, default 500
+        Draws inside the leaf that the model compares; untuned; paper: not stated.
+    refit : int, default 50
+        Evaluations between two fits of the model; as the tree of LaNAS.
+    draws : int, default 65536
+        Most draws of the whole space before a leaf counts as exhausted and its parent is used; untuned;
+        paper: none.
+
+    Notes
+    -----
+    With a model, return the draw with the highest expected improvement (pi_bayes). The model error is assumed to be
+    constant, so this is the draw with the best prediction.
+    """
+
+    model: RewardModel | None = None
+    candidates: int = 500
+    refit: int = 50
+    draws: int = 65_536
+
+    def __post_init__(self) -> None:
+        whole_number(self.candidates, "Leaf: candidates")
+        whole_number(self.refit, "Leaf: refit")
+        whole_number(self.draws, "Leaf: draws")
+
+    @cached_property
+    def _runs(self) -> 'WeakKeyDictionary["Observations", _Shared]':
+        """The state that the leaves of each run share."""
+        return WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the settings alone: the state of runs is rebuilt from their evaluations."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def shared(self, seen: "Observations", space: "SearchSpace") -> "_Shared":
+        """Return the state that the leaves of one run share."""
+        if seen not in self._runs:
+            self._runs[seen] = _Shared(self, space)
+        return self._runs[seen]
+
+    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_LeafSession":
+        return _LeafSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+
+
+class _LeafSession(LocalSession[Leaf, Progress]):
+    def __init__(self, settings: Leaf, region: "Region", seen: "Observations", progress: Progress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self._shared = settings.shared(seen, region.space)
+
+    def ask(self, n: int) -> Proposal:
+        batch = Batch(self.region, self.seen, n)
+        if self.settings.model is None or len(self.seen.good) < self.settings.refit:
+            self._draw(batch)
+        else:
+            self._choose(batch)
+        return Proposal(batch.x, [None] * len(batch.x))
+
+    def _draw(self, batch: Batch) -> None:
+        for x in self._inside():
+            for i in range(0, len(x), LOOKED):
+                batch.take(x[i : i + LOOKED])
+                if not batch.open:
+                    return
+
+    def _choose(self, batch: Batch) -> None:
+        """Take the draws with the best predictions."""
+        x = self._candidates()
+        x = x[np.argsort(-self._shared.predicted(self.seen, x), kind="stable")] if len(x) else x
+        for i in range(0, len(x), LOOKED):
+            batch.take(x[i : i + LOOKED])
+            if not batch.open:
+                return
+
+    def _candidates(self) -> Floats:
+        """Return unevaluated draws inside the leaf for the model, at most `candidates`: [k, d].
+
+        Evaluated points and invalid networks are skipped; else a mostly evaluated region would count as exhausted.
+        """
+        most, found = self.settings.candidates, [np.empty((0, self.seen.dim))]
+        for x in self._inside():
+            for i in range(0, len(x), most):
+                found.append(x[i : i + most][self.seen.unseen(x[i : i + most])])
+                if sum(map(len, found)) >= most:
+                    return np.vstack(found)[:most]
+        return np.vstack(found)
+
+    def _inside(self) -> Iterator[Floats]:
+        """Yield blocks of draws inside the region; for an enumerated space, its shuffled points."""
+        space, drawn, size = self.region.space, 0, FIRST_DRAWS
+        if self._shared.listed is not None:
+            yield self._shared.listed.shuffled(self.region.steps, self.progress.rng)
+            return
+        while drawn < self.settings.draws:
+            x = space.sample(min(size, self.settings.draws - drawn), self.progress.rng)
+            drawn, size = drawn + len(x), BLOCK
+            yield x[self.region.contains(x)]
+
+
+class _Shared:
+    """State that the leaves of one run share: the enumerated points and the fitted model."""
+
+    def __init__(self, settings: Leaf, space: "SearchSpace") -> None:
+        self._settings, self._space = settings, space
+        self._fitted_rows = 0
+        self._predict: Callable[[Floats], Floats] | None = None
+
+    @cached_property
+    def listed(self) -> "_Listed | None":
+        space = self._space
+        rows = space.rows() if space.size <= LISTED and hasattr(space, "rows") else None
+        return None if rows is None else _Listed(rows)
+
+    def predicted(self, seen: "Observations", x: Floats) -> Floats:
+        """Return the predictions [n] at `x` [n, d] of the model fitted to all full rounds; higher is better."""
+        whole = len(seen.good) // self._settings.refit * self._settings.refit
+        if whole != self._fitted_rows:
+            rows: Rows = seen.good[:whole]
+            model = self._settings.model
+            assert model is not None, "asked for predictions only with a model"
+            # the seed depends on the round alone, so that a resumed run fits the same model
+            self._predict = model.fit(seen.x[rows], _ranks(seen.y[rows]), derive(0, whole))
+            self._fitted_rows = whole
+        assert self._predict is not None, "fitted above"
+        return self._predict(x)
+
+
+class _Listed:
+    """All points of a space, x [n, d], with the cached rows of each region of the tree."""
+
+    def __init__(self, x: Floats) -> None:
+        self.x = x
+        self._inside: dict[
+            tuple[tuple[int, bool], ...], tuple[Rows, tuple[Step, ...]]
+        ] = {}  # by path, with the steps, so that ids of splits stay unique
+
+    def shuffled(self, steps: "tuple[Step, ...]", rng: np.random.Generator) -> Floats:
+        """Return at most `MOST` points of a region in random order."""
+        rows = self._rows(steps)
+        return self.x[rng.permutation(rows)[:MOST] if len(rows) <= MANY else rows[rng.integers(len(rows), size=MOST)]]
+
+    def _rows(self, steps: "tuple[Step, ...]") -> Rows:
+        """Return the rows of a region; splits stay the same objects until the tree is refitted."""
+        path = tuple((id(split), good) for split, good in steps)  # custom splits need not be hashable
+        if path not in self._inside:
+            if len(self._inside) >= KEPT:
+                self._inside.clear()
+            rows = self._rows(steps[:-1]) if steps else np.arange(len(self.x))
+            if steps:
+                split, good = steps[-1]
+                x = self.x if len(rows) == len(self.x) else self.x.take(rows, axis=0)  # avoids a copy of all points
+                rows = rows[split.good(x) == good]
+            self._inside[path] = rows, steps
+        return self._inside[path][0]
+
+
+def _ranks(losses: Floats) -> Floats:
+    """Return ranks in [0, 1], 1 for the lowest loss: a scale independent of the objective."""
+    return 1 - losses.argsort(kind="stable").argsort(kind="stable") / max(len(losses) - 1, 1)

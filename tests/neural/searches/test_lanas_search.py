@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts import testing
+from lamcts.neural.searches import lanas
+from lamcts.neural.searches.alphax import Ridge
+from lamcts.samplers import HillClimb
+from lamcts.samplers.portfolio import Portfolio
+
+DIGITS = lamcts.Space({f"layer{i}": lamcts.Choice((0, 1, 2)) for i in range(8)})
+
+
+def value(point):
+    """Return 100 at all twos, less where layers are smaller, the first ones most."""
+    return 100 - sum((2 - point[f"layer{i}"]) * (8 - i) for i in range(8))
+
+
+def run(evaluations, **settings):
+    opt = lamcts.Optimizer(DIGITS, maximize=True, seed=0, **settings)
+    for _ in range(evaluations):
+        (trial,) = opt.ask()
+        opt.tell(trial, value(trial.point))
+    return opt
+
+
+@pytest.mark.parametrize("model", [None, Ridge()], ids=["drawn", "chosen"])
+def test_draws_in_a_leaf_keep_the_contract_of_samplers(model):
+    testing.check_sampler(lanas.Leaf(model=model, refit=10, candidates=50))
+
+
+def test_leaves_of_different_settings_in_one_run_each_have_their_own_model():
+    arms = (HillClimb(), lanas.Leaf(refit=10), lanas.Leaf(model=Ridge(), refit=10))
+    opt = run(60, sampler=Portfolio(arms), tree=None)
+    asked = {trial.note[0] for trial in opt.ask(12)}
+    assert asked >= {1, 2}
+
+
+def test_the_published_settings_are_those_of_the_thesis():
+    opt = lamcts.Optimizer(DIGITS, maximize=True, **lanas.published())
+    assert (opt.tree.height, opt.tree.refit, opt.n_init, opt.tree.values) == (8, 50, 200, "raw")
+    assert opt.tree.splitter.check is None
+    # (4.3) with c = 10, a tenth of the largest value, against the bound that the tree has
+    assert 2 * opt.tree.cp * np.sqrt(2) == pytest.approx(10.0)
+
+
+def test_the_tree_is_learned_anew_after_so_many_selects_and_not_between():
+    opt = run(149, **lanas.published(first=100, selects=50))
+    before = opt.tree_root().split
+    (trial,) = opt.ask()
+    assert opt.tree_root().split is before
+    opt.tell(trial, value(trial.point))
+    assert opt.tree_root().split is not before
+
+
+def test_it_finds_the_best_of_a_sum_in_a_sixteenth_of_the_space_where_random_draws_do_not():
+    settings = lanas.published(first=100, selects=20, share=0.02)
+    assert run(400, **settings).best.value == 100
+    assert run(400, **settings | {"tree": None}).best.value < 100
+
+
+def test_the_model_chooses_the_best_predicted_of_the_draws():
+    assert lanas.improved(first=100) == lanas.published(first=100, model=Ridge())
+    opt = run(101, **lanas.improved(first=100))
+    assert opt.seen.y[100] < np.quantile(opt.seen.y[:100], 0.02)  # losses
+
+
+def test_what_is_known_takes_no_place_among_the_candidates():
+    space = lamcts.Space({name: lamcts.Choice(range(15)) for name in "ab"})
+    sampler = lanas.Leaf(model=Ridge(), candidates=5)
+    opt = lamcts.Optimizer(space, seed=0, n_init=20, tree=None, sampler=sampler)
+    for count in range(225):
+        (trial,) = opt.ask()
+        # -1: of the design, or a draw of anywhere, as the leaf had no new point to give
+        assert (trial.session == -1) == (count < 20), f"after {count} results"
+        opt.tell(trial, float(trial.point["a"] + trial.point["b"]))
+
+
+def test_points_lie_in_the_region_that_was_selected_while_it_has_any_that_are_new():
+    opt = run(200, **lanas.published(first=100, selects=50))
+    every, inside = DIGITS.rows(), 0
+    for _ in range(40):
+        region = opt.region()
+        new = (region.contains(every) & opt.seen.unseen(every)).any()
+        (trial,) = opt.ask()
+        assert len(region.steps) > 2 and region.contains(trial.x[None])[0] == new
+        inside += new
+        opt.tell(trial, value(trial.point))
+    assert inside > 5
+
+
+def test_it_goes_on_bit_for_bit_from_a_file(tmp_path):
+    settings = lanas.published(first=100, selects=50, model=Ridge())
+    opt = run(170, **settings)
+    opt.save(tmp_path / "run.npz")
+    again = lamcts.Optimizer.load(tmp_path / "run.npz")
+    for _ in range(60):
+        (one,), (two,) = opt.ask(), again.ask()
+        np.testing.assert_array_equal(one.x, two.x)
+        opt.tell(one, value(one.point))
+        again.tell(two, value(two.point))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"largest": 0.0}, "largest value above 0"),
+        ({"selects": 0}, "selects"),
+        ({"height": 0}, "height of at least 1"),
+    ],
+)
+def test_bad_settings_say_what_was_expected(settings, message):
+    with pytest.raises(ValueError, match=message):
+        lanas.published(**settings)
