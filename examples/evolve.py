@@ -11,7 +11,7 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(print(f"{error}: pip install 'lamcts[evolve]'"))
 
-from lamcts.neural.evolve import search as evolve
+from lamcts.neural import evolve
 from lamcts.neural.train import Recipe, digits
 
 

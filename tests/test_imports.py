@@ -1,14 +1,17 @@
 """Who may import whom, and what `import lamcts` may load."""
 
 import ast
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from lamcts.samplers import classes
+from lamcts.wings import wings
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
 HEAVY = "threadpoolctl "
@@ -29,6 +32,7 @@ LAYERS: list[list[str]] = [
         "sizes",
         "threads",
         "types",
+        "wings",
         "argument_hints",
         "related",
         "remaining",
@@ -44,38 +48,32 @@ LAYERS: list[list[str]] = [
     ["optimizer"],
     ["journal"],
     ["study"],
-    ["costs"],
-    ["linalg"],
     ["objectives"],
-    ["nas"],
-    ["graphs"],
-    ["neural"],
-    ["plot", "testing", "searches", "integrations"],
+    ["plot", "testing", "integrations"],
     ["report"],
-    ["cli", "__main__", "__version__", "scipy", "sklearn", "memory"],
+    ["cli", "__main__", "__version__", "scipy", "sklearn"],
 ]
-SEARCH = [part for layer in LAYERS[2:8] for part in layer]  # what knows of regions, trees, samplers, runs
-SIDE = ["objectives", "nas", "costs", "linalg", "graphs", "neural"]  # what is searched: it may be cut off one day
+# The wings stand above all these and beside each other, so that each could be a package of its own; neural takes
+# formulas of costs from movement. The parts inside each, lowest layer first; others stand where the empty list is.
+WINGS: dict[str, list[list[str]]] = {
+    "movement": [["costs"], ["linalg"], ["kernels", "plot"], ["cli", "wing"]],
+    "neural": [["nas"], ["graphs"], [], ["searches", "plot"], ["cli", "wing"]],
+}
+SEARCH = [part for layer in LAYERS[2:9] for part in layer]  # what knows of regions, trees, samplers, runs
 NEVER = {  # although the layers would allow it
     ("models", "tree"): "surrogates know rows, not how they were split",
     ("tree", "models"): "the tree knows rows, not surrogates",
     ("samplers", "tree"): "all that a sampler knows of the tree is its region",
-    **{(part, search): "what is searched knows no search" for part in SIDE for search in SEARCH},
+    **{("objectives", search): "what is searched knows no search" for search in SEARCH},
     **{
         ("outcomes", part): "outcomes compare columns of numbers, whoever keeps them"
         for part in ("trial", "observations")
     },
-    **{("costs", part): "costs are formulas: they import nothing of the search" for part in SIDE if part != "costs"},
-    **{("nas", part): "encodings and tables stand alone" for part in ("costs", "linalg")},
+    ("neural.nas", "movement"): "encodings and tables stand alone",
+    ("movement.costs", "objectives"): "costs are formulas",
 }
-ONLY_BASE = (
-    "nas",
-    "costs",
-    "linalg",
-    "graphs",
-    "neural",
-)  # of the objectives they see the protocol, lamcts.objectives.base
-PUBLIC = ("searches", "integrations")  # they use the names that users have: of lamcts, and of its folders
+PUBLIC = ("integrations", *WINGS)  # of the optimizer they use the names that users have: of lamcts, and of its folders
+COMMANDS = tuple(f"{wing}.cli." for wing in WINGS)  # made of the same parts as the commands of the optimizer
 SAMPLERS = {cls.__module__ for cls in classes().values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
 MAY_LOAD_TORCH = ("neural", "models.torch_gp")
@@ -111,23 +109,46 @@ def offence(module: str, imported: str) -> str | None:
     if module == "__init__":
         return None  # the package's face; the subprocess test below watches it
     mine, theirs = module.split(".")[0], [*imported.split("."), "__init__"][1]
-    level = {part: i for i, layer in enumerate(LAYERS) for part in layer}
+    level = {part: i for i, layer in enumerate([*LAYERS, [*WINGS]]) for part in layer}
     if mine not in level:
         return f"the part {mine!r} has no place in LAYERS"
-    if mine in PUBLIC and theirs != mine:
+    for of, other in ((mine, theirs), (".".join(module.split(".")[:2]), theirs)):
+        if (of, other) in NEVER:
+            return NEVER[of, other]
+    if mine in WINGS and theirs in WINGS:
+        return (
+            _inside(module, imported)
+            if mine == theirs
+            else "wings do not know each other" * (mine == "movement") or None
+        )
+    if mine in PUBLIC and theirs in SEARCH and not module.startswith(COMMANDS):
         return None if len(imported.split(".")) <= 3 else "not a name of users: take it from lamcts, or from its folder"
+    if mine in PUBLIC and theirs not in level:
+        return None  # a name of lamcts
     if theirs not in level:
         return f"{theirs!r} has no place in LAYERS; inside lamcts import from the file itself, not from `lamcts`"
-    if (mine, theirs) in NEVER:
-        return NEVER[mine, theirs]
     if level[theirs] > level[mine]:
         return f"{theirs} stands above {mine}"
-    if mine in ONLY_BASE and theirs == "objectives" and not imported.startswith("lamcts.objectives.base."):
-        return "of the objectives only lamcts.objectives.base"
     others = {one for one in SAMPLERS if not f"lamcts.{module}.".startswith(f"{one}.")}  # a sampler may be a folder
     if mine == "samplers" and module != "samplers.default" and any(f"{imported}.".startswith(f"{s}.") for s in others):
         return "samplers never import each other"
     return None
+
+
+def _inside(module: str, imported: str) -> str | None:
+    """Return what is wrong with an import between two parts of a wing, or None."""
+    wing, mine, theirs = module.split(".")[0], module.split(".")[1], [*imported.split("."), "", ""][2]
+    level = {part: i for i, layer in enumerate(WINGS[wing]) for part in layer}
+    rest = WINGS[wing].index([]) if [] in WINGS[wing] else len(WINGS[wing])
+    return f"{wing}.{theirs} stands above {wing}.{mine}" if level.get(theirs, rest) > level.get(mine, rest) else None
+
+
+def texts(source: str) -> list[str]:
+    """Return the texts in `source`, but for docstrings."""
+    tree = ast.parse(source)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone]
+    return [node.value for node in found if isinstance(node.value, str)]
 
 
 def needs_torch(module: str, source: str) -> list[Import]:
@@ -171,22 +192,25 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert imports(late) == [Import(2, "lamcts.tree.node")]
 
 
-def test_the_rooms_to_come_have_their_rules() -> None:
-    assert offence("nas.cells", "lamcts.objectives.base.register") is None
-    assert offence("nas.cells", "lamcts.objectives.synthetic.formulas.ackley")
-    assert offence("nas.cells", "lamcts.optimizer.optimizer.Optimizer")
-    assert offence("costs.flops", "lamcts.neural.nas.cells.Cell")
-    assert offence("graphs.segments", "lamcts.movement.costs.flops.conv") is None
-    assert offence("costs.flops", "lamcts.neural.graphs.segments.Segment")
-    assert offence("neural.train", "lamcts.neural.graphs.segments.Segment") is None
-    assert offence("neural.train", "lamcts.samplers.turbo.Turbo")
-    assert offence("searches.lanas", "lamcts.minimize") is offence("searches.lanas", "lamcts.neural.nas.Cell") is None
-    assert offence("searches.lanas", "lamcts.optimizer.sessions.LocalSearches")
-    assert offence("optimizer.optimizer", "lamcts.neural.searches.lanas")
+def test_wings_stand_above_the_optimizer_and_use_its_public_names() -> None:
+    assert offence("optimizer.settings", "lamcts.neural.searches.lanas")
+    assert offence("cli.list", "lamcts.neural.cli.trained")
+    assert offence("movement.costs.nest", "lamcts.neural.nas.Cell")
+    assert offence("movement.costs.nest", "lamcts.movement.linalg.lu")
+    assert offence("movement.costs.nest", "lamcts.objectives.base.register")
+    assert offence("movement.kernels.tiling", "lamcts.movement.costs.nest") is None
+    assert offence("neural.build.sizes", "lamcts.movement.costs.cell") is None
+    assert offence("neural.nas.cells", "lamcts.movement.costs.cell")
+    assert offence("neural.nas.cells", "lamcts.objectives.base.register") is None
+    assert offence("neural.graphs.segments", "lamcts.neural.train.Recipe")
+    assert offence("neural.train.loop", "lamcts.neural.graphs.segments.Segment") is None
+    assert offence("neural.train.loop", "lamcts.neural.cli.trained.KINDS")
+    assert offence("neural.searches.lanas", "lamcts.minimize") is None
+    assert offence("neural.searches.lanas", "lamcts.optimizer.sessions.LocalSearches")
 
 
 def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:
-    lines = " <- ".join(" ".join(layer) for layer in LAYERS).replace(" <- costs", "\n<- costs")
+    lines = " <- ".join(" ".join(layer) for layer in [*LAYERS, [*WINGS]]).replace(" <- samplers", "\n<- samplers")
     assert lines in (PACKAGE.parent / "CONTRIBUTING.md").read_text()
 
 
@@ -232,6 +256,35 @@ def test_importing_lamcts_loads_nothing_heavy() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "numpy" in loaded and "lamcts" in loaded
     assert [name for name in HEAVY.split() if name in loaded] == []
+
+
+def test_the_optimizer_names_no_module_of_a_wing() -> None:
+    named = [
+        f"lamcts/{path.relative_to(PACKAGE)}: {text}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if _module(path).split(".")[0] not in WINGS
+        for text in texts(path.read_text())
+        if re.search(rf"\blamcts[./]({'|'.join(WINGS)})\b", text)
+    ]
+    assert not named, "\n".join(named)
+    assert texts('"""A docstring."""\nx = {"a": "b"}\nf"c {x} d"') == ["a", "b", "c ", " d"]
+
+
+def test_a_plain_run_loads_no_wing(tmp_path: Path) -> None:
+    words = ["run", "ackley", "--dim", "2", "--budget", "3", "--no-plot", "--quiet", "--out", str(tmp_path)]
+    run = f"lamcts.cli.main({words})"
+    code = f"import sys, lamcts.cli; {run}; print(*(name for name in sys.modules if name.startswith('lamcts')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "lamcts.study" in loaded and [name for name in loaded if name.split(".")[1:2] in ([w] for w in WINGS)] == []
+
+
+def test_every_wing_is_an_entry_point_and_its_names_are_there() -> None:
+    assert [wing.package for wing in wings()] == [f"lamcts.{name}" for name in WINGS]
+    for wing in wings():
+        for command in wing.commands.values():
+            assert import_module(command.module).main and import_module(command.module).add_options
+        for name, module in {**wing.figures, **wing.settings}.items():
+            assert getattr(import_module(module), name)
 
 
 def test_every_name_of_the_public_face_can_be_had() -> None:

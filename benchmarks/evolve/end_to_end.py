@@ -30,8 +30,8 @@ from torch import nn
 from benchmarks.evolve.networks import ResNet
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
+from lamcts.neural import evolve
 from lamcts.neural.evolve import read
-from lamcts.neural.evolve import search as evolve
 from lamcts.neural.graphs.computation import ComputationGraph, flops
 from lamcts.neural.graphs.computation.database import mine, shipped
 from lamcts.neural.train import Data, Recipe, load, train

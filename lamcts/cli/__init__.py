@@ -1,30 +1,26 @@
-"""The command `lamcts`: a command is a module of this folder with `add_options(parser, argv)` and `main(args)`.
+"""The command `lamcts`: a command is a module of this folder or of a wing.
 
-Mistakes of users are one line on stderr and exit code 2.
+It has `add_options(parser, argv)` and `main(args)`. Mistakes of users are one line on stderr and exit code 2.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 from lamcts import __version__, interrupts
 
 with interrupts.imported():
     from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
-    from lamcts.cli.parser import SETTING, USER_MISTAKE, Parser
+    from lamcts.cli.parser import MODULE, NAME, OPTIONS, SETTING, USER_MISTAKE, Parser, name_of
     from lamcts.errors import LamctsError
     from lamcts.text import safe_text
+    from lamcts.wings import Command, wings
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 READER_LEFT = 141  # and for one whose reader has closed the pipe
 COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
-    "nas": "search network architectures, by a published table or by training; the same command again resumes",
-    "evolve": "evolve your own network: replace parts of it and train the children; the same command again resumes",
-    "memory": "plan which activations of a training step are kept, recomputed or offloaded, within a memory budget",
-    "bound": "print the data movement of a loop nest that no schedule avoids",
-    "movement": "print the exact cache misses of a loop nest at each level of a memory, next to the lower bound",
     "list": "list objectives, samplers, pruners and searches",
     "show": "print the contents of a journal",
     "plot": "plot the progress of a run, or compare several",
@@ -51,21 +47,21 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:  # as older versions of argparse report it
         silence()
         return 0
-    command: Callable[[argparse.Namespace], int] = import_module(f"lamcts.cli.{args.name}").main
+    who = name_of(args)
     try:
-        with warnings_as_lines(f"lamcts {args.name}"):
-            return command(args)
+        with warnings_as_lines(who):
+            return int(import_module(getattr(args, MODULE)).main(args))
     except ReaderLeft:
         silence()
         return READER_LEFT
     except KeyboardInterrupt:
-        complain(f"lamcts {args.name}", "interrupted")
+        complain(who, "interrupted")
         return INTERRUPTED
     except (ValueError, LamctsError, OSError, MemoryError) as error:
         if args.traceback:
             raise
         what = "not enough memory, ask for less: " if isinstance(error, MemoryError) else ""
-        complain(f"lamcts {args.name}", what + in_options(safe_text(error), args.options))
+        complain(who, what + in_options(safe_text(error), getattr(args, OPTIONS)))
         return USER_MISTAKE
 
 
@@ -86,19 +82,26 @@ def parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
     commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
     chosen = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
-    for name, line in COMMANDS.items():
+    typed = argv[chosen] if chosen < len(argv) else ""
+    for name, (module, line) in _commands(typed).items():
         one = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
-        if argv[chosen : chosen + 1] == [name]:
+        if typed == name:
             root.command = one
-            _add_options(one, name, argv[chosen + 1 :])
+            _add_options(one, name, module, argv[chosen + 1 :])
     return root
 
 
-def _add_options(one: Parser, name: str, argv: Sequence[str]) -> None:
+def _commands(typed: str) -> dict[str, Command]:
+    """Return the commands by name, with those of wings unless the command that was typed is another."""
+    found = {name: Command(f"lamcts.cli.{name}", line) for name, line in COMMANDS.items()}
+    return found if typed in found else found | {name: each for wing in wings() for name, each in wing.commands.items()}
+
+
+def _add_options(one: Parser, name: str, module: str, argv: Sequence[str]) -> None:
     """Add the options of a command, and what its errors call them."""
     one.add_argument("--traceback", action="store_true", help="print the traceback of an error")
-    import_module(f"lamcts.cli.{name}").add_options(one, argv)
+    import_module(module).add_options(one, argv)
     options = {
         action.dest.removeprefix(SETTING): action.option_strings[0] for action in one._actions if action.option_strings
     }
-    one.set_defaults(name=name, options=options)
+    one.set_defaults(**{NAME: name, MODULE: module, OPTIONS: options})

@@ -1,14 +1,12 @@
 """The option `--against` of `lamcts run` and `lamcts nas`: an objective against one of its costs."""
 
 import argparse
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from lamcts import objectives
 from lamcts.cli.target import Target, one_of
-from lamcts.neural.nas import TableTradeOff
-from lamcts.neural.nas.objective import TableObjective
 from lamcts.objectives import Costed, TradeOff
 
 AGAINST = "against"
@@ -44,8 +42,8 @@ def without_cost(objective: Any) -> Any:
 
 
 def _trade_off(objective: Any, cost: str, value: str) -> TradeOff:
-    if isinstance(objective, TableObjective):
-        return TableTradeOff(objective, cost)
+    if hasattr(objective, "against"):  # an objective that makes its own
+        return cast(TradeOff, objective.against(cost))
     if not isinstance(objective, Costed):
         raise ValueError(f"against: expected an objective with costs, got {objective.name}: leave it out")
     return TradeOff(objective, one_of(f"--{AGAINST}", cost, _cost_names(objective)), value=value)

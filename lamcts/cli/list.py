@@ -1,4 +1,4 @@
-"""`lamcts list`: the names of objectives, samplers, pruners and searches, grouped by kind."""
+"""`lamcts list`: the names of objectives, samplers and pruners, and what wings list, grouped by kind."""
 
 import argparse
 import re
@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from lamcts import objectives, pruners, samplers
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
+from lamcts.wings import wings
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> its package and the extra that installs it
 
@@ -19,18 +20,14 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from lamcts.cli.trained import KINDS
-    from lamcts.neural.searches import network_searches
-
     _list_objectives()
     absent = {name: extra for name, extra in LIBRARIES.items() if find_spec(extra) is None}
     rows = [[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()]
     _group("Samplers: lamcts run NAME --sampler SAMPLER", rows)
     _group("Pruners: lamcts run NAME --pruner PRUNER", [[name, pruners.line(name)] for name in pruners.NAMES])
-    rows = [[name, search.line] for name, search in network_searches.names().items()]
-    _group("Searches of network architectures: lamcts nas --space SPACE --search SEARCH", rows)
-    rows = [[name, kind.line] for name, kind in KINDS.items()]
-    _group("Networks that can be trained: lamcts nas --space SPACE --evaluate train", rows)
+    for wing in wings():
+        for title, rows in wing.lists():
+            _group(title, rows)
     if find_spec("matplotlib") is None:
         say()
         say(f"Figures{_missing('plot')}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import ReaderLeft, complain, say
+from lamcts.cli.parser import name_of
 from lamcts.errors import LamctsError, MissingExtra
 from lamcts.text import safe_text
 
@@ -29,7 +30,7 @@ class Outputs:
     """What a command has written so far, by name, and its exit code."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._who, self._traceback = f"lamcts {args.name}", args.traceback
+        self._who, self._traceback = name_of(args), args.traceback
         self.written: list[str] = []
         self.code = 0
 

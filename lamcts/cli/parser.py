@@ -15,6 +15,9 @@ from lamcts.types import Json
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"
 SETTING = "setting "  # before the name of a setting in the namespace: none collides with a name of our own
+NAME = "the command"  # entries of the namespace that no option has, since no option has spaces
+MODULE = "the module of the command"
+OPTIONS = "the options of the command"
 
 
 class Parser(argparse.ArgumentParser):
@@ -91,6 +94,11 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
 def option(name: str) -> str:
     """Return the option that sets a setting."""
     return f"--{name.replace('_', '-')}"
+
+
+def name_of(args: argparse.Namespace) -> str:
+    """Return the command that was typed, as messages name it."""
+    return f"lamcts {getattr(args, NAME)}"
 
 
 def settings_in(args: argparse.Namespace, row: objectives.Entry) -> Json:

@@ -15,7 +15,7 @@ from lamcts.cli.console import complain, evaluation_of, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.figures import figure_of, kinds
 from lamcts.cli.outputs import Outputs
-from lamcts.neural.nas.base import ArchitectureSpace
+from lamcts.cli.parser import name_of
 from lamcts.optimizer.placement import tree_chose
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.spaces.values import plain
@@ -45,7 +45,7 @@ def write_results(
     """
     if result.x is None:
         cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
-        complain(f"lamcts {args.name}", f"no evaluation succeeded: {result.message}{cure}")
+        complain(name_of(args), f"no evaluation succeeded: {result.message}{cure}")
         return 1
     say(result.message + (f"; the tree {result.tree}" if tree_chose(study.optimizer.placements) else ""))
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
@@ -117,7 +117,7 @@ def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[
     return figures
 
 
-def _network(architectures: ArchitectureSpace, point: Point) -> "Figure | None":
+def _network(architectures: Any, point: Point) -> "Figure | None":
     """Return the figure of a network; None in a space that draws none."""
     return plot.cells(architectures, point) if architectures.graphs(point) else None
 

@@ -4,16 +4,17 @@ import difflib
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.discovery import catalogue
+from lamcts.objectives.discovery import Catalogue, catalogue
 from lamcts.objectives.protocol import Costed, Objective
 from lamcts.objectives.settings import Setting, function_of, settings_of
 from lamcts.objectives.tradeoff import TradeOff
+from lamcts.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
 __all__ += ["names", "register"]
@@ -170,8 +171,9 @@ def names() -> dict[str, Entry]:
     >>> objectives.names()["branin"].budget
     100
     """
-    for module in catalogue().modules:
-        importlib.import_module(module)
+    for known in _catalogues():
+        for module in known.modules:
+            importlib.import_module(module)
     return dict(sorted(_entries.items()))
 
 
@@ -194,15 +196,25 @@ def find(name: str) -> Entry | None:
     >>> objectives.find("no such function") is None
     True
     """
-    known, (prefix, colon, rest) = catalogue(), str(name).partition(":")
-    if colon and prefix in known.families:
-        importlib.import_module(known.families[prefix])
-    if colon and prefix in _families:
-        return _families[prefix].entry(rest)
-    if name not in _entries:
-        for module in [known.names[name]] if name in known.names else known.computed:
-            importlib.import_module(module)
+    prefix, colon, rest = str(name).partition(":")
+    for known in _catalogues():
+        if colon and prefix in known.families:
+            importlib.import_module(known.families[prefix])
+        if colon and prefix in _families:
+            return _families[prefix].entry(rest)
+        if name not in _entries:
+            for module in [known.names[name]] if name in known.names else known.computed:
+                importlib.import_module(module)
+        if name in _entries:
+            break
     return _entries.get(name)
+
+
+def _catalogues() -> Iterator[Catalogue]:
+    """Yield where objectives are registered: in this package, and then in those of the wings."""
+    yield catalogue("lamcts.objectives")
+    for wing in wings():
+        yield catalogue(wing.package)
 
 
 def entry(name: str) -> Entry:

@@ -1,4 +1,4 @@
-"""Find the modules of the package that register objectives, by reading their source without importing them."""
+"""Find the modules of a package that register objectives, by reading their source without importing them."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-PACKAGE = __name__.partition(".")[0]  # lamcts
 IMPORTS = "from lamcts.objectives.base import"  # a module without this line registers nothing
 NAMED = re.compile(r"""^@(register|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
 COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
@@ -27,12 +26,12 @@ class Catalogue(NamedTuple):
 
 
 @cache
-def catalogue() -> Catalogue:
-    """Return where objectives are registered in the package; about 20 ms, once a process."""
+def catalogue(package: str) -> Catalogue:
+    """Return where objectives are registered in a package; about 20 ms, once a process."""
     names: dict[str, str] = {}
     families: dict[str, str] = {}
     computed: list[str] = []
-    for module, source in _sources(files(PACKAGE), PACKAGE):
+    for module, source in _sources(files(package), package):
         if IMPORTS not in source:
             continue
         for kind, name in NAMED.findall(source):

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts import samplers
+from lamcts import samplers, wings
 from lamcts.text import safe_repr
 from lamcts.types import Json, JsonValue
 
-# Classes of frozen settings, and where they are: a file may name these, and no others. Those of whole searches stand
-# above this part, which imports them only where a file has them.
+# Classes of frozen settings, and where they are: a file may name these, the samplers and those of wings, and no others.
 MODULES = {
     "MultiFidelity": "lamcts.samplers.fidelities",
     "LatentTree": "lamcts.tree.grow",
@@ -30,12 +29,6 @@ MODULES = {
     "Prior": "lamcts.models.fit",
     "ModelBudget": "lamcts.models.local",
     "HammingPrior": "lamcts.models.hamming_fit",
-    "Leaf": "lamcts.neural.searches.lanas",
-    "AlphaX": "lamcts.neural.searches.alphax.sampler",
-    "Assign": "lamcts.neural.searches.alphax.actions",
-    "BuildCells": "lamcts.neural.searches.alphax.cells",
-    "Ridge": "lamcts.neural.searches.surrogate",
-    "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
 }
 CLASS, VERSION = "class", "version"  # entries of an identity that are no settings; no field can be called "class"
 
@@ -82,8 +75,8 @@ def is_ours(value: Any) -> bool:
         return all(map(is_ours, value))
     if value is None or type(value) in (bool, int, float, str):
         return True
-    name, module = type(value).__name__, f"{type(value).__module__}."
-    ours = is_dataclass(value) and name in known_modules() and module.startswith(f"{known_modules()[name]}.")
+    module = module_of(type(value).__name__) if is_dataclass(value) else None
+    ours = module is not None and f"{type(value).__module__}.".startswith(f"{module}.")
     return ours and all(is_ours(getattr(value, field.name)) for field in fields(value) if field.init)
 
 
@@ -92,19 +85,23 @@ def from_identity(value: JsonValue, known: Mapping[str, str] | None = None) -> A
 
     known: modules by class; None: those of lamcts.
     """
-    known = known_modules() if known is None else known
     if isinstance(value, list):
         return tuple(from_identity(item, known) for item in value)
     if not isinstance(value, dict):
         return value
     given = {name: from_identity(item, known) for name, item in value.items() if name not in (CLASS, VERSION)}
-    return getattr(import_module(known[value[CLASS]]), value[CLASS])(**given)
+    name = value[CLASS]
+    module = module_of(name) if known is None else known.get(name)
+    if module is None:
+        raise KeyError(name)
+    return getattr(import_module(module), name)(**given)
 
 
 @cache
-def known_modules() -> dict[str, str]:
-    """Return the modules of the classes that a file may name: the samplers, and MODULES."""
-    return {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
+def module_of(name: str) -> str | None:
+    """Return the module of a class that a file may name: a sampler, one of MODULES or of a wing; None for others."""
+    found = {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
+    return found[name] if name in found else wings.module_of_settings(name)
 
 
 def shown(value: JsonValue) -> str:
@@ -168,8 +165,8 @@ def _missing(of: Json, name: str) -> JsonValue:
     if name == VERSION:
         return 1
     try:
-        found = {field.name: field for field in fields(getattr(import_module(known_modules()[of[CLASS]]), of[CLASS]))}
-    except (KeyError, AttributeError, ImportError):  # a class of a user's
+        found = {field.name: field for field in fields(getattr(import_module(str(module_of(of[CLASS]))), of[CLASS]))}
+    except (AttributeError, ImportError):  # a class of a user's
         return _Words("the default")
     if name not in found:
         return _Words("unknown")

@@ -4,33 +4,28 @@ A run is a Result, the path of a journal (or of the folder of `lamcts run`), a J
 
     figure = lamcts.plot.importance(result)
     figure.savefig("importance.png")
+
+Figures of the wings, such as `lamcts.plot.cells` and `lamcts.plot.misses`, load when they are first used.
 """
+
+from importlib import import_module
+from typing import Any
 
 from lamcts.plot.curves import best_so_far, hypervolume, reward, violation
 from lamcts.plot.effects import contours, importance, parameters, slices
-from lamcts.plot.evolution import evolution_front, evolution_graphs
 from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
-from lamcts.plot.layer_shares import layer_shares
-from lamcts.plot.live_memory import live_memory
-from lamcts.plot.miss_curve import misses
-from lamcts.plot.networks import cells
 from lamcts.plot.tree_diagram import tree
 from lamcts.plot.tree_partition import partition
+from lamcts.wings import module_of_figure, wings
 
 __all__ = [
     "best_so_far",
-    "cells",
     "contours",
-    "evolution_front",
-    "evolution_graphs",
     "front",
     "fronts",
     "hypervolume",
     "importance",
-    "layer_shares",
-    "live_memory",
-    "misses",
     "parallel",
     "parameters",
     "partition",
@@ -40,3 +35,14 @@ __all__ = [
     "tree_used",
     "violation",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    module = module_of_figure(name)
+    if module is None:
+        raise AttributeError(f"module 'lamcts.plot' has no attribute {name!r}")
+    return getattr(import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(name for wing in wings() for name in wing.figures)})

@@ -12,9 +12,10 @@ from lamcts.neural.evolve.networks import EvolvedNetworks
 from lamcts.neural.evolve.objective import Evolution
 from lamcts.neural.evolve.predictor import FittedGnn, GnnPredictor, PscPredictor
 from lamcts.neural.evolve.read import ReadModel, UnreadableModel, read
-from lamcts.neural.evolve.search import Child, Evolve, Found, SegmentDatabase, fit
+from lamcts.neural.evolve.search import Child, CountsForest, Evolve, Found, SegmentDatabase, fit, mine, select
 from lamcts.neural.evolve.source import save_source
 
 __all__ = ["COSTS", "Evolution", "EvolvedNetworks", "GraphNetwork", "ReadModel", "UnreadableModel", "read"]
 __all__ += ["FittedGnn", "GnnPredictor", "PscPredictor", "check_device", "check_model", "data_of", "examples_of"]
-__all__ += ["Child", "Evolve", "Found", "SegmentDatabase", "fit", "model_of", "save_source"]
+__all__ += ["Child", "CountsForest", "Evolve", "Found", "SegmentDatabase", "fit", "mine", "model_of", "save_source"]
+__all__ += ["select"]

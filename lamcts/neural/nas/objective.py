@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from lamcts.neural.nas.tabled import TabledSpace
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
 from lamcts.types import Floats, Json
+
+if TYPE_CHECKING:
+    from lamcts.neural.nas.tradeoff import TableTradeOff
 
 DIGITS = 16  # hexadecimal, of a fingerprint: 64 bits, which no two tables share by chance
 
@@ -104,6 +107,12 @@ class TableObjective:
     def cost(self, point: Point) -> dict[str, float]:
         """Return the other columns of the table, units in the names: size, operations, latency; nan if unknown."""
         return self._values(self.others, point)
+
+    def against(self, cost: str) -> "TableTradeOff":
+        """Return the value and a cost as two objectives; ValueError if the table has no such cost."""
+        from lamcts.neural.nas.tradeoff import TableTradeOff
+
+        return TableTradeOff(self, cost)
 
     def row(self, point: Point) -> int:
         """Return the row of a network; RuntimeError if `failure` gives a reason."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from commands import said
 
-from lamcts.cli.trained import KINDS
+from lamcts.neural.cli.trained import KINDS
 from lamcts.neural.train import preset
 from lamcts.neural.train.presets import PRESETS
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lamcts import plot
-from lamcts.cli import trained
 from lamcts.cli.console import number, say, table
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import option
 from lamcts.cli.results import write_json
 from lamcts.cli.search import folder_of
-from lamcts.cli.supernets import LINES, SPLIT_BY, splits_of
 from lamcts.cli.target import Target
+from lamcts.neural.cli import trained
+from lamcts.neural.cli.supernets import LINES, SPLIT_BY, splits_of
 from lamcts.types import Json
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 import argparse
 from typing import Any
 
-from lamcts.cli import trained
 from lamcts.cli.against import without_cost
 from lamcts.cli.console import say
 from lamcts.cli.target import Target, one_of
+from lamcts.neural.cli import trained
 from lamcts.types import Point
 
 FIRST = 10  # networks at the start, where neither the user nor the search sets another number

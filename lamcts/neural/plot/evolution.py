@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.neural.graphs.computation.drawing import drawable
+from lamcts.neural.plot.networks import drawing_down
 from lamcts.plot import canvas
-from lamcts.plot.networks import drawing_down
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import said
 
-from lamcts.cli import supernets
+from lamcts.neural.cli import supernets
 from lamcts.neural.train import load_network
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from commands import said
 
-from lamcts.cli.trained import KINDS, values_of
+from lamcts.neural.cli.trained import KINDS, values_of
 from lamcts.neural.train import load_network
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")

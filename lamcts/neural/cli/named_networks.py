@@ -4,9 +4,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.own_networks import NamedFunction, absolute, space_named
 from lamcts.neural.build import NetworkFactory
 from lamcts.neural.build.factory import check_scores
+from lamcts.neural.cli.own_networks import NamedFunction, absolute, space_named
 from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.objectives.programs.function import load
 from lamcts.spaces.base import SearchSpace

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts import pruners
-from lamcts.cli import own_networks, trained
 from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import GIVE_UP, number_or_threads
+from lamcts.neural.cli import own_networks, trained
 from lamcts.study.load import JOURNAL
 from lamcts.types import Json
 
@@ -77,7 +77,7 @@ def _add_search_options(one: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
     trained.need_torch()
-    from lamcts.neural.evolve import search as evolve
+    from lamcts.neural import evolve
 
     out, folder = _places(args)
     model, data = own_networks.own_model(args.model), trained.data_of(args, args.data)

@@ -12,8 +12,8 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")
 
 from lamcts import plot
-from lamcts.plot.layered import layered, ordered
-from lamcts.plot.networks import drawing
+from lamcts.neural.plot.layered import layered, ordered
+from lamcts.neural.plot.networks import drawing
 
 # seven vertices, nine edges
 VERTICES = Graph(

@@ -6,7 +6,7 @@ import sys
 import pytest
 from commands import said
 
-from lamcts.cli.memory import ASCII, BLOCKS, WIDTH
+from lamcts.neural.cli.memory import ASCII, BLOCKS, WIDTH
 
 LISTED = ["memory", "thesis:alexnet", "--evaluations", "0"]
 NETWORK = """

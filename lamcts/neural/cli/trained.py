@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from lamcts import pruners
-from lamcts.cli import own_networks
 from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
-from lamcts.cli.network_exports import check_exports, write_exports
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
+from lamcts.neural.cli import own_networks
+from lamcts.neural.cli.network_exports import check_exports, write_exports
 from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
@@ -175,7 +175,7 @@ def _own_training(args: argparse.Namespace) -> Training:
         raise ValueError(
             "--size: expected none with networks of your own, which have the sizes of their points; leave it out"
         )
-    from lamcts.cli.named_networks import factory_of
+    from lamcts.neural.cli.named_networks import factory_of
 
     data = data_of(args, "digits")
     space = factory_of(args, data)

@@ -11,7 +11,7 @@ from lamcts import plot
 from lamcts.cli.console import say, table
 from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
-from lamcts.cli.training_step import TrainingStep, training_step
+from lamcts.neural.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Machine, Report, extent, fitting, layer_shares, size_text
 from lamcts.neural.memory.fitting import KEEPING, action_counts, budget_of
 from lamcts.types import Json

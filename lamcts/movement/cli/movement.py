@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts.cli.console import number, say, table
-from lamcts.cli.nests import ELEMENT_BYTES, add_nest, levels, nest_of, options_in_errors, whole_numbers
 from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.movement import costs
+from lamcts.movement.cli.nests import ELEMENT_BYTES, add_nest, levels, nest_of, options_in_errors, whole_numbers
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:

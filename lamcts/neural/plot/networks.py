@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.neural.nas.base import ArchitectureSpace, Graph, Point
+from lamcts.neural.plot.layered import Layout, layered
 from lamcts.plot.canvas import COLOURS, FAINT, SELECTED, Look, page
-from lamcts.plot.layered import Layout, layered
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
