@@ -1,6 +1,6 @@
 """Evaluations so far, as columns that only grow, and the pending points."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
 from lamcts.outcomes.measured import Predicted, StandardErrors
 from lamcts.related import NO_TASKS, RelatedTasks
-from lamcts.remaining import Remaining
 from lamcts.types import Floats, Point, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
@@ -284,3 +283,25 @@ def _bytes(x: Floats) -> list[bytes]:
 def _frozen(column: Column) -> Column:
     column.flags.writeable = False
     return column
+
+
+class Remaining:
+    """Rows [n, d] whose keys are not in `known`; None keys are skipped, equal keys counted once."""
+
+    def __init__(self, rows: Floats, keys: Iterable[Hashable | None], known: Container[Hashable]) -> None:
+        self._dim = rows.shape[1]
+        self._every = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
+        self._place = {key: i for i, key in enumerate(self._every)}
+        self._remaining = {key for key in self._every if key not in known}
+
+    def rows(self) -> Floats:
+        """Return the remaining points in listing order, [k, d]."""
+        left = sorted(self._remaining, key=self._place.__getitem__)
+        return np.array([self._every[key] for key in left]).reshape(len(left), self._dim)
+
+    def take(self, key: Hashable) -> None:
+        self._remaining.discard(key)
+
+    def give_back(self, key: Hashable) -> None:
+        if key in self._every:
+            self._remaining.add(key)

@@ -35,7 +35,6 @@ LAYERS: list[list[str]] = [
         "wings",
         "argument_hints",
         "related",
-        "remaining",
         "outcomes",
         "trial",
         "observations",

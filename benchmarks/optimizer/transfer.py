@@ -26,7 +26,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS
 from benchmarks.tables.transfer import ARMS, KEY, tables
-from lamcts.optimizer.warm_start import WarmStart
+from lamcts.optimizer.optimizer import WarmStart
 from lamcts.related import NO_TASKS
 
 COLUMNS = (*KEY, "improvements")

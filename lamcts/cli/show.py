@@ -4,22 +4,26 @@ import argparse
 import csv
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts import samplers
 from lamcts.cli.compare import labels
-from lamcts.cli.console import SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
+from lamcts.cli.console import MOST_SHOWN, SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
-from lamcts.cli.side_by_side import show_side_by_side
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PARTIAL, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
+from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import VALUE
+from lamcts.report.html import number as cell_text
+from lamcts.report.runs import LabelledRun
+from lamcts.report.tables import UNKNOWN, overview
 from lamcts.study.load import journal_in, sampler_name, with_reference
 from lamcts.text import shortened
 
@@ -223,3 +227,20 @@ def _settings(about: Mapping[str, object]) -> str:
 def _brief(value: object) -> str:
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "..."
+
+
+def show_side_by_side(paths: Sequence[str], records: Sequence["Recorded"]) -> int:
+    """Print settings, outcomes and best points of runs as a table, and return the exit code."""
+    found = overview([LabelledRun(label, record) for label, record in zip(labels(paths), records, strict=True)])
+    points = [_point(record) for record in records]
+    names = dict.fromkeys(name for point in points for name in point)
+    rows = [found.head, *found.rows, *([name, *(point.get(name, UNKNOWN) for point in points)] for name in names)]
+    table([[shortened(cell_text(cell)) for cell in row] for row in rows])
+    return 0
+
+
+def _point(record: "Recorded") -> dict[str, object]:
+    """Return the first parameters of the best point, or of the knee, by name."""
+    point = dict(record.leaders).get(-1 if record.lead is None else record.lead)
+    parts = [] if point is None else parts_of(point)
+    return {f"best point: {name}": value for name, value in islice(parts, MOST_SHOWN)}

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Never
 
+import numpy as np
+
 from lamcts.errors import Exhausted
+from lamcts.models.hamming import Coding
+from lamcts.models.hamming_fit import HammingPrior
+from lamcts.models.prior_mean import RelatedModels
 from lamcts.observations import Observations
 from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design, Kind, encoded
@@ -15,19 +20,21 @@ from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import LocalSearches
 from lamcts.optimizer.trials import Told, Trials
-from lamcts.optimizer.warm_start import WarmStart
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
+from lamcts.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.point_keys import keys_of
 from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.types import Point, whole_number
+from lamcts.types import Floats, Point, whole_number
 
 
 class Optimizer(Persistent, Predicting, Confirming):
@@ -310,3 +317,22 @@ class Optimizer(Persistent, Predicting, Confirming):
         """Return unseen points from anywhere in the space: no search found one near its incumbent."""
         x = draw_unseen(self.space, self.seen, n, self._rng)
         return Proposal(x, [None] * len(x)), -1
+
+
+class WarmStart:
+    """Proposes the best point of each related task. Nothing but the evaluations decides when: it has no state."""
+
+    def __init__(self, tasks: RelatedTasks, space: SearchSpace) -> None:
+        self._space, self._tasks = space, tasks
+        self._models: RelatedModels | None = None  # fitted when they are first asked
+
+    def fresh(self, seen: Observations, n: int) -> Floats:
+        """Return the best points of at most `n` tasks that rank the evaluations well, unless they are seen, [k, d]."""
+        x = np.array([task.x[np.argmin(task.y)] for task in self._tasks]).reshape(-1, seen.dim)
+        new = seen.unseen(x) if len(x) else np.zeros(0, bool)
+        if new.any():
+            parameters = Parameters(self._space)
+            coding = Coding(parameters)
+            self._models = self._models or RelatedModels(self._tasks, parameters, coding, HammingPrior())
+            new &= self._models.skills(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
+        return x[new][:n]

@@ -1,8 +1,13 @@
 """One run of an optimizer on a function. `Study._search` is the loop."""
 
+import os
+import shutil
+import tempfile
+import uuid
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -11,13 +16,15 @@ from lamcts import interrupts
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
+from lamcts.observations import Observations
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.outcomes.metrics import storable
 from lamcts.rng import Purpose, derive
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
-from lamcts.study.folders import TrialFolders
 from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.prediction import model_of
 from lamcts.study.prior_observations import prior_observations, tell
@@ -37,6 +44,8 @@ from lamcts.types import Point
 if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
+
+SUFFIX = ".folders"  # after the name of the journal
 
 
 class Study:
@@ -314,3 +323,32 @@ class Study:
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result
+
+
+class TrialFolders:
+    """The folders: next to the journal, which keeps them, or else temporary ones that `close` removes."""
+
+    def __init__(self, space: SearchSpace, journal: str | os.PathLike[str] | None) -> None:
+        self._axis = FidelityAxis.of(space)
+        own = Path(tempfile.gettempdir()) / f"lamcts-{uuid.uuid4().hex}"
+        self.root = own if journal is None else Path(os.path.abspath(journal) + SUFFIX)
+        self._temporary = journal is None
+        self._first: dict[Hashable, int] = {}  # configuration -> its first trial
+
+    def load(self, seen: Observations) -> None:
+        """Take the trials of an earlier session, told and pending."""
+        told = [(number, x) for number, x in zip(seen.trial.tolist(), seen.x, strict=True) if number >= 0]
+        for number, x in sorted([*told, *seen.pending.items()], key=lambda pair: pair[0]):
+            self._first.setdefault(configuration(self._axis, x), number)
+
+    def of(self, trial: Trial) -> Path:
+        """Return the folder of a trial's configuration; it need not exist yet."""
+        return self.root / str(self._first.setdefault(configuration(self._axis, trial.x), trial.id))
+
+    def again(self, row: int, repeat: int) -> Path:
+        """Return the folder of a re-evaluation, which is no continuation."""
+        return self.root / f"again-{row}-{repeat}"
+
+    def close(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self.root, ignore_errors=True)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hamming_cases import some_hyper
 
-from lamcts.models import option_columns as options
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs
+from lamcts.models import hamming as options
+from lamcts.models.hamming import Coding, HammingPosterior, Inputs, OptionColumns
 from lamcts.models.hamming_fit import HammingLoss, HammingPrior
-from lamcts.models.option_columns import OptionColumns
 from lamcts.spaces import Choice, Float, Permutation, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats

@@ -10,7 +10,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.errors import MissingExtra
-from lamcts.objectives import base, discovery, settings
+from lamcts.objectives import base, settings
 from lamcts.wings import wings
 
 
@@ -65,9 +65,9 @@ def test_one_objective_is_found_without_importing_the_others(name):
 
 
 def test_the_package_is_searched_once_and_only_when_a_name_is_looked_up():
-    code = "import sys, lamcts; print('lamcts.objectives.discovery' in sys.modules)"
+    code = "import sys, lamcts; print('lamcts.objectives.base' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-    assert discovery.catalogue("lamcts.objectives") is discovery.catalogue("lamcts.objectives")
+    assert base.catalogue("lamcts.objectives") is base.catalogue("lamcts.objectives")
 
 
 def test_every_module_that_registers_is_found():
@@ -76,7 +76,7 @@ def test_every_module_that_registers_is_found():
     registering = {path for path, text in texts.items() if re.search(r"@(register|family)\(", text)}
     ours = {path for path in registering if "objectives.base import" in texts[path]}
     packages = ["lamcts.objectives", *(wing.package for wing in wings())]
-    modules = [module for package in packages for module in discovery.catalogue(package).modules]
+    modules = [module for package in packages for module in base.catalogue(package).modules]
     found = {root.parent / f"{module.replace('.', '/')}.py" for module in modules}
     assert ours == found and len(ours) > 20
 

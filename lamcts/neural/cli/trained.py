@@ -22,7 +22,6 @@ from lamcts.cli.target import Target, one_of
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
 from lamcts.neural.cli import own_networks
-from lamcts.neural.cli.network_exports import check_exports, write_exports
 from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
@@ -38,6 +37,7 @@ D = TypeVar("D", bound="DataclassInstance")
 
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
+EXAMPLES = 2  # torch treats a batch of one as a constant
 
 
 class NetworkKind(NamedTuple):
@@ -302,3 +302,28 @@ def save_best(
         say(f"weights and model card: {place}")
     if args.export:
         found["exports"] = write_exports(args, objective, outputs, point)
+
+
+def check_exports(args: argparse.Namespace) -> None:
+    """Raise ValueError or MissingExtra for a file that cannot be written, before the search."""
+    from lamcts.neural.train.export import checked_format
+
+    for path in args.export or ():
+        try:
+            checked_format(path)
+        except ValueError as error:
+            raise ValueError(f"--export: {error}") from None
+
+
+def write_exports(args: argparse.Namespace, objective: "TrainObjective", outputs: Outputs, point: Point) -> list[str]:
+    """Export a trained network to the files of the options, and return those that were written."""
+    from lamcts.neural.train import export_network, trained_network
+
+    net, written = trained_network(objective, point), []
+    example = objective.data.train.x[:EXAMPLES].copy()  # the data are read-only
+    for path in args.export or ():
+        with outputs.part("export"):
+            free = export_network(net, example, path)
+            say(f"exported: {path}, for batches of {'any size' if free else f'{EXAMPLES} examples only'}")
+            written.append(path)
+    return written

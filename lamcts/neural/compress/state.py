@@ -9,10 +9,81 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket, Clock
 from lamcts.neural.compress.group import Group
-from lamcts.neural.compress.losses import Losses, squares
-from lamcts.neural.compress.memory import Memory
 from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import Dense, Scheme
+
+
+class Memory:
+    """A vector for each parameter; 0 where nothing was kept yet."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, Tensor] = {}
+
+    def plus(self, bucket: Bucket, flat: Tensor, factor: float = 1.0) -> Tensor:
+        """Return a new vector: `factor` times what is kept for a bucket, plus `flat`."""
+        if not any(key in self._parts for key in bucket.keys):
+            return flat.clone()
+        kept = [self._part(key, size, flat) for key, size in zip(bucket.keys, bucket.sizes, strict=True)]
+        total = torch.cat(kept)
+        return (total if factor == 1 else total.mul_(factor)).add_(flat)
+
+    def keep(self, bucket: Bucket, flat: Tensor) -> None:
+        """Keep a vector, cut by parameter."""
+        self._parts.update(zip(bucket.keys, torch.split(flat, bucket.sizes), strict=True))
+
+    def state_dict(self) -> dict[int, Tensor]:
+        """Return copies of what is kept."""
+        return {key: part.clone() for key, part in self._parts.items()}
+
+    def load_state_dict(self, state: Mapping[int, Tensor]) -> None:
+        """Keep copies of saved vectors."""
+        self._parts = {int(key): part.clone() for key, part in state.items()}
+
+    def _part(self, key: int, size: int, like: Tensor) -> Tensor:
+        """Return what is kept for a parameter; ValueError if it has another size."""
+        part = self._parts.get(key)
+        if part is None:
+            return like.new_zeros(size)
+        if len(part) != size:
+            raise ValueError(
+                f"expected {len(part)} numbers in parameter {key}, got {size}: the state is that of another model"
+            )
+        return part.to(like.device)
+
+
+class Losses:
+    """Sums of squares over buckets and steps."""
+
+    def __init__(self) -> None:
+        self._given = self._left = 0.0
+        self._mean = self._gap = 0.0  # of this step
+        self.alpha: float | None = None
+
+    def sent(self, given: float, left: list[Tensor]) -> None:
+        """Add the squared norm of what workers were given, and vectors that they did not send."""
+        self._given += given
+        self._left += squares(left)
+
+    def reduced(self, mean: Tensor, reduced: Tensor) -> None:
+        """Add the true mean of a bucket, and the one that the scheme returned."""
+        self._mean += squares([mean])
+        self._gap += squares([mean - reduced])
+
+    def end_step(self) -> None:
+        """Keep the largest alpha."""
+        if self._mean:
+            self.alpha = max(self.alpha or 0.0, math.sqrt(self._gap / self._mean))
+        self._mean = self._gap = 0.0
+
+    @property
+    def error(self) -> float | None:
+        """The relative error, or None if nothing was added."""
+        return math.sqrt(self._left / self._given) if self._given else None
+
+
+def squares(vectors: list[Tensor]) -> float:
+    """Return the sum of the squares of all elements."""
+    return sum(float(torch.linalg.vector_norm(one)) ** 2 for one in vectors)
 
 
 class State:

@@ -15,19 +15,21 @@ from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
+from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.hypervolume import contributions
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.scalarisation import Hypervolume
+from lamcts.samplers.parts.scalarisation import MOST_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.turbo.acquisition import ExpectedVolume, picked
-from lamcts.samplers.turbo.front import front_centres, growing
 from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
+    from lamcts.samplers.turbo.session import TurboProgress
 
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
@@ -47,6 +49,9 @@ FEW = 5  # dimensions in which the model can know the whole space (BraninCurrin 
 EXACT_ROWS = 512  # in the model: more cost too much (untuned)
 NEAR = 0.1  # as MARGIN, here: expected gains at the ends need no more (at 1, BraninCurrin -0.16; seeds 100 to 104)
 LOOKED, STARTS, STEPS = 1000, 4, 16  # candidates, those of them that are climbed from, and how far (untuned)
+CENTRES, BY_VOLUME = 4, 3  # rows of a front that a batch lies round, and those of them by what they add (untuned)
+BARRED = 20  # asks before a row is a centre again (untuned; MORBO: 100)
+GROWN = 1e-3  # of the volume between a front's best and its reference: a row that adds less is no success (untuned)
 
 
 @dataclass
@@ -266,3 +271,36 @@ def median(y: Floats) -> float:
     with np.errstate(over="ignore"):
         middle = float(np.median(y))
     return middle if np.isfinite(middle) else 2.0 * float(np.median(y / 2))
+
+
+def front_centres(front: Rows, f: Floats, progress: "TurboProgress") -> list[int]:
+    """Return the rows to search round, of a front [p] with losses `f` [p, m]: by what they add, and by weights."""
+    m = f.shape[1]
+    chosen = _adding(front, f, progress) if m == 2 else []
+    weights = progress.rng.dirichlet(np.ones(m), CENTRES - len(chosen))
+    return chosen + [int(front[Chebyshev.of_front(f, own).of(f).argmin()]) for own in weights]
+
+
+def _adding(front: Rows, f: Floats, progress: "TurboProgress") -> list[int]:
+    """Return the rows that add most to the front's volume, of those that were no centre lately if there are."""
+    progress.asks += 1
+    progress.used = {row: ask for row, ask in progress.used.items() if progress.asks - ask < BARRED}
+    worth = contributions(f, reference_of(f))
+    last = np.array([progress.used.get(int(row), -1) for row in front])
+    chosen: list[int] = front[np.lexsort((-worth, last))[:BY_VOLUME]].tolist()
+    progress.used |= dict.fromkeys(chosen, progress.asks)
+    return chosen
+
+
+def growing(old: Floats, f: Floats, feasible: NDArray[np.bool_]) -> list[bool]:
+    """Return of each result `f` [n, m] whether the front of losses `old` grows by more than a little, if feasible."""
+    front = old[non_dominated(old)]
+    result = np.zeros(len(f), bool)
+    if f.shape[1] > MOST_LOSSES:
+        result[feasible] = ~dominated(f[feasible], front)
+    else:
+        volume = Hypervolume(front)
+        with np.errstate(over="ignore", invalid="ignore"):  # a volume beyond all floats grows by no share of it
+            least = GROWN * np.prod(volume.reference - front.min(0))
+        result[feasible] = -volume.of(f[feasible]) > least
+    return result.tolist()

@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.neural.compress.codecs import bits, indices, rice, sparse, trits, values
+from lamcts.neural.compress.codecs import bits, indices, rice, sparse, values
 from lamcts.neural.compress.codecs.range_float import RangeFloat
+from lamcts.neural.compress.schemes import quantised
 
 sizes = st.integers(1, 3000)
 seeds = st.integers(0, 2**32 - 1)
@@ -77,8 +78,8 @@ def test_numpy_packs_bits_as_torch_does_on_other_devices() -> None:
 
 @given(st.lists(st.integers(0, 2), max_size=50))
 def test_ternary_digits_come_back(digits: list[int]) -> None:
-    data = trits.trits_to_bytes(torch.tensor(digits, dtype=torch.int32))
-    assert trits.trits_from_bytes(data, len(digits)).tolist() == digits
+    data = quantised.trits_to_bytes(torch.tensor(digits, dtype=torch.int32))
+    assert quantised.trits_from_bytes(data, len(digits)).tolist() == digits
     assert len(data) == -(-len(digits) // 5)
 
 
@@ -165,8 +166,11 @@ def test_a_sparse_vector_that_is_not_finite_is_sent_as_a_head_alone() -> None:
         (lambda: indices.encode(torch.tensor([4]), 4), "expected indices below 4, got 4"),
         (lambda: indices.decode(torch.zeros(0, dtype=torch.uint8), 1, 4), "got no bytes"),
         (lambda: sparse.decode(torch.zeros(5, dtype=torch.uint8), 4, "fp16"), "expected at least 8 bytes"),
-        (lambda: trits.trits_to_bytes(torch.tensor([3])), "expected digits 0, 1 and 2, got 3 to 3"),
-        (lambda: trits.trits_from_bytes(torch.zeros(1, dtype=torch.uint8), 6), "expected 2 bytes for 6 digits, got 1"),
+        (lambda: quantised.trits_to_bytes(torch.tensor([3])), "expected digits 0, 1 and 2, got 3 to 3"),
+        (
+            lambda: quantised.trits_from_bytes(torch.zeros(1, dtype=torch.uint8), 6),
+            "expected 2 bytes for 6 digits, got 1",
+        ),
         (lambda: RangeFloat(1, 1.0), "expected 2 to 16 bits, got 1"),
         (lambda: RangeFloat(8, math.nan), "expected a finite largest magnitude of 0 or more, got top=nan"),
         (lambda: values.bits_of("int8"), "expected values 'fp32', 'fp16' or 'range2' to 'range16', got 'int8'"),

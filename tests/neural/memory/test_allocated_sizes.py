@@ -5,7 +5,7 @@ import pytest
 from lamcts.neural.graphs import Step, StepGraph, Storage, Tensor
 from lamcts.neural.memory import Simulator
 from lamcts.neural.memory.fitting import fit
-from lamcts.neural.memory.fitting.allocated_sizes import UNITS, as_allocated, outside_sizes
+from lamcts.neural.memory.fitting.fitting import UNITS, as_allocated, outside_sizes
 
 
 def graph():

@@ -3,9 +3,8 @@
 found = fit(model, batch, data, recipe, at_most={"flops": 0.8}, budget=200)
 """
 
-from lamcts.neural.evolve.search.fit import fit
+from lamcts.neural.evolve.search.fit import fit, mine
 from lamcts.neural.evolve.search.found import Child, Found
-from lamcts.neural.evolve.search.mining import mine
 from lamcts.neural.evolve.search.parents import select
 from lamcts.neural.evolve.search.sampler import Evolve
 from lamcts.neural.graphs import computation

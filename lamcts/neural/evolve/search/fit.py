@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import lamcts
 from lamcts.neural import evolve, train
 from lamcts.neural.evolve.search.finalists import best_points, front_of, ordered, trained
 from lamcts.neural.evolve.search.found import Found
-from lamcts.neural.evolve.search.predictors import predictor_of
 from lamcts.neural.evolve.search.sampler import FRESH, Evolve
 from lamcts.neural.graphs import computation
 from lamcts.types import whole_number
@@ -24,10 +24,16 @@ if TYPE_CHECKING:
     from lamcts.neural.graphs.computation import EditPaths, GraphPredictor, SegmentDatabase
     from lamcts.neural.train import Data, Recipe
 
+
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5  # untuned
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # of absolute caps
+PREDICTORS: "dict[str, type[GraphPredictor]]" = {
+    "forest": computation.CountsForest,
+    "gnn": evolve.GnnPredictor,
+    "psc": evolve.PscPredictor,
+}
 
 
 def fit(
@@ -242,3 +248,47 @@ def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
     ]
     least = ", ".join(f"{name} {computation.COSTS[name](smallest) / whole[name]:.2f}" for name in whole)
     return f"at_most: no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"
+
+
+def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation.VOCABULARY) -> "SegmentDatabase":
+    """Return the frequent segments of models.
+
+    Parameters
+    ----------
+    models : iterable of torch.nn.Module
+        Each takes the batch.
+    batch : Tensor of shape (n, ...)
+        Two examples or more.
+    size : int, default 2000
+        Largest vocabulary of the byte-pair encoding (AutoGO 4).
+
+    Returns
+    -------
+    SegmentDatabase
+        For `fit(..., database=...)`; `save` writes it to a file.
+
+    Raises
+    ------
+    UnreadableModel
+        If a model cannot be read.
+    MissingExtra
+        Without networkx.
+    """
+    return computation.mine((evolve.read(model, batch).graph for model in models), size)
+
+
+def predictor_of(given: "str | GraphPredictor | None") -> "GraphPredictor | None":
+    """Return a predictor by name, or the given one; ValueError for an unknown name.
+
+    Examples
+    --------
+    >>> predictor_of("forest")
+    CountsForest(labelled=True, trees=100)
+    """
+    if not isinstance(given, str):
+        return given
+    if given not in PREDICTORS:
+        near = get_close_matches(given, PREDICTORS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"predictor: expected {', '.join(PREDICTORS)}, an object or None, got {given!r}{hint}")
+    return PREDICTORS[given]()

@@ -8,14 +8,13 @@ with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
 import logging
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.execute import measure, measured_machine
-from lamcts.neural.memory.fitting.allocated_sizes import as_allocated, outside_sizes, unit_of
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted
 from lamcts.neural.memory.fitting.measured_plans import MeasuredPlan, tightened
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-
 SECONDS = 60.0  # time limit of the search: a minute for a training of hours (untuned)
 ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers for each parameter
 STAYING = tuple(word for word in ALL_OPTIONS if not word.startswith("offload"))
 OPTIMIZERS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 logger = logging.getLogger("lamcts")
+UNITS = {"cuda": 512}  # bytes of the smallest block, by device type (torch's CUDACachingAllocator)
 
 
 class UnverifiedPlan(UserWarning):
@@ -292,3 +291,31 @@ def _leaves(values: Any) -> list[Any]:
     if isinstance(values, (list, tuple)):
         return [leaf for one in values for leaf in _leaves(one)]
     return [values]
+
+
+def unit_of(model: Any) -> int:
+    """Return the bytes of which allocations on the device of a model are multiples."""
+    return next((UNITS.get(one.device.type, 1) for one in model.parameters()), 1)
+
+
+def as_allocated(graph: StepGraph, unit: int, outside: Iterable[int] = ()) -> StepGraph:
+    """Return a graph whose storages have multiples of `unit` bytes; `outside` are sizes of tensors that it lacks."""
+    if unit == 1:
+        return graph
+    storages = tuple(one._replace(bytes=_rounded(one.bytes, unit)) for one in graph.storages)
+    more = sum(_rounded(size, unit) - size for size in outside)
+    return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes + more)
+
+
+def outside_sizes(model: Any, inputs: Iterable[Any], states: int) -> list[int]:
+    """Return the bytes of tensors outside the graph; each parameter has a gradient and `states` of the optimizer."""
+    trained = [_size(one) for one in model.parameters()]
+    return trained * (2 + states) + [_size(one) for one in (*model.buffers(), *inputs)]
+
+
+def _rounded(size: int, unit: int) -> int:
+    return -(-size // unit) * unit
+
+
+def _size(tensor: Any) -> int:
+    return int(tensor.numel() * tensor.element_size())
