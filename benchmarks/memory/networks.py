@@ -136,13 +136,15 @@ class Block(nn.Module):
             nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
         )
 
-    def forward(self, x: Tensor) -> Tensor:
+    def attention(self, x: Tensor, dropout: float = 0.0) -> Tensor:
         rows, length, width = x.shape
-        parts = (
-            self.mixed(self.norms[0](x)).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        )
-        mixed = nn.functional.scaled_dot_product_attention(*parts.unbind(0), is_causal=True)
-        x = x + self.out(mixed.transpose(1, 2).reshape(rows, length, width))
+        parts = self.mixed(x).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(*parts.unbind(0), dropout_p=dropout, is_causal=True)
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(rows, length, width))
+        return out
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attention(self.norms[0](x))
         added: Tensor = x + self.mlp(self.norms[1](x))
         return added
 

@@ -1,4 +1,4 @@
-"""Ways to run a training step with less memory, for `memory_gpu.py`: a context and a callable each.
+"""Ways to run a training step with less memory, for `gpu.py`: a context and a callable each.
 
 Needs torch.
 """
@@ -16,7 +16,7 @@ from lamcts.neural.memory import Plan, Simulator
 from lamcts.neural.trace import Trace
 
 DEAR = ("convolution", "mm", "addmm", "bmm")  # operations whose results selective checkpointing keeps, and attention
-BUDGETS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of the partitioner's saved bytes
+BUDGETS = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.0)  # of the partitioner's saved bytes
 SHARES = (0.8, 0.6, 0.4, 0.2)  # budgets of our plans, relative to the peak of keeping everything
 PRESETS = ("liveness", "offload", "cost-aware")
 Run = Callable[[Tensor], Any]

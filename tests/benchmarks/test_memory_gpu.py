@@ -1,6 +1,7 @@
 """The scripts for a GPU, as far as a CPU can tell."""
 
 import math
+import time
 
 import pytest
 
@@ -8,7 +9,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
+from benchmarks.harness.sheet import Sheet  # noqa: E402
+from benchmarks.memory import gpu  # noqa: E402
 from benchmarks.memory.gpu_limits import largest  # noqa: E402
+from benchmarks.memory.gpu_networks import difference  # noqa: E402
+from benchmarks.memory.gpu_streams import Copies, Cuda, Waiting  # noqa: E402
 from benchmarks.memory.ways import entered, planned, ways  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
@@ -58,3 +63,48 @@ def test_the_largest_size_that_fits_is_found_to_a_sixteenth(limit, least):
     found, count = largest(fits, 4, math.inf)
     assert least <= found <= limit and count == len(tried) <= 16
     assert largest(fits, 4, -math.inf) is None
+
+
+def raced(path, context=None, minutes=60):
+    """Return the statuses of the rows after a race whose plan is applied by `context`."""
+    recorder = gpu.Recorder(Sheet(path / "rows.csv", gpu.KEY, gpu.COLUMNS), "cpu", time.monotonic() + 60 * minutes, "")
+    check = gpu.NetworkCheck(recorder, "unet", 2, True, torch.device("cpu"))
+    with torch.random.fork_rng(), pytest.MonkeyPatch.context() as patch:
+        if context is not None:
+            patch.setattr(gpu.memory, "apply", lambda module, plan, traced: context(module))
+        recorder.record("unet", 2, "race", lambda: check.race(Cuda()))
+    assert len(recorder.failed()) == sum("failed" in row["status"] for row in recorder.sheet.rows())
+    return [row["status"] for row in recorder.sheet.rows()]
+
+
+def doubled(module):
+    return module.last.bias.register_hook(lambda gradient: 2 * gradient)
+
+
+def short_of_memory(module):
+    raise torch.OutOfMemoryError
+
+
+def test_a_row_that_exists_is_not_repeated_and_none_begins_without_time(tmp_path):
+    assert raced(tmp_path, minutes=0) == []
+    assert raced(tmp_path) == raced(tmp_path, doubled) == ["ok"]
+
+
+def test_other_gradients_and_errors_fail_a_row_and_missing_memory_does_not(tmp_path):
+    assert raced(tmp_path / "1", doubled)[0].startswith("failed: gradients differ")
+    assert raced(tmp_path / "2", lambda module: 1 / 0) == ["failed: ZeroDivisionError: division by zero"]
+    assert raced(tmp_path / "3", short_of_memory) == ["out of memory"]
+
+
+def test_differences_are_relative_and_a_nan_is_never_hidden():
+    one, nan = torch.tensor([1.0, 4.0]), torch.tensor([math.nan])
+    assert difference([one], [one.clone()]) == 0
+    assert difference([one + torch.tensor([0.0, 1.0])], [one]) == 0.25
+    assert difference([one, nan], [one, nan]) == math.inf
+
+
+def test_timed_copies_allocate_on_streams_of_torch(monkeypatch):
+    got = []
+    monkeypatch.setattr(Cuda, "empty", lambda self, size, device, stream: got.append(stream))
+    Copies().empty(4, torch.device("cpu"), Waiting("stream", []))
+    assert got == ["stream"]
