@@ -31,7 +31,7 @@ WHOLE = "lamcts"
 METHOD = "lamcts gp_cma, no tree"
 PACKAGE = "lamcts.samplers.gp_cma."
 PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribute and value
-    "close-ups": {"session.BLIND": -2.0},
+    "close-ups": {"session.CLOSE_UP_SKILL": -2.0},
     "the model's minimiser among the candidates": {"model.Model.minimiser": lambda self, x, width: x},
     "the quadratic part": {"model.QUADRATICS": (0.0,) * 6},
     "the slow rate of generations (1 an evaluation)": {"session.GENERATIONS": 1.0},

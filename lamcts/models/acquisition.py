@@ -93,7 +93,7 @@ def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
 
 
 def log_expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
-    """Return the logarithm of `expected_hypervolume`, [m], that still says which is larger where that one is 0."""
+    """Return the logarithm of `expected_hypervolume`, [m]; finite where `expected_hypervolume` underflows."""
     volume = expected_hypervolume(mean, sd, cells)
     result: Floats = np.log(np.maximum(volume, LEAST_GAIN))
     few = np.flatnonzero(volume < LEAST_VOLUME)  # the sum of logarithms takes ten times as long

@@ -59,7 +59,7 @@ class Profile:
         self._kept = None
 
     def cut(self, most: float) -> None:
-        """Let rises above `most` count as `most`: by how much a bad value is bad says nothing about the good ones."""
+        """Winsorise increases above `most`."""
         self.rise = np.minimum(self.given, most)
 
     def evidence(self) -> tuple[Floats, Floats]:

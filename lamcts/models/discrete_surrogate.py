@@ -28,7 +28,7 @@ STEP = 1e-6  # of a number, for slopes by differences
 class DiscreteSurrogate(NamedTuple):
     """The processes of the objectives and of the constraints, that of what fails (None: nothing has), and the front.
 
-    No process of an objective is there before the first row that was run: until then rows were checked only.
+    `objectives` is empty until a point has been evaluated (before, only constraints were).
 
     front: the feasible losses that none dominates, in the units of the processes, [f, k]; none before the first.
     reference: where hypervolumes are measured from, [k]: the worst losses seen, so that the ends of a front gain too.

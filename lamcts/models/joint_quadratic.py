@@ -1,8 +1,8 @@
 """Quadratic polynomials of several columns round one point: those of `quadratic_posterior.py` over shared rows.
 
 All columns share their rows, so one Cholesky factor serves every column at the same hyper-parameters. A few
-choices of these are factorised at a time, and each column takes the one that tells it best: a straight constraint
-beside a curved loss costs a right-hand side, no factor of its own.
+choices of these are factorised at a time, and each column takes the one with the largest evidence. Columns with equal
+hyper-parameters share one Cholesky factor.
 
 The prior has curvatures along single parameters too: a priori `f(s) = c + g.s + h |s|^2 / 2 + sum_i h_i s_i^2 / 2 +
 s.H s / 2 + error` with `h_i ~ N(0, diagonal^2)`. Most formulas bend along few parameters, each by itself: that takes d

@@ -25,7 +25,7 @@ FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the ro
 KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
 FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
-SHORT, SHORT_NOISE = 8.0, 1e-3  # a start at which ripples are shape, not noise (untuned)
+SHORT, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
 CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 

@@ -22,7 +22,7 @@ LONGEST = 2.0  # length scale that shapes a box: longer ones are all as good as 
 class MultiOutput:
     """The processes given rows `x` [n, d] and columns `z` [n, q], the first `losses` of which are losses.
 
-    hypers: of each group; one that comes up later (a constraint that nothing broke before) takes the last.
+    hypers: one for each group; a group that appears later uses the last.
     kind: the class of the processes. known: the known noise of each loss; no other group then has its kernel.
     """
 

@@ -161,9 +161,8 @@ class QuadraticPosterior:
 
     Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
     `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
-    `place` is where they are then. whole: whether the rows may be those of one polynomial: a remainder of next to none
-    is tried only then, and where they are more than its coefficients, since through fewer rows some polynomial leads.
-    order: of the remainder's terms; 2 where no polynomial is meant, but any function of that degree.
+    `place` is where they are then. whole: allow an interpolating fit (remainder near 0); only with more rows than
+    coefficients. order: of the remainder's terms; 2 where no polynomial is meant, but any function of that degree.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ class Taken(NamedTuple):
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
     """Return k evaluations as columns; ValueError names what is missing, or too much, and what came.
 
-    Names of a dict that are neither sought nor bounded are others, unless something is missing: a slip then.
+    Extra names of a dict are metrics; with a required name missing they are an error (probably a typo).
     """
     values = [
         value.value if isinstance(value, Measured) and _is_lone_failure(value.value) else value for value in values

@@ -52,8 +52,8 @@ def _strips(front: Floats, reference: Floats) -> Cells:
 def _cells(front: Floats, reference: Floats) -> Cells:
     """Return the cells for any number of columns: Lacour, Klamroth and Fonseca (2017), algorithm 3 and equation 2.
 
-    Each cell knows the points that end it: `ends[b, k]` ends cell b in column k. A new point replaces each cell whose
-    upper corner it dominates by up to m that it ends in one column. Of equal coordinates the later one counts as the
+    Each cell knows the points that end it: `ends[b, k]` ends cell b in column k. A new point splits each cell whose
+    upper corner it dominates into at most m cells, one a column. Of equal coordinates the later one counts as the
     larger, so that cells of no volume appear, and none is lost.
     """
     m = len(reference)

@@ -26,7 +26,7 @@ KNOWN = 100  # best rows whose options are tried of a category with too many to 
 MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
-ORDER_TURNS, LEAST_ITEMS = 4, 0.5  # of so many asks all but one are for orders that differ in so many items
+DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
 STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
@@ -116,7 +116,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         return Proposal(batch.x, [None] * len(batch.x))
 
     def _place(self) -> int | None:
-        """Return the row to search round: the best from anywhere, as after a warm start; any of the front's, of one."""
+        """Return the row of the incumbent; with several objectives, a random row of the front."""
         best = self.seen.best_row(self.region.rows, self.incumbent)
         if self.seen.f.shape[1] == 1 or best is None or not len(front := self.seen.front):
             return best
@@ -184,9 +184,9 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         learns in time, so most points that follow a failure are different to it.
         """
         orders = self.parameters.permutations
-        if not orders or self.progress.idle % ORDER_TURNS == 0:
+        if not orders or self.progress.idle % DIVERSE_EVERY == 0:
             return 0.0
-        return LEAST_ITEMS / max(int(part.stop - part.start) for part in orders)
+        return DIVERSE_ITEMS / max(int(part.stop - part.start) for part in orders)
 
     def _best(self, n: int, rng: np.random.Generator | None = None) -> Rows:
         """Return the `n` best rows of the region, or of all where it has none; rows that are level in drawn order."""

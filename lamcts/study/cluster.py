@@ -129,7 +129,7 @@ class Cluster:
         return job, outcome
 
     def close(self) -> None:
-        """Let go of what runs: what a worker has begun it ends, for nobody."""
+        """Cancel queued tasks; running ones finish and their results are dropped."""
         futures = [future for _, _, future in self._out.values()]
         self._out.clear()
         self._done.clear()

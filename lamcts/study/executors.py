@@ -119,7 +119,7 @@ class Pool:
         return interrupts.CHECK_SECONDS
 
     def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
-        """Return what a job comes to that was ended because it was late, and make its executor anew; else None."""
+        """Return the failed outcome of a job that exceeded the time limit, after replacing its executor, or None."""
         return None
 
     def _submit(self, slot: ExecutorSlot, job: Job) -> None:

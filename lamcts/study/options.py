@@ -105,7 +105,7 @@ class RunSettings:
         is an improvement; with several objectives, a new point of the front is. With a `Fidelity`, the cost of this
         many full evaluations, after the first one.
     min_gain : float, "noise" or None, default None
-        Stop when the model gives 90 % that less than this is left to gain, in the user's units: `remaining_gain.upper`.
+        Stop when P(remaining gain < min_gain) >= 0.9 under the model, in the user's units: `remaining_gain.upper`.
         "noise" is the noise of one evaluation, as fitted by the model. It is looked at after 20 evaluations and then
         whenever there are a tenth more. For one objective without constraints, and parameters that are numbers.
     callback : callable, default None

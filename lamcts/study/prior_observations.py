@@ -90,7 +90,7 @@ def _pairs(given: PriorResults) -> list[PriorObservation]:
 
 
 def _measured(one: PriorObservation, problem: RunProblem) -> PriorObservation:
-    """Return a result with what its constraints that are functions say, where nobody has told it."""
+    """Fill in missing constraint values of a result by calling constraint functions."""
     if not problem.functions or not isinstance(one.constraints, (Mapping, type(None))):
         return one
     told = {*(one.constraints or ()), *(one.value if isinstance(one.value, Mapping) else ())}

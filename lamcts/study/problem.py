@@ -151,7 +151,7 @@ def _points(space: SearchSpace, x0: Point) -> list[Point]:
 
 
 def _start(space: SearchSpace, x0: Point) -> Point:
-    """Return a point to look at before the start: `x0` where that is one point, else one that is valid."""
+    """Return a point to probe the shapes of constraint functions: `x0` if it is one point, else a valid sample."""
     rng = np.random.default_rng(0)
     if x0 is None:
         return space.decode(space.find(rng) if isinstance(space, Valid) else space.sample(1, rng)[0])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
 
-BLIND = 0.25  # of the budget, at most, goes into a design that is not asked for by size (untuned)
+DESIGN_SHARE = 0.25  # of the budget, at most, goes into a design that is not asked for by size (untuned)
 
 
 @dataclass
@@ -76,7 +76,7 @@ def begin(
         **_words(problem.goals),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(evaluations * BLIND)))
+        optimizer.design.limit(max(1, int(evaluations * DESIGN_SHARE)))
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)

@@ -275,7 +275,11 @@ class Study:
         return evaluation
 
     def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
-        """Record a re-evaluation of a row. The optimizer does not hear of it: a longer budget may go on with it."""
+        """Record a re-evaluation of a row.
+
+        Re-evaluations are kept in the journal and are not told to the optimizer, so that a run resumed with a larger
+        budget is unchanged.
+        """
         try:
             told = taken([outcome.told], [None], self.problem.goals)
         except ValueError as malformed:

@@ -31,7 +31,7 @@ OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared deviation outsi
 STALL = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10; noisy: 3, never)
 FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
 BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
-BLIND = 0.4  # rank correlation on rows left out below which this scale has no more to say (development runs)
+CLOSE_UP_SKILL = 0.4  # leave-one-out rank correlation below which a close-up starts (development runs)
 CLOSER = 4.0  # the factor of a close-up (untuned)
 REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
 LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflow
@@ -204,7 +204,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _look_closer(self, model: Model) -> None:
         """Start a close-up of the best row where the model is blind and nothing gets better."""
         run, d, patience = self.progress.run, self._distribution, PATIENCE * self.seen.dim
-        if model.skill >= BLIND or min(run.since, len(self.seen) - run.mark) < patience:
+        if model.skill >= CLOSE_UP_SKILL or min(run.since, len(self.seen) - run.mark) < patience:
             return
         rows = self._rows()
         inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= REACH**2 * self.seen.dim]

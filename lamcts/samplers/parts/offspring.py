@@ -10,8 +10,7 @@ from lamcts.spaces.exchanges import mutations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-LITTERS = ((8, 1), (64, 1), (64, 3))  # of each round: children looked at for each point that is missing, and how many
-# times the moves that were asked for they make (untuned)
+ROUNDS = ((8, 1), (64, 1), (64, 3))  # children for each missing point, and the factor of their moves (untuned)
 LARGEST = 4096  # most children of a round (untuned)
 
 
@@ -29,7 +28,7 @@ def breed(
     finite space: that part is as good as spent, and to make sure costs a hundred times more than to look one step up
     the tree, as the optimizer does next.
     """
-    for litter, farther in LITTERS:
+    for litter, farther in ROUNDS:
         if not batch.open:
             break
         z = parents(min(litter * batch.missing, LARGEST))

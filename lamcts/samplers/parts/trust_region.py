@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-PATIENCE = 4  # times as many failures shrink a box whose best guess improved last: another was due since (untuned)
+PATIENCE = 4  # factor of the failure tolerance after a leading success (untuned)
 START = -1  # the group of points drawn to begin with: no success or failure of any box
 
 
@@ -29,8 +29,8 @@ class TrustRegionState:
 
     A success is a group (the points of one ask) of which some point improves. Failures count in evaluations, and only
     against the box that they were drawn in: many results of one old box shrink it once, not many times.
-    A group may lead, by the best guess there is. What is only tried between two that lead breaks no row of theirs, nor
-    does it shrink a box in which the last of them improved, for a while.
+    A group leads if its first point minimises the mean of the model. Other groups do not end a series of leading
+    successes. After a leading success it takes `PATIENCE` times more failures to halve the box.
     """
 
     length: float
@@ -50,7 +50,7 @@ class TrustRegionState:
         return self._issue(START, n)
 
     def issue(self, n: int, leads: bool = False) -> list[int]:
-        """Return notes for `n` points of the box; leads: whether the first is the best guess there is."""
+        """Return notes for `n` points of the box; leads: whether the first minimises the mean of the model."""
         group = self.group
         if n:
             self.groups[group] = Group(n, self.length, leads=leads)

@@ -25,7 +25,7 @@ MOST = float(np.finfo(float).max)  # differences of losses near it overflow
 LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
 BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions (BraninCurrin: log10
 # -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost half of C2-DTLZ2's)
-LITTLE = 1e-9  # gain per evaluation that is as good as none, of a front's volume: late gains are far below 1e-5
+NEGLIGIBLE_VOLUME_GAIN = 1e-9  # per evaluation, of a front's volume: late gains are far below 1e-5
 FEW = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at every ask
 ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
@@ -92,7 +92,7 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
         return AdaptiveAllocation([settings.base, *[settings.least] * (k - 1)], settings.memory, state)
     base = max(settings.base, BASE_OF_FEW if seen.dim <= FEW else BASE)
     least = min(settings.least, (1 - base) / (2 * max(k - 1, 1)))
-    return AdaptiveAllocation([base, *[least] * (k - 1)], settings.memory, state, LITTLE)
+    return AdaptiveAllocation([base, *[least] * (k - 1)], settings.memory, state, NEGLIGIBLE_VOLUME_GAIN)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         return Proposal(batch.x, notes)
 
     def _waiting(self, closed: list[bool]) -> list[bool]:
-        """Return which arms propose nothing: of one loss, while nothing is feasible, those that model no constraint.
+        """Before the first feasible row, close arms that do not model constraints as well (one objective).
 
         Ackley in ten dimensions was feasible after 25.5 evaluations instead of 28 (medians of 20 seeds).
         """

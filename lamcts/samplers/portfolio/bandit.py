@@ -3,7 +3,7 @@
 Probability matching with forgetting (compared by Thierens 2005, "An adaptive pursuit strategy for allocating operator
 probabilities"). With g_a the gain of arm a and n_a its evaluations, both decaying, the rate is
 r_a = (g_a + PRIOR G / N) / (n_a + PRIOR), G and N the sums over arms, and the share
-s_a = floor_a + (1 - sum of floors) (r_a + LITTLE)^SHARPNESS / sum over arms of the same.
+s_a = floor_a + (1 - sum of floors) (r_a + NEGLIGIBLE_GAIN)^SHARPNESS / sum over arms of the same.
 Shares are proportional, since gains come in bursts and the best arm changes along a run.
 """
 
@@ -19,7 +19,7 @@ from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 
 # Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
-LITTLE = 1e-5  # a gain per evaluation, as a share of the spread, that is as good as none (tuned: 0 was worse on push)
+NEGLIGIBLE_GAIN = 1e-5  # per evaluation, as a share of the spread (tuned: 0 was worse on push)
 SHARPNESS = 2.0  # power of the rates that shares are proportional to (tuned: 1 is too mild among three arms)
 PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one unseen lately is average (untuned)
 
@@ -41,7 +41,11 @@ class AdaptiveAllocation:
     """Shares above a `floor` for each arm; the past fades over `memory` results."""
 
     def __init__(
-        self, floors: Sequence[float], memory: float, state: AllocationState | None = None, little: float = LITTLE
+        self,
+        floors: Sequence[float],
+        memory: float,
+        state: AllocationState | None = None,
+        little: float = NEGLIGIBLE_GAIN,
     ) -> None:
         self._floors = np.array(floors, float)  # [arms]
         self._memory, self._little = memory, little

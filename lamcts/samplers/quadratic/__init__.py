@@ -199,7 +199,7 @@ class _QuadraticSession(DescentSession[QuadraticProgress]):
     def _cone(self, model: QuadraticPosterior, losses: Floats) -> QuadraticPosterior:
         """Return the model of squared losses of the same rows, where those lie on a quadratic rather than the losses.
 
-        The square of a cone is one along every line through its tip.
+        The square of a cone is a quadratic along every line through its apex.
         """
         if (other := squared(losses[: len(model.steps)])) is None:
             return model
@@ -229,5 +229,5 @@ class _QuadraticSession(DescentSession[QuadraticProgress]):
 
 
 def _is_cone(model: QuadraticPosterior) -> bool:
-    """Return whether it is one of squared losses, which lie on it but for errors that grow with the distance."""
+    """Return whether the model was fitted to squared losses with little noise."""
     return model.order == 2 and model.noise <= QUIET

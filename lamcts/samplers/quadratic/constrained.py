@@ -1,7 +1,7 @@
 """Descent on quadratic models of a loss and of the constraints on it: the session of `Quadratic` where there are some.
 
-Its centre is the row of the least merit, the loss with what is broken at its price, and not the best: so it goes along
-a boundary through points on either side. Its points are to keep the constraints by as much as the models may be wrong
+Its centre minimises the exact penalty function, not the constrained rank, so that it follows a boundary through points
+on either side. Its points are to keep the constraints by as much as the models may be wrong
 there, so that its end is feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
 Wright 2006, 17.2), computed at every ask, for all rows.
 """
@@ -123,7 +123,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         self.progress.prices = prices.tolist()
 
     def _least(self) -> int | None:
-        """Return the row of the least merit in the box, the centre of equals."""
+        """Return the row of the least penalty function in the box, the centre of equals."""
         half, x, free = self._half, self._x(), self.region.space.continuous
         rows = self._rows(half)[0]
         way = np.abs(self.seen.x[rows] - x)
@@ -131,7 +131,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         return self._better(rows[here & (rows >= self.progress.since)])[0]
 
     def _better(self, rows: Rows) -> tuple[int | None, Floats]:
-        """Return the row of the least merit of the centre and `rows` [k], and how much each of these gains, [k]."""
+        """Return the best of the centre and `rows` [k] by the penalty function, and the gain of each row, [k]."""
         row = self.progress.centre
         if row is None:
             return self.seen.best_row(rows), np.full(len(rows), np.inf)
@@ -158,7 +158,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         super().tell(notes, rows)
 
     def _settled(self, fall: float) -> bool:
-        """Return whether a fall is none to speak of: what is left is to say so and begin elsewhere."""
+        """Return whether the predicted decrease is negligible, so that the search has converged."""
         row = self.progress.centre
         if row is None or not np.isfinite(self.seen.f[row, 0]):
             return False

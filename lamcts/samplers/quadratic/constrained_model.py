@@ -121,7 +121,7 @@ MOST = float(np.finfo(float).max)  # of a price in the journal, which has no inf
 
 
 def broken(seen: Observations) -> Rows:
-    """Return the constraints that some row has broken: the others have no say in anything."""
+    """Return the indices of constraints that at least one row violates; only these are modelled."""
     return np.flatnonzero((seen.g[seen.good] > 0).any(0))
 
 

@@ -44,8 +44,7 @@ FAR = 0.3  # candidates that move one parameter or two anywhere, for each of the
 # stayed unknown (ZDT1: 115.9 with none, 120.2 with them, of 120.67; seeds 0 and 1)
 SHARED = 2  # centres that the usual number of candidates is for; more have as many each (untuned)
 # Exact expected gains for two losses, used instead of a draw.
-FEW = 5  # dimensions in which the model can know the whole space (BraninCurrin at 100 from log10 0.01 to -0.30 by it,
-# the base alone; in ten, at every ask, ZDT3 was at 123.4 instead of 128.0; seeds 100 to 104, 100 and 101)
+EXACT_MAX_DIM = 5  # most dimensions (BraninCurrin at 100 from log10 0.01 to -0.30 by it; in ten ZDT3 was worse)
 EXACT_ROWS = 512  # in the model: more cost too much (untuned)
 NEAR = 0.1  # as MARGIN, here: expected gains at the ends need no more (at 1, BraninCurrin -0.16; seeds 100 to 104)
 LOOKED, STARTS, STEPS = 1000, 4, 16  # candidates, those of them that are climbed from, and how far (untuned)
@@ -151,7 +150,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         """
         if self.losses != 2 or not len(front) or len(model.x) > EXACT_ROWS:
             return False
-        return self.seen.dim <= FEW or self.progress.asks % 2 == 0
+        return self.seen.dim <= EXACT_MAX_DIM or self.progress.asks % 2 == 0
 
     def _expect(self, batch: Batch, model: MultiOutput, ground: Ground, front: Floats) -> Floats:
         """Take the point that is expected to add most to the front; return the front as if it had."""
