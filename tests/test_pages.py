@@ -48,3 +48,9 @@ def test_there_are_pages_for_who_comes_from_elsewhere() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     assert [page.name for page in PAGES if f": {page.name}\n" not in navigation] == []
+
+
+def test_the_glossary_is_in_order() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    terms = re.findall(r"^([^\s#:].*)\n: +.+", text, re.MULTILINE)
+    assert len(terms) >= 40 and terms == sorted(terms, key=str.lower)
