@@ -18,7 +18,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.harness.task import Row
 from benchmarks.memory.networks import FULL, SMALL, Block, convolved, resnet
-from lamcts import memory
+from lamcts.neural import memory
 from lamcts.neural.memory.timing import restored
 from lamcts.neural.trace import Trace, trace
 from lamcts.sizes import size_of

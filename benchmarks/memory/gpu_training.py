@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from benchmarks.harness.task import Row
 from benchmarks.memory.gpu_networks import Case, case, copied, difference, difference_row, on_host
-from lamcts import memory
+from lamcts.neural import memory
 
 NAME = "gpt-bf16"  # the network of these checks
 SHARE, SMALL_SHARE = 0.5, 0.75  # of the activations that the plan may hold; a small network has no smaller plan
