@@ -18,12 +18,13 @@ torch's profiler. Rows go to results/memory_gpu.csv.
 """
 
 import gc
+import os
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -120,10 +121,11 @@ def main() -> int:
         return arguments.batch or (SMALL_BATCH if arguments.small else BATCHES.get(name, SMALL_BATCH))
 
     networks = [name for name in arguments.only if name != "training"]
-    if "training" in arguments.only:
-        training(recorder, batch_of, arguments.small, device)
-    for name in [name for name in networks if name in RACED]:
-        NetworkCheck(recorder, name, batch_of(name), arguments.small, device).races()
+    with deterministic():
+        if "training" in arguments.only:
+            training(recorder, batch_of, arguments.small, device)
+        for name in [name for name in networks if name in RACED]:
+            NetworkCheck(recorder, name, batch_of(name), arguments.small, device).races()
     for name in networks:
         NetworkCheck(recorder, name, batch_of(name), arguments.small, device).compare(arguments.ways)
     failed = recorder.failed()
@@ -132,15 +134,26 @@ def main() -> int:
 
 
 def prepared(device: torch.device) -> str:
-    """Make kernels deterministic and return the name of the device."""
+    """Make cuDNN's kernels deterministic and return the name of the device."""
     warnings.simplefilter("ignore")
     if device.type == "cpu":
         torch.set_num_threads(1)
         return "cpu"
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what deterministic matrix products ask for
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
     torch.cuda.init()
     return torch.cuda.get_device_name()
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """Make every kernel add in a fixed order, so that eager steps repeat exactly."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 @dataclass(frozen=True)
