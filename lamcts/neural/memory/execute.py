@@ -158,7 +158,7 @@ def measured_machine(device: "torch.device | str" = "cpu") -> Machine:
     `flops_per_second` is that of a matrix product, `memory_bytes_per_second` the median of five common operations,
     `link_bytes_per_second` that of one copy from the host. Host times are differences of the least times of a training
     step: a network of 18 small layers under plans that keep everything, that recompute one storage and half of all,
-    and that offload half. On CUDA the host runs ahead of the device (`runs_ahead`). That part has not run on a GPU.
+    and that offload half. On CUDA the host runs ahead of the device (`runs_ahead`).
 
     Examples
     --------
