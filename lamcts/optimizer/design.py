@@ -5,10 +5,14 @@ from typing import Literal
 
 import numpy as np
 
+from lamcts.models.hamming import Coding
+from lamcts.models.hamming_fit import HammingPrior
+from lamcts.models.prior_mean import RelatedModels
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.sobol import latin_hypercube, sobol
+from lamcts.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.fidelity import at_least_fidelity
@@ -161,3 +165,22 @@ def _codes(space: SearchSpace, x0: Point) -> tuple[list[Floats], list[Point]]:
         return [space.encode(point) for point in points], points
     except ValueError as error:
         raise ValueError(f"x0: expected one point or several; as one: {single}; as several: {error}") from None
+
+
+class WarmStart:
+    """Proposes the best point of each related task. Nothing but the evaluations decides when: it has no state."""
+
+    def __init__(self, tasks: RelatedTasks, space: SearchSpace) -> None:
+        self._space, self._tasks = space, tasks
+        self._models: RelatedModels | None = None  # fitted when they are first asked
+
+    def fresh(self, seen: Observations, n: int) -> Floats:
+        """Return the best points of at most `n` tasks that rank the evaluations well, unless they are seen, [k, d]."""
+        x = np.array([task.x[np.argmin(task.y)] for task in self._tasks]).reshape(-1, seen.dim)
+        new = seen.unseen(x) if len(x) else np.zeros(0, bool)
+        if new.any():
+            parameters = Parameters(self._space)
+            coding = Coding(parameters)
+            self._models = self._models or RelatedModels(self._tasks, parameters, coding, HammingPrior())
+            new &= self._models.skills(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
+        return x[new][:n]

@@ -1,43 +1,39 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from typing import Any, Never
-
-import numpy as np
+from typing import Any, Never, Self
 
 from lamcts.errors import Exhausted
-from lamcts.models.hamming import Coding
-from lamcts.models.hamming_fit import HammingPrior
-from lamcts.models.prior_mean import RelatedModels
+from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
+from lamcts.models.remaining_gain import RemainingGain
 from lamcts.observations import Observations
-from lamcts.optimizer import arguments, records
-from lamcts.optimizer.design import Design, Kind, encoded
-from lamcts.optimizer.full_fidelity import Confirming
-from lamcts.optimizer.persistence import Persistent
+from lamcts.optimizer import arguments, persistence, prediction, records, saving
+from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.placement import REASONS, place
-from lamcts.optimizer.prediction import Predicting
 from lamcts.optimizer.records import Best
-from lamcts.optimizer.sessions import LocalSearches
+from lamcts.optimizer.sessions import CONFIRMING, LocalSearches
+from lamcts.optimizer.settings import identity
+from lamcts.optimizer.state import FORMAT, Delta, Mark, State
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
-from lamcts.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.parameters import Parameters
+from lamcts.samplers.fidelities import Configurations, model_of
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
 from lamcts.threads import one_blas_thread
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
 from lamcts.trial import Trial
-from lamcts.types import Floats, Point, whole_number
+from lamcts.types import Json, Point, whole_number
 
 
-class Optimizer(Persistent, Predicting, Confirming):
+class Optimizer:
     """Minimise or maximise a black-box function by ask and tell.
 
     Parameters
@@ -127,6 +123,7 @@ class Optimizer(Persistent, Predicting, Confirming):
         self._searches = LocalSearches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
+        self._fitted: tuple[int, RunModel] | None = None  # how many rows the model of `predict` was fitted to, and it
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -305,6 +302,214 @@ class Optimizer(Persistent, Predicting, Confirming):
         """Return the region that the next `ask` searches, apart from the initial design. Changes nothing."""
         return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
 
+    @property
+    def n_init(self) -> int:
+        """Number of points in the initial design."""
+        return self.design.n
+
+    @one_blas_thread()
+    def ask_full(self) -> Trial | None:
+        """Return a trial at full fidelity of the configuration that is predicted to be best there.
+
+        Returns
+        -------
+        Trial or None
+            The configuration with the largest expected improvement on the best full evaluation; before one, with the
+            best prediction. None without a `Fidelity`, and if no evaluated configuration is left.
+
+        Examples
+        --------
+        >>> import lamcts
+        >>> opt = lamcts.Optimizer({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)}, seed=0)
+        >>> for _ in range(6):
+        ...     (trial,) = opt.ask()
+        ...     opt.tell(trial, trial.point["x"] + 1 / trial.point["epochs"])
+        >>> opt.ask_full().point["epochs"]
+        9
+        """
+        axis = FidelityAxis.of(self.space)
+        if axis is None:
+            return None
+        known = Configurations(axis, self.seen, self.seen.pending_x())
+        row = known.best_open(model_of(axis, self.seen))
+        return None if row is None else self._trials.issue(row, CONFIRMING, None)
+
+    # Predictions ------------------------------------------------------------------------------------------------------
+
+    def predict(self, points: Iterable[Point]) -> Prediction:
+        """Return what a model of all evaluations expects at some points.
+
+        Parameters
+        ----------
+        points : list of points of the space
+            Where to predict.
+
+        Returns
+        -------
+        Prediction
+            Posterior means, standard deviations and probabilities of feasibility, in the user's units and sign.
+
+        Raises
+        ------
+        ValueError
+            For points outside the space, with fewer than 5 values, and if all values are equal.
+
+        Notes
+        -----
+        The model is a Gaussian process for each objective and constraint, over at most 1000 evaluations. It is fitted
+        at the first call after a change. Failed and pruned evaluations are left out. No search uses this model.
+
+        Examples
+        --------
+        >>> import lamcts
+        >>> opt = lamcts.Optimizer([(-1, 1)] * 2, seed=0)
+        >>> for _ in range(15):
+        ...     (trial,) = opt.ask()
+        ...     opt.tell(trial, sum(trial.point**2))
+        >>> prediction = opt.predict([[0.5, 0.5]])
+        >>> bool(abs(prediction.mean[0] - 0.5) < 3 * prediction.std[0] + 0.05)
+        True
+        """
+        return prediction.predicted(self._model(), points)
+
+    @property
+    def best_predicted(self) -> BestPredicted:
+        """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
+
+        Raises
+        ------
+        RuntimeError
+            With several objectives.
+        ValueError
+            With fewer than 5 values, and if all values are equal.
+        """
+        prediction.refuse_several(self.goals)
+        seen = self.seen
+        best = prediction.best_of(self._model(), self._evaluated(), seen.feasible, seen.trial)
+        return best._replace(point=seen.point(best.point, self.space))
+
+    @property
+    def remaining_gain(self) -> RemainingGain | None:
+        """How much better than the best point the optimum may be, as a model of all evaluations expects.
+
+        None with several objectives or constraints, with categories or conditional parameters, and with fewer than 10
+        values. The model knows nothing of optima far from all evaluations: on functions with many, the gain is larger.
+
+        Examples
+        --------
+        >>> import lamcts
+        >>> opt = lamcts.Optimizer([(-1, 1)] * 2, seed=0)
+        >>> for _ in range(30):
+        ...     (trial,) = opt.ask()
+        ...     opt.tell(trial, sum(trial.point**2))
+        >>> 0 <= opt.remaining_gain.mean < 0.01
+        True
+        """
+        return prediction.gain_left(self.space, self.goals, self.seen, len(self.seen), self.seed)
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def fingerprint(self) -> Json:
+        """Return the settings that two runs must share for one to continue the other, as JSON values."""
+        return {
+            "format": FORMAT,
+            "space": self.space.signature(),
+            "maximize": self.maximize,
+            "sampler": identity(self.sampler),
+            "tree": identity(self.tree),
+            "seed": self.seed,
+            "design": self.design.signature(),
+            "repeat": self.repeat,
+            **({"related": self.related.digest()} if self.related else {}),
+        } | self.goals.signature()
+
+    def state_dict(self) -> Json:
+        """Return the state as JSON values; an optimizer that loads it continues bit for bit.
+
+        Returns
+        -------
+        dict
+            `json.dumps` writes it and `json.loads` reads it. nan is an unknown number, which `json` writes as NaN.
+        """
+        return persistence.state_of(self).to_json()
+
+    def load_state_dict(self, state: Json) -> None:
+        """Load the state of an optimizer with equal settings; only a fresh optimizer can.
+
+        Parameters
+        ----------
+        state : dict
+            What `state_dict` returned.
+
+        Raises
+        ------
+        ValueError
+            For a state of other settings, or anything else. The optimizer is then as fresh as before.
+        RuntimeError
+            If this optimizer was used.
+        """
+        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
+            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
+        self.restore(State.of(state, self.space.dim, *self._widths))
+
+    def restore(self, state: State) -> None:
+        """Load a state as `load_state_dict` does, from a journal."""
+        persistence.restore(self, state)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write settings and state into one file, which `Optimizer.load` reads. It contains no pickle.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, replaced if it exists.
+
+        Examples
+        --------
+        >>> import lamcts, tempfile
+        >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     opt.save(f"{folder}/run.npz")
+        ...     again = lamcts.Optimizer.load(f"{folder}/run.npz")
+        >>> again.ask()[0].point.tolist() == opt.ask()[0].point.tolist()
+        True
+        """
+        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
+        rest |= {"related": self.related.to_json()} if self.related else {}
+        saving.write(
+            path,
+            saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest),
+            persistence.state_of(self),
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parts: Any) -> Self:
+        """Return the optimizer that `save` wrote; it continues bit for bit.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        **parts : space, sampler or tree
+            Parts of that run that the file does not hold (own classes); `save` warned about them.
+
+        Raises
+        ------
+        ValueError
+            For other parts, or a file that `save` did not write.
+        """
+        arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
+        settings, state = saving.read(path)
+        opt = cls(**saving.arguments_of(settings, parts))
+        opt.design = saving.design_of(settings, opt.space, opt.design.centred)
+        opt._begin()
+        opt.load_state_dict(state)
+        return opt
+
+    def delta(self, since: Mark) -> Delta:
+        """Return what is new since a mark (`Mark()`: everything), with the next mark. Changes nothing."""
+        return persistence.delta(self, since)
+
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
     def _given_points(self, n: int) -> tuple[Proposal, int] | None:
@@ -318,21 +523,11 @@ class Optimizer(Persistent, Predicting, Confirming):
         x = draw_unseen(self.space, self.seen, n, self._rng)
         return Proposal(x, [None] * len(x)), -1
 
+    def _model(self) -> RunModel:
+        """Return the model of all rows, fitted once for as many."""
+        if self._fitted is None or self._fitted[0] != len(self.seen):
+            self._fitted = len(self.seen), prediction.predictor(self.space, self.goals, self._evaluated())
+        return self._fitted[1]
 
-class WarmStart:
-    """Proposes the best point of each related task. Nothing but the evaluations decides when: it has no state."""
-
-    def __init__(self, tasks: RelatedTasks, space: SearchSpace) -> None:
-        self._space, self._tasks = space, tasks
-        self._models: RelatedModels | None = None  # fitted when they are first asked
-
-    def fresh(self, seen: Observations, n: int) -> Floats:
-        """Return the best points of at most `n` tasks that rank the evaluations well, unless they are seen, [k, d]."""
-        x = np.array([task.x[np.argmin(task.y)] for task in self._tasks]).reshape(-1, seen.dim)
-        new = seen.unseen(x) if len(x) else np.zeros(0, bool)
-        if new.any():
-            parameters = Parameters(self._space)
-            coding = Coding(parameters)
-            self._models = self._models or RelatedModels(self._tasks, parameters, coding, HammingPrior())
-            new &= self._models.skills(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
-        return x[new][:n]
+    def _evaluated(self) -> Evaluated:
+        return prediction.evaluated(self.goals, self.seen, len(self.seen))

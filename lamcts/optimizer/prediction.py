@@ -1,7 +1,6 @@
-"""Predictions of an optimizer: `predict` and `best_predicted`, from a model over all that it was told."""
+"""Predictions from a model of all evaluations: `predict` and `best_predicted` of optimizers and results."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,101 +12,6 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_repr
 from lamcts.threads import one_blas_thread
 from lamcts.types import Floats, Mask, Point, Rows
-
-
-class _Fitted(NamedTuple):
-    rows: int
-    model: RunModel
-
-
-class Predicting:
-    """The part of `Optimizer` that predicts. The loop is in `optimizer.py`."""
-
-    space: SearchSpace
-    goals: Goals
-    seen: Observations
-    seed: int
-    _fitted: _Fitted | None = None  # the model, and how many rows it was fitted to
-
-    def predict(self, points: Iterable[Point]) -> Prediction:
-        """Return what a model of all evaluations expects at some points.
-
-        Parameters
-        ----------
-        points : list of points of the space
-            Where to predict.
-
-        Returns
-        -------
-        Prediction
-            Posterior means, standard deviations and probabilities of feasibility, in the user's units and sign.
-
-        Raises
-        ------
-        ValueError
-            For points outside the space, with fewer than 5 values, and if all values are equal.
-
-        Notes
-        -----
-        The model is a Gaussian process for each objective and constraint, over at most 1000 evaluations. It is fitted
-        at the first call after a change. Failed and pruned evaluations are left out. No search uses this model.
-
-        Examples
-        --------
-        >>> import lamcts
-        >>> opt = lamcts.Optimizer([(-1, 1)] * 2, seed=0)
-        >>> for _ in range(15):
-        ...     (trial,) = opt.ask()
-        ...     opt.tell(trial, sum(trial.point**2))
-        >>> prediction = opt.predict([[0.5, 0.5]])
-        >>> bool(abs(prediction.mean[0] - 0.5) < 3 * prediction.std[0] + 0.05)
-        True
-        """
-        return predicted(self._predictor(), points)
-
-    @property
-    def best_predicted(self) -> BestPredicted:
-        """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
-
-        Raises
-        ------
-        RuntimeError
-            With several objectives.
-        ValueError
-            With fewer than 5 values, and if all values are equal.
-        """
-        refuse_several(self.goals)
-        seen = self.seen
-        best = best_of(self._predictor(), self._told(), seen.feasible, seen.trial)
-        return best._replace(point=seen.point(best.point, self.space))
-
-    @property
-    def remaining_gain(self) -> RemainingGain | None:
-        """How much better than the best point the optimum may be, as a model of all evaluations expects.
-
-        None with several objectives or constraints, with categories or conditional parameters, and with fewer than 10
-        values. The model knows nothing of optima far from all evaluations: on functions with many, the gain is larger.
-
-        Examples
-        --------
-        >>> import lamcts
-        >>> opt = lamcts.Optimizer([(-1, 1)] * 2, seed=0)
-        >>> for _ in range(30):
-        ...     (trial,) = opt.ask()
-        ...     opt.tell(trial, sum(trial.point**2))
-        >>> 0 <= opt.remaining_gain.mean < 0.01
-        True
-        """
-        return gain_left(self.space, self.goals, self.seen, len(self.seen), self.seed)
-
-    def _predictor(self) -> RunModel:
-        """Return the model of all rows, fitted once for as many."""
-        if self._fitted is None or self._fitted.rows != len(self.seen):
-            self._fitted = _Fitted(len(self.seen), predictor(self.space, self.goals, self._told()))
-        return self._fitted.model
-
-    def _told(self) -> Evaluated:
-        return evaluated(self.goals, self.seen, len(self.seen))
 
 
 def evaluated(goals: Goals, seen: Observations, n: int) -> Evaluated:

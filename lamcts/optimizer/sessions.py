@@ -17,6 +17,7 @@ from lamcts.types import Floats, Note
 
 What = TypeVar("What")
 
+CONFIRMING = -2  # source of rows that confirm a prediction, next to the numbers of searches and -1, the design
 MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
 

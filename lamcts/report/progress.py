@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lamcts.optimizer.full_fidelity import CONFIRMING
+from lamcts.optimizer.sessions import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label

@@ -112,7 +112,7 @@ def test_journals_tell_one_training_from_another(data):
 
 
 def test_the_objective_is_made_and_searched_without_torch():
-    code = "import sys; from lamcts.neural.train import *; from lamcts import nas; "
+    code = "import sys; from lamcts.neural.train import *; from lamcts.neural import nas; "
     code += (
         "f = TrainObjective(nas.NasNet(), digits(), Recipe()); f.space, f.fingerprint(); print('torch' in sys.modules)"
     )

@@ -8,6 +8,7 @@ import pytest
 
 import lamcts
 from lamcts import Int, Optimizer, Space
+from lamcts.neural.evolve.search.fit import predictor_of
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode, flops
 from lamcts.neural.graphs.computation.database import shipped
 from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
@@ -132,7 +133,7 @@ def test_with_two_objectives_each_is_predicted():
 
 def test_unknown_predictors_are_refused():
     with pytest.raises(ValueError, match=r"expected forest, gnn, psc, an object or None, got 'forrest'; did you mean"):
-        evolve.predictors.predictor_of("forrest")
+        predictor_of("forrest")
     with pytest.raises(ValueError, match=r"predictor: expected an object such as CountsForest\(\), got 3"):
         evolve.Evolve(PATHS, predictor=3)
-    assert evolve.predictors.predictor_of(None) is None
+    assert predictor_of(None) is None
