@@ -32,20 +32,10 @@ LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are rati
 class Covering:
     """What the weights have to cover.
 
-    Parameters
-    ----------
-    cover : (m, l) array
-        1 where access j determines loop variable t.
-    group : (m,) array
-        Accesses with one number may share elements, so that they are counted once.
-    family : (m,) array
-        Accesses of a group with one number share no elements, so that their sum is counted.
-    gain : (m,) array
-        Logarithm of how many elements an access may touch for each word (output reuse), 0 for one.
-    caps : (l,) array
-        Logarithm of the range of each loop variable.
-    memory : float
-        Logarithm of the capacity in words.
+    cover [m, l]: 1 where access j determines loop variable t. group [m]: accesses with one number may share elements,
+    so that they are counted once. family [m]: accesses of a group with one number share no elements, so that their sum
+    is counted. gain [m]: logarithm of how many elements an access may touch for each word (output reuse), 0 for one.
+    caps [l]: logarithm of the range of each loop variable. memory: logarithm of the capacity in words.
     """
 
     cover: Floats

@@ -24,16 +24,8 @@ COARSE = 12  # values of X before the search is refined around the best
 class Tiles:
     """The concave programme of one statement.
 
-    Parameters
-    ----------
-    terms : list of Term
-        What the statement reads.
-    names : tuple of str
-        The loop variables.
-    divisors : (m,) array
-        How many elements of each access cost one word.
-    caps : (l,) array
-        Logarithm of the range of each loop variable; infinite where there is no cap.
+    terms: what the statement reads. names: the loop variables. divisors [m]: how many elements of each access cost one
+    word. caps [l]: logarithm of the range of each loop variable; infinite where there is no cap.
     """
 
     terms: list[Term]

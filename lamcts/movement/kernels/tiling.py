@@ -26,18 +26,10 @@ Measure = Literal["misses", "seconds"]
 class TilingObjective:
     """The misses or the seconds of a nest by loop order and tile sizes; lower is better.
 
-    Parameters
-    ----------
-    nest : Nest
-        The nest; loops that several statements share stay outside the tiles.
-    memory : int
-        Capacity of the fully associative least-recently-used memory in words.
-    measure : {"misses", "seconds"}
-        What a call returns: exact misses in words or lines, or CPU seconds of the compiled program.
-    line : int or None
-        Bytes of a cache line. None: a line is a word.
-    compiler : str
-        The C compiler, for seconds.
+    nest: the nest; loops that several statements share stay outside the tiles. memory: capacity of the fully
+    associative least-recently-used memory in words. measure: what a call returns: exact misses in words or lines, or
+    CPU seconds of the compiled program. line: bytes of a cache line. None: a line is a word. compiler: the C compiler,
+    for seconds.
     """
 
     nest: costs.Nest

@@ -12,14 +12,8 @@ from lamcts.neural.nas.layerwise import FIELDS, Layerwise
 def layerwise(space: Layerwise, point: Point, channels: int, classes: int, *, width: float = 1.0) -> nn.Module:
     """Return the network of a point.
 
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    width : float, default 1.0
-        Factor of the numbers of filters; 1 as in the paper.
+    space, point: the architecture. channels, classes: image channels, and number of classes. width: factor of the
+    numbers of filters; 1 as in the paper.
     """
     return LayerwiseNetwork(space, point, channels, classes, width)
 

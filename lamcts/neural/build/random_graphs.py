@@ -17,16 +17,9 @@ def random_graphs(
 ) -> nn.Module:
     """Return the network of a point.
 
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    width : int, default 78
-        Channels of the first stage, doubled at each later one; as in the paper's small network.
-    stem_stride : int, default 2
-        Stride of the first convolution and of the first stage; 1 suits small images.
+    space, point: the architecture. channels, classes: image channels, and number of classes. width: channels of the
+    first stage, doubled at each later one; as in the paper's small network. stem_stride: stride of the first
+    convolution and of the first stage; 1 suits small images.
     """
     stem = max(1, width // 2)
     body: list[nn.Module] = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride))]

@@ -30,24 +30,10 @@ class Clock:
 class Bucket:
     """Parameters whose gradients are reduced together, in a step.
 
-    Parameters
-    ----------
-    keys : tuple of int
-        The parameters, by number.
-    shapes : tuple of torch.Size
-        Their shapes, in the order of the flat gradient.
-    step : int
-        Steps before this one.
-    seed : int
-        Seed of random numbers.
-    kept : dict
-        What a scheme keeps from step to step, by parameter; equal on all workers.
-    clock : Clock
-        Takes the seconds by stage.
-    rest : bool
-        Whether the gradients have to become what was not sent.
-    sent : list of Tensor
-        The indices that each worker of this process sent, filled in by sparse schemes.
+    keys: the parameters, by number. shapes: their shapes, in the order of the flat gradient. step: steps before this
+    one. seed: seed of random numbers. kept: what a scheme keeps from step to step, by parameter; equal on all workers.
+    clock: takes the seconds by stage. rest: whether the gradients have to become what was not sent. sent: the indices
+    that each worker of this process sent, filled in by sparse schemes.
     """
 
     keys: tuple[int, ...]

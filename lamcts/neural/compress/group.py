@@ -34,10 +34,7 @@ class Group(Protocol):
 class TorchGroup:
     """The processes of a torch.distributed group, a worker each.
 
-    Parameters
-    ----------
-    process_group : ProcessGroup, optional
-        The group; the default is that of `init_process_group`.
+    process_group: the group; the default is that of `init_process_group`.
     """
 
     def __init__(self, process_group: Any = None) -> None:
@@ -80,10 +77,7 @@ class TorchGroup:
 class Simulated:
     """Workers of one process, which receive nothing and count what processes would.
 
-    Parameters
-    ----------
-    workers : int
-        Number of workers, 1 or more.
+    workers: number of workers, 1 or more.
     """
 
     def __init__(self, workers: int) -> None:

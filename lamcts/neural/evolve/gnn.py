@@ -35,16 +35,8 @@ class GraphArrays(NamedTuple):
 class GraphBatch(NamedTuple):
     """Several graphs side by side. An edge between two parts is left out.
 
-    Attributes
-    ----------
-    kinds, numbers : Tensor of shape (k,) and (k, 5)
-        Features of the operations.
-    source, target : Tensor of shape (e,)
-        Ends of the edges, each edge in both directions.
-    part : Tensor of shape (k,)
-        Number of the part of each operation.
-    parts : int
-        Number of parts.
+    kinds, numbers [k]: features of the operations. source, target [e]: ends of the edges, each edge in both directions.
+    part [k]: number of the part of each operation. parts: number of parts.
     """
 
     kinds: Tensor
@@ -90,12 +82,8 @@ class GraphConvolution(nn.Module):
 class GraphRegressor(nn.Module):
     """One number for each graph, from the embeddings of its parts.
 
-    Parameters
-    ----------
-    width, layers : int
-        Width of an embedding, and number of k-GNN layers.
-    parts : int
-        Parts of a graph: 1, or 3 for predecessor, segment and successor.
+    width, layers: width of an embedding, and number of k-GNN layers. parts: parts of a graph: 1, or 3 for predecessor,
+    segment and successor.
     """
 
     def __init__(self, width: int, layers: int, parts: int) -> None:

@@ -19,19 +19,7 @@ PARTS = 3  # training, validation and test
 def data_of(given: Data | Sequence[Any] | None) -> Data:
     """Return data sets of torch in memory.
 
-    Parameters
-    ----------
-    given : Data or (train, validation, test)
-        Data, which is returned as it is, or three map-style data sets.
-
-    Returns
-    -------
-    Data
-
-    Raises
-    ------
-    ValueError
-        For anything else.
+    given: data, which is returned as it is, or three map-style data sets.
     """
     if isinstance(given, Data):
         return given
@@ -47,21 +35,7 @@ def data_of(given: Data | Sequence[Any] | None) -> Data:
 def examples_of(batch: Tensor | None, data: Data) -> Tensor:
     """Return the batch to read a model with.
 
-    Parameters
-    ----------
-    batch : Tensor of shape (n, ...) or None
-        The user's batch; None: the first examples of the training data.
-    data : Data
-        The data.
-
-    Returns
-    -------
-    Tensor of shape (n, ...)
-
-    Raises
-    ------
-    ValueError
-        If the examples do not have the shape of those of the data.
+    batch: the user's batch; None: the first examples of the training data. data: the data.
     """
     if batch is None:
         return torch.tensor(data.train.x[:EXAMPLES])
@@ -77,15 +51,7 @@ def examples_of(batch: Tensor | None, data: Data) -> Tensor:
 def check_device(device: str) -> None:
     """Check that torch has a device.
 
-    Parameters
-    ----------
-    device : str
-        Such as "cpu" or "cuda".
-
-    Raises
-    ------
-    ValueError
-        If it has not.
+    device: such as "cpu" or "cuda".
     """
     try:
         torch.zeros(1, device=device)

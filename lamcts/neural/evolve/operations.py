@@ -31,16 +31,9 @@ OPAQUE = Known("opaque", {})
 def known(name: str, arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
     """Return the operation of a graph that an operation of torch is, or `OPAQUE`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the operation without namespace and overload, such as "conv2d"; in-place ones without underscore.
-    arguments : sequence
-        All positional arguments, with defaults, tensors as None.
-    shapes : sequence of tuple of int
-        Shapes of the inputs (not of parameters) without the batch axis.
-    result : tuple of int
-        Shape of the output without the batch axis.
+    name: name of the operation without namespace and overload, such as "conv2d"; in-place ones without underscore.
+    arguments: all positional arguments, with defaults, tensors as None. shapes: shapes of the inputs (not of
+    parameters) without the batch axis. result: shape of the output without the batch axis.
     """
     reader = READERS.get(name)
     return OPAQUE if reader is None or not shapes else reader(arguments, shapes, result)

@@ -310,14 +310,8 @@ class _Counting(fx.Interpreter):
 def counted(module: fx.GraphModule, tensors: Mapping[str, Tensor], batch: Tensor) -> dict[str, int]:
     """Return the floating-point operations of one example by name of the node.
 
-    Parameters
-    ----------
-    module : torch.fx.GraphModule
-        The graph of an exported program, whose parameters and buffers are inputs.
-    tensors : mapping
-        Parameters and buffers by name of the input; copies of them are used.
-    batch : Tensor of shape (n, ...)
-        The remaining input.
+    module: the graph of an exported program, whose parameters and buffers are inputs. tensors: parameters and buffers
+    by name of the input; copies of them are used. batch: the remaining input.
     """
     running = _Counting(module)
     inputs = [node.name for node in module.graph.nodes if node.op == "placeholder"]

@@ -72,13 +72,8 @@ def layer_shares(graph: StepGraph, machine: Machine | None = None) -> list[Layer
 def kind_of(operation: str) -> str:
     """Return the kind of layer of an operation of a trace; names of the thesis's layers are kinds already.
 
-    Parameters
-    ----------
-    operation : str
-        Name, such as "native_batch_norm_backward".
+    operation: name, such as "native_batch_norm_backward".
 
-    Examples
-    --------
     >>> from lamcts.neural.memory.layer_shares import kind_of
     >>> kind_of("native_batch_norm_backward"), kind_of("add_")
     ('norm', 'add')
@@ -90,12 +85,7 @@ def kind_of(operation: str) -> str:
 def merged(kinds: list[LayerShare], share: float) -> list[LayerShare]:
     """Return the kinds with at least a share of time or memory, and the sum of the rest as "other".
 
-    Parameters
-    ----------
-    kinds : list of LayerShare
-        Kinds of a step.
-    share : float
-        Share of all, from 0 to 1.
+    kinds: kinds of a step. share: share of all, from 0 to 1.
     """
     time, memory = sum(one.seconds for one in kinds), sum(one.bytes for one in kinds)
     large = [one for one in kinds if one.seconds >= share * time or one.bytes >= share * memory]

@@ -52,21 +52,8 @@ INSTALL = {  # what the packages need, as their files of requirements say
 class SurrogateServer:
     """Queries of a surrogate benchmark, answered here or by a program of another interpreter.
 
-    Parameters
-    ----------
-    benchmark : str
-        "nasbench301" or "jahs201".
-    settings : dict
-        JSON values for the package.
-    python : path, default None
-        The interpreter that has the package; None: this one.
-
-    Raises
-    ------
-    MissingExtra
-        By a query, if the package cannot be imported.
-    RuntimeError
-        By a query, if the package raised an error.
+    benchmark: "nasbench301" or "jahs201". settings: JSON values for the package. python: the interpreter that has the
+    package; None: this one.
     """
 
     benchmark: str

@@ -16,14 +16,7 @@ class TabledSpace(ArchitectureSpace):
 class OperationSpace(TabledSpace):
     """A space with the same operations at each place, such as the edges of a cell or the layers of a network.
 
-    Parameters
-    ----------
-    name : str
-        The name of the space.
-    places : tuple of str
-        The names of the parameters.
-    operations : tuple of str
-        The options of each parameter.
+    name: the name of the space. places: the names of the parameters. operations: the options of each parameter.
     """
 
     def __init__(self, name: str, places: tuple[str, ...], operations: tuple[str, ...]) -> None:

@@ -8,8 +8,6 @@ from torch import Tensor
 def to_bytes(bits: Tensor) -> Tensor:
     """Return bits as bytes; zeros fill the last byte.
 
-    Examples
-    --------
     >>> to_bytes(torch.tensor([1, 0, 1, 0, 0, 0, 0, 0, 1], dtype=torch.bool)).tolist()
     [5, 1]
     """
@@ -21,8 +19,6 @@ def to_bytes(bits: Tensor) -> Tensor:
 def from_bytes(data: Tensor, count: int) -> Tensor:
     """Return the first `count` bits of bytes, as booleans.
 
-    Examples
-    --------
     >>> from_bytes(torch.tensor([5, 1], dtype=torch.uint8), 9).int().tolist()
     [1, 0, 1, 0, 0, 0, 0, 0, 1]
     """
@@ -36,8 +32,6 @@ def from_bytes(data: Tensor, count: int) -> Tensor:
 def true_indices(bits: Tensor) -> Tensor:
     """Return the indices of the bits that are set, rising.
 
-    Examples
-    --------
     >>> true_indices(torch.tensor([False, True, True])).tolist()
     [1, 2]
     """
@@ -49,8 +43,6 @@ def true_indices(bits: Tensor) -> Tensor:
 def codes_to_bytes(codes: Tensor, width: int) -> Tensor:
     """Return integers of `width` bits each as bytes: of every 8 bits of the width a stream, the low ones first.
 
-    Examples
-    --------
     >>> codes_to_bytes(torch.tensor([1, 2, 3]), 4).tolist()
     [33, 3]
     """
@@ -66,8 +58,6 @@ def codes_to_bytes(codes: Tensor, width: int) -> Tensor:
 def codes_from_bytes(data: Tensor, width: int, count: int) -> Tensor:
     """Return `count` integers of `width` bits each, as int64.
 
-    Examples
-    --------
     >>> codes_from_bytes(torch.tensor([33, 3], dtype=torch.uint8), 4, 3).tolist()
     [1, 2, 3]
     """
@@ -86,8 +76,6 @@ def codes_from_bytes(data: Tensor, width: int, count: int) -> Tensor:
 def bytes_of(count: int, width: int) -> int:
     """Return the number of bytes of `count` codes.
 
-    Examples
-    --------
     >>> bytes_of(3, 4), bytes_of(3, 10)  # of 10 bits, 3 bytes hold the lower 8 bits, and 1 the others
     (2, 4)
     """

@@ -12,8 +12,6 @@ BITMAP = 255  # the first byte: this, or the remainder bits of a Rice code
 def encode(indices: Tensor, size: int) -> Tensor:
     """Return rising indices below `size` as bytes.
 
-    Examples
-    --------
     >>> len(encode(torch.arange(0, 10_000, 100), 10_000))  # 8 bits an index; a bitmap has 1,250 bytes
     101
     """
@@ -31,8 +29,6 @@ def encode(indices: Tensor, size: int) -> Tensor:
 def decode(data: Tensor, count: int, size: int) -> Tensor:
     """Return the indices, as int64.
 
-    Examples
-    --------
     >>> decode(encode(torch.tensor([1, 5, 6]), 1000), 3, 1000).tolist()
     [1, 5, 6]
     """

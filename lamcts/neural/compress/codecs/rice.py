@@ -18,8 +18,6 @@ WIDEST = 30  # remainder bits
 def gaps(indices: Tensor) -> Tensor:
     """Return how many indices are left out before each one; ValueError if they do not rise.
 
-    Examples
-    --------
     >>> gaps(torch.tensor([2, 3, 7])).tolist()
     [2, 0, 3]
     """
@@ -32,8 +30,6 @@ def gaps(indices: Tensor) -> Tensor:
 def best_width(left_out: Tensor) -> int:
     """Return the number of remainder bits that makes the code shortest.
 
-    Examples
-    --------
     >>> best_width(torch.tensor([100, 90, 120]))
     6
     """
@@ -52,8 +48,6 @@ def bit_length(left_out: Tensor, width: int) -> int:
 def encode(left_out: Tensor, width: int) -> Tensor:
     """Return the code of gaps as bytes: all remainders, then all quotients in unary.
 
-    Examples
-    --------
     >>> encode(torch.tensor([2, 0, 3]), 1).tolist()  # remainders 0 0 1, quotients 1 0 1: 01 1 01
     [4, 22]
     """
@@ -68,8 +62,6 @@ def encode(left_out: Tensor, width: int) -> Tensor:
 def decode(data: Tensor, width: int, count: int) -> Tensor:
     """Return the indices whose `count` gaps were encoded.
 
-    Examples
-    --------
     >>> decode(torch.tensor([4, 22], dtype=torch.uint8), 1, 3).tolist()  # gaps 2, 0, 3
     [2, 3, 7]
     """

@@ -16,8 +16,6 @@ HEAD = struct.Struct("<If")  # the number of indices, and the largest magnitude
 def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
     """Return rising indices below `size` and their values as bytes; a head alone if a value is not finite.
 
-    Examples
-    --------
     >>> data = encode(torch.tensor([3, 7]), torch.tensor([0.5, -1.0]), 100, "fp16")
     >>> [part.tolist() for part in decode(data, 100, "fp16")]
     [[3, 7], [0.5, -1.0]]

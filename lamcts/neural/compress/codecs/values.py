@@ -13,8 +13,6 @@ from lamcts.neural.compress.codecs.range_float import RangeFloat
 def bits_of(values: str) -> int:
     """Return the bits of a number in a format; ValueError if there is no such format.
 
-    Examples
-    --------
     >>> bits_of("fp16"), bits_of("range8")
     (16, 8)
     """
@@ -29,8 +27,6 @@ def bits_of(values: str) -> int:
 def encode(x: Tensor, values: str, top: float) -> Tensor:
     """Return float32 numbers of magnitude up to `top` as bytes.
 
-    Examples
-    --------
     >>> encode(torch.tensor([1.0, -0.5, 0.25]), "range8", top=1.0).tolist()
     [127, 247, 111]
     """
@@ -45,8 +41,6 @@ def encode(x: Tensor, values: str, top: float) -> Tensor:
 def decode(data: Tensor, values: str, top: float, count: int) -> Tensor:
     """Return `count` float32 numbers.
 
-    Examples
-    --------
     >>> decode(encode(torch.tensor([1.0, -0.5, 0.25]), "range8", 1.0), "range8", 1.0, 3).tolist()
     [1.0, -0.5, 0.25]
     """
@@ -71,8 +65,6 @@ def from_half(x: Tensor, top: float) -> Tensor:
 def size_of(values: str, count: int) -> int:
     """Return the bytes of `count` numbers.
 
-    Examples
-    --------
     >>> size_of("range10", 3)
     4
     """

@@ -47,8 +47,6 @@ class Scheme(Protocol):
 def share(keep: Keep, step: int) -> float:
     """Return the share that is sent in a step; ValueError if it is outside of (0, 1].
 
-    Examples
-    --------
     >>> share(0.1, step=3), share(lambda step: 1 / (1 + step), step=3)
     (0.1, 0.25)
     """

@@ -89,8 +89,6 @@ class PowerSgd:
 def orthonormal(matrix: Tensor) -> Tensor:
     """Return orthonormal columns with the same span, by Gram-Schmidt; 0 for columns that depend on others.
 
-    Examples
-    --------
     >>> orthonormal(torch.tensor([[3.0, 1], [4, 2]]))
     tensor([[ 0.6000, -0.8000],
             [ 0.8000,  0.6000]])

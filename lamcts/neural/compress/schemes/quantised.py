@@ -150,8 +150,6 @@ def rounded(x: Tensor, scale: Tensor, levels: int, generator: torch.Generator) -
 def trits_to_bytes(digits: Tensor) -> Tensor:
     """Return digits 0, 1 and 2 as bytes; ones fill the last byte.
 
-    Examples
-    --------
     >>> trits_to_bytes(torch.tensor([2, 0, 1, 1, 1, 0])).tolist()
     [119, 120]
     """
@@ -164,8 +162,6 @@ def trits_to_bytes(digits: Tensor) -> Tensor:
 def trits_from_bytes(data: Tensor, count: int) -> Tensor:
     """Return `count` digits, as uint8.
 
-    Examples
-    --------
     >>> trits_from_bytes(torch.tensor([119, 120], dtype=torch.uint8), 6).tolist()
     [2, 0, 1, 1, 1, 0]
     """

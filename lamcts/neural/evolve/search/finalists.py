@@ -22,11 +22,6 @@ def best_points(evolution: "Evolution", result: "Result", count: int) -> list[di
 
     With costs as objectives, the others are of the Pareto front, by their sums of ranks among all children (A.5.4), so
     that children of low cost are finalists, too. Else, and behind the front, they are the next by accuracy.
-
-    Raises
-    ------
-    ValueError
-        If no child could be trained.
     """
     names = list(evolution.space.decode(np.zeros(evolution.space.dim)))
     score = evolution.training.score
@@ -80,13 +75,7 @@ def ordered(children: Sequence[Child]) -> list[Child]:
 
 
 def front_of(children: Sequence[Child], against: Sequence[str], caps: Mapping[str, float]) -> list[Child]:
-    """Return the children within all caps that no other one beats in accuracy and all costs, in their order.
-
-    Raises
-    ------
-    ValueError
-        If each child has a failed training, or exceeds a measured cap.
-    """
+    """Return the children within all caps that no other one beats in accuracy and all costs, in their order."""
     whole = [child for child in children if not math.isnan(child.accuracy)]
     if not whole:
         raise ValueError("recipe: expected one that trains a finalist with all seeds, got a failure for each finalist")

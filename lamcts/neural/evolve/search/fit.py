@@ -217,8 +217,6 @@ def _paths(
 def absolute(cap: float | str, of_parent: int, cost: str) -> float:
     """Return a cap as a number: a share of the parent's cost, or a text such as "50M".
 
-    Examples
-    --------
     >>> absolute(0.5, 200, "flops"), absolute("50M", 200, "flops")
     (100.0, 50000000.0)
     """
@@ -280,8 +278,6 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation
 def predictor_of(given: "str | GraphPredictor | None") -> "GraphPredictor | None":
     """Return a predictor by name, or the given one; ValueError for an unknown name.
 
-    Examples
-    --------
     >>> predictor_of("forest")
     CountsForest(labelled=True, trees=100)
     """

@@ -17,14 +17,8 @@ def drawable(
 ) -> tuple[Graph, set[int]]:
     """Return a graph for figures, and the numbers of its marked nodes.
 
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    marked : collection of int, default ()
-        Numbers of operations to mark. Marked and unmarked operations are never one node.
-    names : mapping, optional
-        Names of opaque operations by their attribute "target".
+    graph: the network. marked: numbers of operations to mark. Marked and unmarked operations are never one node. names:
+    names of opaque operations by their attribute "target".
     """
     group: list[int] = []
     labels: list[list[str]] = []

@@ -100,14 +100,7 @@ def segmentation(
 ) -> list[list[tuple[int, int]]]:
     """Return the runs of a graph as lists of contiguous segments, by the encoding with half of its tokens masked.
 
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    database : SegmentDatabase
-        Its encoding is used.
-    rng : numpy.random.Generator
-        Draws the tokens that are masked.
+    graph: the network. database: its encoding is used. rng: draws the tokens that are masked.
     """
     tokens = database.encoding.tokens
     masked = {token for token, drawn in zip(tokens, rng.random(len(tokens)), strict=True) if drawn < MASKED}

@@ -18,20 +18,11 @@ KINDS = {op: number for number, op in enumerate(OPERATIONS)}
 def node_features(graph: ComputationGraph) -> tuple[Rows, Floats]:
     """Return kinds and numbers of a graph's operations.
 
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
+    graph: the network.
 
-    Returns
-    -------
-    kinds : ndarray of int of shape (k,)
-        Places of the operations in `OPERATIONS`.
-    numbers : ndarray of shape (k, 5)
-        Binary logarithms of channels, height (1 where there is none), kernel, stride and groups.
+    Places of the operations in `OPERATIONS`. Binary logarithms of channels, height (1 where there is none),
+    kernel, stride and groups.
 
-    Examples
-    --------
     >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
     >>> image = OperationNode("input", (), (4, 8, 8))
     >>> graph = ComputationGraph((image, OperationNode("relu", (0,), (4, 8, 8))), (1,))
@@ -59,15 +50,9 @@ def edges(graph: ComputationGraph) -> Rows:
 def counts(graph: ComputationGraph, labelled: bool = False) -> dict[str, float]:
     """Return the numbers of operations by name and kernel, and the logarithms of FLOPs and parameters, and the depth.
 
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    labelled : bool, default False
-        Whether to count labels too: an operation with its kernel and with those before and after it.
+    graph: the network. labelled: whether to count labels too: an operation with its kernel and with those before and
+    after it.
 
-    Examples
-    --------
     >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
     >>> image = OperationNode("input", (), (4, 8, 8))
     >>> graph = ComputationGraph((image, OperationNode("relu", (0,), (4, 8, 8))), (1,))

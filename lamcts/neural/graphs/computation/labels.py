@@ -9,17 +9,7 @@ SHORT = {"conv": "conv2d", "batch_norm": "batchnorm", "layer_norm": "layernorm"}
 def label(graph: ComputationGraph, number: int) -> str:
     """Return a node's label: its operation with the kernel, the operations before it, and those after it.
 
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    number : int
-        Number of the node.
-
-    Returns
-    -------
-    str
-        For example "conv2d3,in,add,batchnorm,out,relu" (footnote 3 of the paper).
+    graph: the network. number: number of the node.
     """
     node = graph.nodes[number]
     before = sorted(name(graph, one) for one in node.inputs)

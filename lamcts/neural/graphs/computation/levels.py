@@ -29,19 +29,8 @@ class Constraint(NamedTuple):
 def solve(count: int, constraints: Sequence[Constraint], early: bool = True) -> list[int]:
     """Return integer levels that keep all constraints, as high (`early`) or as low as possible.
 
-    Parameters
-    ----------
-    count : int
-        Number of values; value 0 has level 0.
-    constraints : sequence of Constraint
-        Differences of levels.
-    early : bool, default True
-        Whether sizes are reduced at the first operation that can, which costs the fewest operations, or at the last.
-
-    Raises
-    ------
-    Infeasible
-        With the cycle of constraints that contradict each other.
+    count: number of values; value 0 has level 0. constraints: differences of levels. early: whether sizes are reduced
+    at the first operation that can, which costs the fewest operations, or at the last.
     """
     edges = constraints if early else [Constraint(c.after, c.before, c.most, c.reason) for c in constraints]
     distance = [0 if i == 0 else LARGEST * count for i in range(count)]
@@ -74,13 +63,7 @@ def _cycle(cause: Mapping[int, Constraint], start: int, count: int) -> list[str]
 
 
 def level(shape: Shape, largest: Shape) -> int:
-    """Return the level of an image's shape, given the largest one.
-
-    Raises
-    ------
-    Infeasible
-        If height and width are not those of the largest image, halved and rounded up several times.
-    """
+    """Return the level of an image's shape, given the largest one."""
     for halvings in range(LARGEST + 1):
         if tuple(-(-side // 2**halvings) for side in largest[1:]) == shape[1:]:
             return halvings

@@ -16,10 +16,7 @@ from lamcts.neural.graphs.computation.levels import Infeasible
 class Widths:
     """Unknown numbers of channels, some equal to others, some known, some sums of others.
 
-    Parameters
-    ----------
-    wanted : list of int
-        The channels that each value should have if nothing else decides.
+    wanted: the channels that each value should have if nothing else decides.
     """
 
     wanted: list[int]
@@ -89,15 +86,7 @@ class Widths:
     def solve(self, factors: Sequence[float] = ()) -> list[int]:
         """Return the number of channels of each value.
 
-        Parameters
-        ----------
-        factors : sequence of float, default ()
-            Of each free class, in the order of `free`; 1 for those beyond its end.
-
-        Raises
-        ------
-        Infeasible
-            If known numbers contradict groups or sums.
+        factors: of each free class, in the order of `free`; 1 for those beyond its end.
         """
         found = dict(self.known)
         for i, root in enumerate(self.free()):

@@ -22,23 +22,13 @@ STEPS = 3  # on CUDA; the time is that of the last, after kernels are loaded and
 class MeasuredStep:
     """Measurement of a training step under a plan.
 
-    Attributes
-    ----------
-    held_bytes : int
-        Saved storages on the device after the forward pass, without parameters and inputs.
-    predicted_bytes : int
-        The simulated number of these bytes.
-    peak_bytes : int or None
-        Most bytes that the step really had allocated at once, above those before it: activations, gradients, temporary
-        results and the scratch memory of kernels. Copies on the host are left out. On CUDA the highest of three steps,
-        since the first one may try out kernels. None on other devices, and while another profiler runs.
-    milliseconds : float or None
-        On CUDA, the time of the last step.
-    reserved_bytes : int or None
-        On CUDA, the same peak of the segments that the allocator reserves.
-    scratch : dict
-        On the CPU, bytes that operations allocate and release while they run, by kind, floating-point operations and
-        moved bytes.
+    held_bytes: saved storages on the device after the forward pass, without parameters and inputs. predicted_bytes: the
+    simulated number of these bytes. peak_bytes: most bytes that the step really had allocated at once, above those
+    before it: activations, gradients, temporary results and the scratch memory of kernels. Copies on the host are left
+    out. On CUDA the highest of three steps, since the first one may try out kernels. None on other devices, and while
+    another profiler runs. milliseconds: on CUDA, the time of the last step. reserved_bytes: on CUDA, the same peak of
+    the segments that the allocator reserves. scratch: on the CPU, bytes that operations allocate and release while they
+    run, by kind, floating-point operations and moved bytes.
     """
 
     held_bytes: int
