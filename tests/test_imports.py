@@ -29,7 +29,6 @@ LAYERS: list[list[str]] = [
         "rng",
         "text",
         "files",
-        "sizes",
         "threads",
         "types",
         "wings",
@@ -55,7 +54,7 @@ LAYERS: list[list[str]] = [
 # The wings stand above all these and beside each other, so that each could be a package of its own; neural takes
 # formulas of costs from movement. The parts inside each, lowest layer first; others stand where the empty list is.
 WINGS: dict[str, list[list[str]]] = {
-    "movement": [["costs"], ["linalg"], ["kernels", "plot"], ["cli", "wing"]],
+    "movement": [["sizes"], ["costs"], ["linalg"], ["kernels", "plot"], ["cli", "wing"]],
     "neural": [["nas"], ["graphs"], [], ["searches", "plot"], ["cli", "wing"]],
 }
 SEARCH = [part for layer in LAYERS[2:9] for part in layer]  # what knows of regions, trees, samplers, runs

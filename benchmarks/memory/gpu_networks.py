@@ -18,10 +18,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.harness.task import Row
 from benchmarks.memory.networks import FULL, SMALL, Block, convolved, resnet
+from lamcts.movement.sizes import size_of
 from lamcts.neural import memory
 from lamcts.neural.memory.timing import restored
 from lamcts.neural.trace import Trace, trace
-from lamcts.sizes import size_of
 
 BATCHES = {"gpt-bf16": 16, "gpt-fp32": 16, "resnet": 96, "unet": 8, "lstm": 64}
 BATCHES |= {"alexnet": 512, "resnet50": 128, "resnet152": 64, "densenet121": 64, "transformer12": 8}

@@ -1,6 +1,6 @@
 """Capacities of memories, in words or in bytes with a unit."""
 
-from lamcts.sizes import size_of
+from lamcts.movement.sizes import size_of
 
 
 def words(capacity: int | str, element_bytes: int = 8) -> int:
@@ -9,7 +9,7 @@ def words(capacity: int | str, element_bytes: int = 8) -> int:
     Parameters
     ----------
     capacity : int or str
-        Words, or bytes with a unit, such as "32KiB"; units are powers of 1024 (`lamcts.sizes.size_of`).
+        Words, or bytes with a unit, such as "32KiB"; units are powers of 1024 (`lamcts.movement.sizes.size_of`).
     element_bytes : int, default 8
         Bytes of a word.
 

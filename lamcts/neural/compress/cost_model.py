@@ -70,7 +70,7 @@ def least_ratio(link: float, cost: float, factor: float = 1.0) -> float:
     (7.4) then needs a ratio of 1.83 at 10 Gbit/s; the text has 2.
 
     >>> from lamcts.neural.compress.cost_model import least_ratio
-    >>> from lamcts.sizes import rate_of
+    >>> from lamcts.movement.sizes import rate_of
     >>> cost = 1 / (2 * rate_of("22 Gbit/s"))
     >>> round(cost * 1e9, 4), round(least_ratio(rate_of("10 Gbit/s"), cost), 2)
     (0.1818, 1.83)

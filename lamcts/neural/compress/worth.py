@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
+from lamcts.movement.sizes import BITS, rate_of
 from lamcts.neural.compress.cost_model import FULL, ring_bytes
 from lamcts.neural.compress.workers import SimulatedWorkers
-from lamcts.sizes import BITS, rate_of
 from lamcts.text import safe_repr
 from lamcts.types import number_of, whole_number
 

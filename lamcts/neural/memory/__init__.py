@@ -4,6 +4,7 @@ graph = lamcts.neural.graphs.thesis_graph(lamcts.neural.graphs.alexnet(batch=200
 print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
 """
 
+from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange, score
@@ -20,7 +21,6 @@ from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
 from lamcts.neural.memory.scratch import Work, with_scratch
 from lamcts.neural.memory.simulator import Cost, Simulator
-from lamcts.sizes import size_of, size_text
 
 __all__ = [
     "ALL_OPTIONS",

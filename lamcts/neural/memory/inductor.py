@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lamcts.movement.sizes import size_of
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.graphs import MB, StepGraph
 from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.sizes import size_of
 
 if TYPE_CHECKING:
     from torch._inductor.custom_graph_pass import CustomKnapsackSolver

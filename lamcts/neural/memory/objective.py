@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
+from lamcts.movement.sizes import size_of
 from lamcts.neural.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all, tensor_groups
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.objectives.base import register
-from lamcts.sizes import size_of
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 

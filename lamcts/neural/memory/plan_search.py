@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import lamcts
+from lamcts.movement.sizes import size_of
 from lamcts.neural.graphs import MB, StepGraph
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange
@@ -18,7 +19,6 @@ from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, PEAK, ScheduleObjective
 from lamcts.neural.memory.plan import WORDS, Plan
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.sizes import size_of
 
 EVALUATIONS = 50  # of the optimizer, for the least time: more took minutes without gain after the exchange
 POINTS = 12  # of a front: a few seconds for AlexNet

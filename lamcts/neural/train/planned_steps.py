@@ -8,11 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lamcts.movement.sizes import size_text
 from lamcts.neural.build.noise import DropPath, Noise
 from lamcts.neural.trace.data_dependence import DataDependence
 from lamcts.neural.train.failures import NO_MEMORY, OutOfMemory, TrainingFailed
 from lamcts.neural.train.planner import StepPlan, StepPlanner
-from lamcts.sizes import size_text
 from lamcts.text import safe_text
 
 ONE_AT_A_TIME = threading.Lock()  # planning in one process: the profiler measures the allocations of all threads

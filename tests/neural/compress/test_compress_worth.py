@@ -8,6 +8,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts
 
 import torch
 
+from lamcts.movement.sizes import rate_of
 from lamcts.neural import compress
 from lamcts.neural.compress.cost_model import (
     Throughput,
@@ -18,7 +19,6 @@ from lamcts.neural.compress.cost_model import (
     saved_seconds,
     sparse_ratio,
 )
-from lamcts.sizes import rate_of
 
 RATES = {
     "dear": compress.Rate(seconds=50e-9, bits=1.0),

@@ -4,11 +4,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lamcts.movement.sizes import size_text
 from lamcts.neural.memory.execute import apply, step_time
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.sizes import size_text
 
 if TYPE_CHECKING:
     from torch import nn

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.execute import measure, measured_machine
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
@@ -24,7 +25,6 @@ from lamcts.neural.memory.plan import WORDS, Action, Plan
 from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.simulator import Simulator
-from lamcts.sizes import size_of, size_text
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

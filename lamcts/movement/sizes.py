@@ -26,7 +26,7 @@ def size_of(text: str | int | float) -> int:
 
     Examples
     --------
-    >>> from lamcts.sizes import size_of
+    >>> from lamcts.movement.sizes import size_of
     >>> size_of("512 MB")
     536870912
     """
@@ -42,7 +42,7 @@ def size_text(size: int) -> str:
 
     Examples
     --------
-    >>> from lamcts.sizes import size_text
+    >>> from lamcts.movement.sizes import size_text
     >>> size_text(1_342_177_280)
     '1.25 GiB'
     """
@@ -68,7 +68,7 @@ def rate_of(text: str) -> float:
 
     Examples
     --------
-    >>> from lamcts.sizes import rate_of
+    >>> from lamcts.movement.sizes import rate_of
     >>> rate_of("1Gbit/s"), rate_of("125 MB/s")
     (125000000.0, 125000000.0)
     """
