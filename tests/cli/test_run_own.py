@@ -21,7 +21,7 @@ echo "$@" >> calls
 echo "loss $1"
 """
 TEMPLATE = "./train {lr} {layers} {act}"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 120
 
 
 @pytest.fixture(autouse=True)
