@@ -41,7 +41,7 @@ def test_threads_are_refilled_as_results_come() -> None:
             most = max(most, running)
             if running == 3:
                 free.set()
-        assert free.wait(600)  # nobody ends before three run at once
+        assert free.wait(120)  # nobody ends before three run at once
         with lock:
             running -= 1
         return sphere(point)
@@ -59,7 +59,7 @@ def test_a_ctrl_c_that_does_not_wake_the_wait_ends_it_all_the_same() -> None:
     def interrupted(point: np.ndarray) -> float:
         time.sleep(0.2)  # the main thread waits by then
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # of which that thread is not woken
-        released.wait(600)
+        released.wait(120)
         ended.set()
         return 0.0
 
@@ -84,7 +84,7 @@ def test_one_slow_evaluation_does_not_hold_up_the_others() -> None:
             order.append(len(order))
             me = order[-1]
         if me == 0:
-            assert released.wait(600)
+            assert released.wait(120)
         return sphere(point)
 
     order: list[int] = []
