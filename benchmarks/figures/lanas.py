@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.figures import sheets
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, read
-from benchmarks.nas import cells
-from benchmarks.nas.lanas import GRID, HEIGHTS, SELECTS
+from benchmarks.neural.nas import cells
+from benchmarks.neural.nas.lanas import GRID, HEIGHTS, SELECTS
 from lamcts import objectives
 from lamcts.types import Floats
 
@@ -60,7 +60,7 @@ def main() -> None:
     rows = [row for row in read(arguments.rows) if row["cap"] == LONG and row["data"] in SIZES]
     if not rows:
         raise SystemExit(
-            f"expected rows of NAS-Bench-101 in {arguments.rows}, got none: run benchmarks.nas.lanas first"
+            f"expected rows of NAS-Bench-101 in {arguments.rows}, got none: run benchmarks.neural.nas.lanas first"
         )
     curves(rows, arguments.smoke, arguments.out / "lanas.png")
     grids(rows, arguments.out / "lanas_grid.png")

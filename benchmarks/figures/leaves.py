@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import lamcts
 from benchmarks.figures import sheets
 from benchmarks.harness import script
-from benchmarks.nas.lanas import of_cells
+from benchmarks.neural.nas.lanas import of_cells
 from lamcts.neural.searches import lanas
 from lamcts.tree import Linear
 from lamcts.tree.node import Node, paths

@@ -1,4 +1,4 @@
-"""The figure of `benchmarks.memory.fronts`: peak against time of our plans and of baselines, one panel a network."""
+"""The figure of `neural.memory.fronts`: peak against time of our plans and of baselines, one panel a network."""
 
 from collections.abc import Sequence
 from pathlib import Path

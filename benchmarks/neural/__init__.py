@@ -1,1 +1,1 @@
-"""Training of networks."""
+"""Training, search and memory of networks: what `lamcts.neural` does."""

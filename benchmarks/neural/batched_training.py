@@ -17,7 +17,7 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from benchmarks.nas.digits_table import SEEDS, SPACE, Run, cost, runs
+from benchmarks.neural.nas.digits_table import SEEDS, SPACE, Run, cost, runs
 
 AT_ONCE = 12  # networks at once in "vmapped" and "seeds": as many as in a group of the table
 GROUPS = (1200, 4200)  # places in the list of all cells and seeds where a group of neighbours begins

@@ -1,4 +1,4 @@
-"""Scripts of benchmarks are not part of the package: `.ci/full` runs their tests, and `.ci/run` each script once."""
+"""Scripts of benchmarks are not part of the package: `.ci/full` runs their tests, and each script once."""
 
 from pathlib import Path
 

@@ -92,8 +92,11 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
 }
 
 
-DEAR = [(name, "conditional") for name in ("auto", "mixed_gp", "bo")] + [(name, "mixed") for name in ("mixed_gp", "bo")]
-DEAR += [("nevergrad:CMA", "conditional"), ("nevergrad:CMA", "discrete"), ("bo", "discrete")]
+DEAR = [(name, "conditional") for name in ("auto", "mixed_gp", "bo", "nevergrad:CMA", "nevergrad:TwoPointsDE")]
+DEAR += [(name, "mixed") for name in ("auto", "mixed_gp", "bo")]
+DEAR += [("nevergrad:CMA", "discrete"), ("nevergrad:TwoPointsDE", "discrete"), ("bo", "discrete")]
+DEAR += [("mixed_gp", "box"), ("bo", "box"), ("nevergrad:CMA", "box")]
+DEAR_WITH_COLUMNS = ["turbo", "nevergrad:CMA", "nevergrad:TwoPointsDE"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,14 @@ def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
     testing.check_sampler(samplers.make(name, made), made)
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLERS if name not in ("auto", "mixed_gp", "bo")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.dear] * (name in DEAR_WITH_COLUMNS))
+        for name in SAMPLERS
+        if name not in ("auto", "mixed_gp", "bo")
+    ],
+)
 def test_a_sampler_holds_its_contract_where_there_are_columns(name: str) -> None:
     extra = name.partition(":")[0]
     if extra in ("cma", "nevergrad") and importlib.util.find_spec(extra) is None:

@@ -147,7 +147,7 @@ def test_a_constraint_that_was_never_broken_changes_nothing():
 @pytest.mark.parametrize(
     "settings", [{"objectives": 2}, {"constraints": 1}, {"objectives": 2, "constraints": 1}], ids=str
 )
-@pytest.mark.parametrize("sampler", ["mixed_gp", "mutate", "hillclimb", "auto"])
+@pytest.mark.parametrize("sampler", ["mixed_gp", "mutate", "hillclimb", pytest.param("auto", marks=pytest.mark.dear)])
 def test_searches_over_discrete_parameters_go_on_bit_for_bit_and_beat_chance(sampler, settings):
     def value(point):
         a = sum((ord(point[f"c{i}"]) - 97 - i % 4) ** 2 for i in range(4))

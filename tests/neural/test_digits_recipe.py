@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.harness.sheet import RESULTS, read
-from benchmarks.nas import digits_table
+from benchmarks.neural.nas import digits_table
 from lamcts.neural.train import Recipe, digits, train
 from lamcts.neural.train.digits4096 import network, recipe
 

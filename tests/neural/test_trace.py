@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.memory.networks import SMALL  # noqa: E402
+from benchmarks.neural.memory.networks import SMALL  # noqa: E402
 from lamcts.neural.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import PRESETS, Action, Plan, ScheduleObjective, Simulator, keep_all, measure, preset  # noqa: E402
 from lamcts.neural.trace import saved_bytes, trace  # noqa: E402

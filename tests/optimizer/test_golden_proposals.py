@@ -13,7 +13,11 @@ ARITHMETIC = arithmetic()
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.key, marks=[pytest.mark.dear] if case.dear else []) for case in cases()]
+    "case",
+    [
+        pytest.param(case, id=case.key, marks=[pytest.mark.dear] * (case.dear or case.sampler != "auto"))
+        for case in cases()
+    ],
 )
 def test_the_same_seed_gives_the_points_on_record(case: Case) -> None:
     """Where the machine's arithmetic has other last bits, only the points that do not hang on them are compared."""

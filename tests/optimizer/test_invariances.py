@@ -17,7 +17,7 @@ def columns(point):
     return np.array([a, b]), np.array([0.4 - point[0], point[1] + point[2] - 1.2])
 
 
-def proposals(sampler, objectives, constraints, told, rounds=14, batch=3):
+def proposals(sampler, objectives, constraints, told, rounds=10, batch=3):
     """Return all points of a run, [n, d], and its optimizer; `told(f, g)` returns what is told of a point."""
     opt = lamcts.Optimizer(BOX, seed=5, sampler=sampler, objectives=objectives, constraints=constraints)
     points = []

@@ -72,7 +72,7 @@ def test_a_loaded_state_goes_on_bit_for_bit(kind, stop):
     for one in (opt, twin):
         for trial in one.pending:
             one.tell(trial, value(trial.point))
-        drive(one, 45, batch=3)
+        drive(one, 36, batch=3)
     assert np.array_equal(opt.seen.x, twin.seen.x)
     assert np.array_equal(opt.seen.y, twin.seen.y)
     assert as_json(opt.state_dict()) == as_json(twin.state_dict())
@@ -326,7 +326,7 @@ def test_until_turbo_converges_the_tree_changes_nothing_but_for_a_fenced_one():
     for name, scope, given in (("none", "space", None), ("roams", "space", tree), ("fenced", "incumbent", tree)):
         sampler = lamcts.samplers.Turbo(scope=scope)
         opt = lamcts.Optimizer(objective.space, sampler=sampler, tree=given, seed=6)
-        for _ in range(80):
+        for _ in range(50):
             trial = opt.ask()[0]
             opt.tell(trial, objective(trial.point))
         assert opt.seen.source.max() == 0  # one search

@@ -132,6 +132,6 @@ POOR = [np.empty((0, 2)), np.full((3, 2), np.nan), np.ones((1, 2)), np.ones((4, 
 def test_poor_runs_are_drawn_without_complaint(values, good):
     feasible = np.full(len(values), good)
     for draw in (plot.front, plot.parallel, plot.hypervolume):
-        assert draw(values, SENSES, feasible=feasible).savefig(io.BytesIO()) is None
+        assert draw(values, SENSES, feasible=feasible).savefig(io.BytesIO(), dpi=30) is None
     amount = np.where(feasible, 0.0, values[:, 0])
-    assert plot.violation(amount, values[:, 1]).savefig(io.BytesIO()) is None
+    assert plot.violation(amount, values[:, 1]).savefig(io.BytesIO(), dpi=30) is None

@@ -15,6 +15,7 @@ from lamcts.study import Study
 
 SPACE = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Float(1e-3, 1, log=True)})
 TREE = lamcts.LatentTree(leaf_size=8)
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 
 def failing(point):

@@ -13,6 +13,7 @@ from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
 
 pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 EVIL = "<script>alert(1)</script>"
 OWN = ["Importance of parameters", "Slices", "Contours", "Parallel coordinates", "Tree", "Proposers", "Time"]

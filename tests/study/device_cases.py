@@ -5,7 +5,7 @@ import signal
 import threading
 from pathlib import Path
 
-MEETING = threading.Barrier(2, timeout=60)
+MEETING = threading.Barrier(2, timeout=300)
 SEEN = os.environ.get("CUDA_VISIBLE_DEVICES", "-1")
 
 

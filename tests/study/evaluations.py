@@ -70,7 +70,7 @@ def endless(point: np.ndarray) -> float:
 
 
 class Deaf:
-    """Ignores SIGTERM from then on, leaves the number of its process in a file, and takes a minute."""
+    """Ignores SIGTERM from then on, leaves the number of its process in a file, and takes ten minutes to its end."""
 
     def __init__(self, note: Path) -> None:
         self.note = note
@@ -79,13 +79,14 @@ class Deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.note.with_suffix(".draft").write_text(str(os.getpid()))
         self.note.with_suffix(".draft").rename(self.note)
-        time.sleep(60)
+        time.sleep(600)
+        self.note.with_suffix(".ended").touch()
         return 0.0
 
 
 def left_running(point: np.ndarray) -> float:
     """Leaves a thread that keeps its process from ending by itself."""
-    threading.Thread(target=time.sleep, args=(300,)).start()
+    threading.Thread(target=time.sleep, args=(3600,)).start()
     return sphere(point)
 
 

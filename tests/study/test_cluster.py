@@ -99,7 +99,7 @@ class Meets:
 
 @pytest.mark.parametrize("start", [0, 2])
 def test_workers_that_come_are_put_to_use_while_others_are_busy_or_none_is_there(start: int) -> None:
-    Meets.barrier = threading.Barrier(3, timeout=60)
+    Meets.barrier = threading.Barrier(3, timeout=300)
     with distributed.LocalCluster(n_workers=start, **HERE) as cluster, cluster.get_client() as client:
         timer = threading.Timer(0.2, cluster.scale, [3])
         timer.start()

@@ -68,7 +68,7 @@ def test_a_main_program_sees_it_in_each_process_from_its_first_line(tmp_path):
 
 
 def test_evaluations_at_the_same_time_have_numbers_of_their_own():
-    barrier = threading.Barrier(3, timeout=60)
+    barrier = threading.Barrier(3, timeout=300)
 
     def f(point, worker):
         barrier.wait()
@@ -82,7 +82,7 @@ def test_evaluations_at_the_same_time_have_numbers_of_their_own():
 
 def test_without_workers_the_number_is_0_and_a_function_that_does_not_ask_is_not_told():
     assert {*values(lambda point, worker: worker.index)} == {0.0}
-    assert {*values(lambda point, worker: worker.index, timeout=60)} == {0.0}
+    assert {*values(lambda point, worker: worker.index, timeout=300)} == {0.0}
     assert {*values(lambda point: 1.0)} == {1.0}
     assert {*values(lambda point, worker=None: float(worker.index))} == {0.0}
     with pytest.raises(ValueError, match="vectorized: expected a function without a parameter worker"):

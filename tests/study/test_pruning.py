@@ -126,7 +126,7 @@ def test_reports_of_a_trial_in_flight_count_before_it_has_ended() -> None:
             heard.append([*curves.losses])
             return False
 
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=300)
 
     def together(point: np.ndarray, trial: Reporter) -> float:
         both.wait()

@@ -49,25 +49,23 @@ def test_in_this_process_an_evaluation_that_catches_the_interruption_is_late_all
     monkeypatch: pytest.MonkeyPatch, caught: int
 ) -> None:
     monkeypatch.setattr(timeouts, "GRACE_SECONDS", 0.05)
-    seconds: list[float] = []
+    slept: list[float] = []
 
     def retrying(point: np.ndarray) -> float:
         start, left = time.monotonic(), caught
-        try:
-            while (now := time.monotonic()) < start + 0.5:
-                try:
-                    time.sleep(start + 0.5 - now)
-                except BaseException:
-                    left -= 1
-                    if not left:
-                        time.sleep(60)  # until it is interrupted again
-        finally:
-            seconds.append(time.monotonic() - start)
+        while (now := time.monotonic()) < start + 0.5:
+            try:
+                time.sleep(start + 0.5 - now)
+            except BaseException:
+                left -= 1
+                if not left:
+                    time.sleep(600)  # until it is interrupted again
+                    slept.append(600)
         return sphere(point)
 
     result = lamcts.minimize(retrying, BOX, timeout=0.05, **{**OPTIONS, "budget": 2})
     assert set(result.history.messages.values()) == {"TimeoutError: took longer than 0.05 s"}
-    assert result.history.failed.all() and max(seconds) < 30
+    assert result.history.failed.all() and not slept
 
 
 def test_an_evaluation_in_a_process_that_ends_late_by_itself_is_late() -> None:

@@ -36,7 +36,7 @@ def test_minus_one_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -
 
 def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "cores", lambda: 3)
-    met, inside = threading.Barrier(3, timeout=60), threading.get_ident()
+    met, inside = threading.Barrier(3, timeout=300), threading.get_ident()
 
     def f(point: Any) -> float:
         met.wait()  # three evaluations at a time, or nobody gets past

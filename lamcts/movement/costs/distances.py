@@ -131,9 +131,9 @@ class ReuseDistances:
         distance (definition 3.19).
 
         Data movement distance does not predict run time. On 27 tilings of a compiled matrix product (N = 320), its
-        rank correlation with the time is -0.42 (``python -m benchmarks.costs.movement_and_time``): the tilings that it
-        prefers are the slower ones. Compare exact misses at the capacities of a machine, their ratio to the lower
-        bound, and measured times.
+        rank correlation with the time is -0.42 (``python -m benchmarks.movement.costs.movement_and_time``): the
+        tilings that it prefers are the slower ones. Compare exact misses at the capacities of a machine, their ratio to
+        the lower bound, and measured times.
 
         References
         ----------

@@ -13,7 +13,7 @@ from lamcts.movement.costs.sampling import sampled_distances
 from lamcts.text import safe_repr
 from lamcts.types import whole_number
 
-LIMIT = 2 * 10**8  # accesses: 20 seconds at the rates of benchmarks/costs/reuse.py
+LIMIT = 2 * 10**8  # accesses: 20 seconds at the rates of benchmarks/movement/costs/reuse.py
 
 
 def reuse_distances(

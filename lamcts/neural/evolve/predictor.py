@@ -36,7 +36,8 @@ class GnnPredictor:
     batch : int, default 32
         Graphs of a gradient step (AutoGO A.2).
     rate : float, default 3e-3
-        Initial learning rate of Adam, which decays to 0 along a cosine; benchmarks/evolve/predictors.py; paper: 1e-4.
+        Initial learning rate of Adam, which decays to 0 along a cosine; benchmarks/neural/evolve/predictors.py;
+        paper: 1e-4.
     device : str, default "cpu"
         Device of torch; results for a seed are reproducible on the CPU only.
 

@@ -112,5 +112,5 @@ DIGITS4096 = Format(
         ("params", _ROW),
         ("flops", _ROW),
     ),
-    "scikit-learn's digits by benchmarks/nas/digits_table.py, and ships with the package",
+    "scikit-learn's digits by benchmarks/neural/nas/digits_table.py, and ships with the package",
 )

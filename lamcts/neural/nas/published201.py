@@ -114,7 +114,7 @@ def _device_costs(arrays: Arrays, place: int) -> dict[str, Floats]:
 
 
 def _io(ops: NDArray[Any]) -> dict[str, Floats]:
-    """Return the columns that `benchmarks.costs.cells` wrote: spilled maps, and operations on a path [N]."""
+    """Return the columns that `benchmarks.movement.costs.cells` wrote: spilled maps, and operations on a path [N]."""
     with np.load(IO) as columns:
         codes = ops.astype(np.int64) @ len(OPERATIONS) ** np.arange(ops.shape[1])
         return {name: columns[name][codes].astype(float) for name in ("io_maps", "operations")}

@@ -56,8 +56,8 @@ def improved(
 
     Notes
     -----
-    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/nas/lanas.py compares both
-    settings on NAS-Bench-101.
+    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/neural/nas/lanas.py compares
+    both settings on NAS-Bench-101.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.costs.cells import FILE, cost
+from benchmarks.movement.costs.cells import FILE, cost
 from lamcts.movement import costs
 from lamcts.movement.costs.spills import CAPACITIES
 

@@ -29,6 +29,7 @@ def test_a_point_is_a_tiling_and_its_value_the_misses_of_it() -> None:
     assert 1.25 < f.cost(point)["misses_per_bound"] < 1.35
 
 
+@pytest.mark.dear
 def test_a_search_reaches_the_optimum_of_a_small_product() -> None:
     f = objectives.make("tiling", size=6, memory=12)
     best = optimum(f)

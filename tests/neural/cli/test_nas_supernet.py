@@ -72,6 +72,7 @@ def test_a_supernet_is_split_and_networks_are_ranked_by_their_leaf(capsys, tmp_p
     assert result["supernet"]["valid_loss"] == -result["best"]["value"]
 
 
+@pytest.mark.dear
 def test_mobile_blocks_are_trained_once_for_all_and_the_training_is_not_repeated(capsys, tmp_path):
     mobile = ["nas", "--space", "efficientnet", "--size", "width=0.1", "--evaluate", "supernet", *QUICK, "--steps", "2"]
     once = ["--once-for-all", "subnets=0", "stages=kernel,width"]

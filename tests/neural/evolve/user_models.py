@@ -1,5 +1,5 @@
 """Modules as users write them, shared with the benchmarks."""
 
-from benchmarks.evolve.networks import MODELS
+from benchmarks.neural.evolve.networks import MODELS
 
 __all__ = ["MODELS"]

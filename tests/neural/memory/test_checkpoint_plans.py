@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.memory.baselines.budget_sweep import budget_sweep  # noqa: E402
-from benchmarks.memory.networks import SMALL, texts, transformer  # noqa: E402
+from benchmarks.neural.memory.baselines.budget_sweep import budget_sweep  # noqa: E402
+from benchmarks.neural.memory.networks import SMALL, texts, transformer  # noqa: E402
 from lamcts.neural.graphs import alexnet, liveness, thesis_graph  # noqa: E402
 from lamcts.neural.memory import Action, Simulator, keep_all  # noqa: E402
 from lamcts.neural.memory.checkpoint_plans import (  # noqa: E402

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
 
-from benchmarks.memory.alive import Lives, left_out  # noqa: E402
-from benchmarks.memory.networks import SMALL  # noqa: E402
+from benchmarks.neural.memory.alive import Lives, left_out  # noqa: E402
+from benchmarks.neural.memory.networks import SMALL  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator, keep_all, preset  # noqa: E402
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402

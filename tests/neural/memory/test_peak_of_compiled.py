@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.memory.baselines.budget_sweep import partition_graph  # noqa: E402
+from benchmarks.neural.memory.baselines.budget_sweep import partition_graph  # noqa: E402
 from lamcts.neural.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import Machine, inductor  # noqa: E402
 from lamcts.neural.memory.partitioner import partitions  # noqa: E402

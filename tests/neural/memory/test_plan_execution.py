@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.memory.alive import Lives, left_out  # noqa: E402
-from benchmarks.memory.networks import Block, convolved  # noqa: E402
+from benchmarks.neural.memory.alive import Lives, left_out  # noqa: E402
+from benchmarks.neural.memory.networks import Block, convolved  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from torch import nn  # noqa: E402
 from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 
-from benchmarks.memory.networks import Block  # noqa: E402
+from benchmarks.neural.memory.networks import Block  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
 from lamcts.neural.memory.execution.link import STREAMS, Link  # noqa: E402

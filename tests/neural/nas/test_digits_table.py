@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.harness.sheet import Sheet
-from benchmarks.nas import digits_table
+from benchmarks.neural.nas import digits_table
 from lamcts import objectives, testing
 from lamcts.neural.nas import Digits4096, formats
 from lamcts.neural.nas.cells import reachable

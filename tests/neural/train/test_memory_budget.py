@@ -98,6 +98,7 @@ def test_a_training_that_was_stopped_resumes_under_its_plan(data, tmp_path):
     assert results(objective(data, TIGHT, tmp_path).train(POINT)) == results(objective(data).train(POINT))
 
 
+@pytest.mark.dear
 def test_the_example_of_the_page_is_short_and_searches_within_its_budget(capsys):
     page = (Path(__file__).parents[3] / "docs" / "api" / "train.md").read_text()
     block = page.split("## Networks larger than the device")[1].split("```python\n")[1].split("```")[0]

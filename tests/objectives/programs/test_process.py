@@ -14,7 +14,7 @@ from lamcts.objectives.programs.process import run
 
 # says "on" through the pipe, holds it open, and does not listen to SIGTERM; its parent waits for it
 STUBBORN_CHILD = "(trap '' TERM; exec >{pipe}; echo on; exec sleep 300) & wait"
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120  # below the 300 for which the programs sleep
 
 
 class Pipe:

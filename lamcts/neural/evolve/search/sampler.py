@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lamcts.observations import Observations
     from lamcts.regions.region import Region
 
-FRESH = 0.5  # share of children of the network itself (benchmarks/evolve/parents.py)
+FRESH = 0.5  # share of children of the network itself (benchmarks/neural/evolve/parents.py)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
 LEAST = 50  # results before children are ordered by a predictor
 REFIT = 10  # results between two fits of the predictor (untuned)

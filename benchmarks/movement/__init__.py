@@ -1,0 +1,1 @@
+"""Lower bounds, tilings and distributed LU: what `lamcts.movement` computes."""
