@@ -213,14 +213,23 @@ def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:
     assert lines in (PACKAGE.parent / "CONTRIBUTING.md").read_text()
 
 
-def test_the_map_in_contributing_names_every_part() -> None:
-    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
-    shown = text[text.index("## Map") : text.index("## Who may import whom")]
-    parts = {path.stem for path in PACKAGE.iterdir() if not path.stem.startswith("_") and path.suffix in ("", ".py")}
-    assert [part for part in sorted(parts - {"py"}) if part not in shown] == []
-    named = [name for line in shown.splitlines()[2:-2] for name in line.split("  ")[0].split()]
-    roots = (PACKAGE.parent, PACKAGE)
-    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+def test_the_page_on_the_architecture_names_every_part_and_nothing_else() -> None:
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text()
+    cells = [
+        (top, cell)
+        for top, rows in re.findall(r"^\| in `(.*)` .*\n((?:\|.*\n)+)", text, re.M)
+        for cell in rows.splitlines()
+    ]
+    named = {top + name.rstrip("/") for top, cell in cells for name in re.findall(r"`([^`]+)`", cell.split("|")[1])}
+    roots = [PACKAGE, *(PACKAGE / wing for wing in WINGS)]
+    parts = {
+        path for root in roots for path in root.iterdir() if path.name[0] not in "_." and path.suffix in ("", ".py")
+    }
+    found = {path.relative_to(PACKAGE.parent).as_posix() for path in parts - {*roots}}
+    helpers = {
+        f"lamcts/{wing}/{part}" for wing in WINGS for part in ("cli", "plot", "plot.py", "wing.py", "needs_torch.py")
+    }
+    assert (named - found, found - named - helpers) == (set(), set())
 
 
 def test_torch_is_imported_in_few_places() -> None:
