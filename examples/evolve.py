@@ -9,7 +9,7 @@ try:
     import torch
     from torch import nn
 except ModuleNotFoundError as error:
-    sys.exit(print(f"{error}: pip install 'lamcts[evolve]'"))
+    sys.exit(print(f"{error}: pip install '.[evolve]'"))
 
 from lamcts.neural import evolve
 from lamcts.neural.train import Recipe, digits

@@ -8,7 +8,7 @@ try:
     import torch
     from torch import nn
 except ModuleNotFoundError as error:
-    sys.exit(print(f"{error}: pip install 'lamcts[torch]'"))
+    sys.exit(print(f"{error}: pip install '.[torch]'"))
 
 from lamcts.neural import memory
 

@@ -1,6 +1,6 @@
 """Many writers: four processes work at one study in a PostgreSQL database, as processes of several machines would.
 
-Debian's pg_virtualenv has a server for as long as this runs: apt-get install postgresql; pip install 'lamcts[postgres]'
+Debian's pg_virtualenv has a server for as long as this runs: apt-get install postgresql; pip install '.[postgres]'
 python examples/optuna_postgres.py
 """
 

@@ -1,7 +1,7 @@
 """Our search as a sampler of Optuna: a support vector machine, some of whose settings depend on others.
 
 The study is in a file: any number of processes may run this at once, and a new run goes on where the last one stopped.
-python examples/optuna_sampler.py (needs the extra: pip install 'lamcts[optuna]')
+python examples/optuna_sampler.py (needs the extra: pip install '.[optuna]')
 """
 
 import tempfile

@@ -40,9 +40,14 @@ class Pruned(LamctsError):
         self.value, self.sem = value, sem
 
 
+def install(extra: str) -> str:
+    """Return the command that installs an extra, in a clone of the repository: the name is not on PyPI."""
+    return f"pip install '.[{extra}]'"
+
+
 class MissingExtra(LamctsError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
     @classmethod
     def of(cls, package: str, extra: str) -> "MissingExtra":
-        return cls(f"this needs the package {package!r}, which is not installed: pip install 'lamcts[{extra}]'")
+        return cls(f"this needs the package {package!r}, which is not installed: {install(extra)} in a clone of lamcts")

@@ -58,7 +58,7 @@ def main() -> None:
         print(table(sheet.rows(), Sheet(RESULTS / "public.csv", KEY, public.COLUMNS).rows()))
         return
     if importlib.util.find_spec("ioh") is None:
-        print("left for later: ioh is not installed: pip install 'lamcts[peers]'")
+        print("left for later: ioh is not installed: pip install '.[peers]'")
         return
     for part in [WHOLE, *PARTS] if arguments.parts == ["all"] else arguments.parts:
         with without(part):

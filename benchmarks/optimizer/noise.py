@@ -87,7 +87,7 @@ def main() -> None:
         print(table([row for row in sheet.rows() if row["method"] in arguments.methods]))
         return
     if importlib.util.find_spec("ioh") is None:
-        print("left for later: ioh is not installed: pip install 'lamcts[peers]'")
+        print("left for later: ioh is not installed: pip install '.[peers]'")
         return
     for seed, function, noise in product(arguments.seeds, arguments.functions, arguments.noises):
         for method in arguments.methods:

@@ -42,7 +42,7 @@ def main() -> None:
         print(tables(arguments, sheet.rows()))
         return
     if importlib.util.find_spec("ioh") is None:
-        print("left for later: ioh is not installed: pip install 'lamcts[peers]'")
+        print("left for later: ioh is not installed: pip install '.[peers]'")
         return
     todo = [case for case in cases(arguments) if sheet.wants(case)]
     print(f"{len(todo)} runs to do", flush=True)

@@ -78,7 +78,7 @@ def main() -> None:
         return
     problems = arguments.problems
     if importlib.util.find_spec("ioh") is None:
-        print("BBOB is left for later: ioh is not installed: pip install 'lamcts[peers]'")
+        print("BBOB is left for later: ioh is not installed: pip install '.[peers]'")
         problems = [name for name in problems if name in TUNING]
     for seed, noise, problem, method in product(arguments.seeds, (0.0, 0.1), problems, arguments.methods):
         run = Run(problem, noise, method, seed, arguments.budget)

@@ -121,7 +121,7 @@ def absent(package: str) -> str:
 def loaded(name: str, module: str, function: str, package: str, settings: Mapping[str, Any]) -> Run:
     """Return a function of a module with its settings, for the method of a name; ImportError without its package."""
     if absent(package):
-        cure = package if package in MODULES else "'lamcts[peers]'"
+        cure = package if package in MODULES else "'.[peers]'"
         raise ImportError(f"method {name!r} needs the package {package!r}: pip install {cure}")
     run = getattr(importlib.import_module(module), function)
     return lambda search: run(search, **settings)

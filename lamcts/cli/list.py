@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from lamcts import objectives, pruners, samplers
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
+from lamcts.errors import install
 from lamcts.wings import wings
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> its package and the extra that installs it
@@ -64,4 +65,4 @@ def _group(title: str, rows: Sequence[Sequence[str]]) -> None:
 
 
 def _missing(extra: str | None) -> str:
-    return f"  [not installed: pip install 'lamcts[{extra}]']" if extra else ""
+    return f"  [not installed: {install(extra)}]" if extra else ""

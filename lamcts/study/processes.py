@@ -14,6 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from lamcts import interrupts
+from lamcts.errors import install
 from lamcts.study.devices import VISIBLE
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
 from lamcts.study.executors import ExecutorSlot, Pool
@@ -186,7 +187,7 @@ def picklable(f: Call, option: str) -> Any:
 
         return PickledByValue(cloudpickle.dumps(f), cloudpickle.loads)
     except ImportError:
-        cure = "define it at the top of a module, pip install 'lamcts[cloudpickle]'"
+        cure = f"define it at the top of a module, {install('cloudpickle')}"
     except Exception:
         cure = "define it at the top of a module"
     name = getattr(f, "__qualname__", type(f).__name__)

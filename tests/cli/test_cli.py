@@ -264,9 +264,9 @@ def test_list_says_which_extra_is_missing(capsys, monkeypatch):
     monkeypatch.setattr(base, "_entries", dict(objectives.names()))
     objectives.register("far", "needs what nobody has", package="no_such_package", extra="far")(lambda dim=1: None)
     _, out, _ = said(capsys, "list")
-    assert "needs what nobody has  [not installed: pip install 'lamcts[far]']" in out
+    assert "needs what nobody has  [not installed: pip install '.[far]']" in out
     code, _, err = said(capsys, "run", "far")
-    assert code == 2 and "pip install 'lamcts[far]'" in err and err.count("\n") == 1
+    assert code == 2 and "pip install '.[far]'" in err and err.count("\n") == 1
 
 
 def test_show_and_plot_need_only_the_journal(capsys, tmp_path):
@@ -332,7 +332,7 @@ def test_a_run_in_which_all_fails_says_so(capsys, monkeypatch):
 def test_without_matplotlib_a_run_ends_well(capsys, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, out, _ = said(capsys, "run", "levy", "--dim", "2", "--budget", "3", "--out", "here", *QUICK)
-    assert code == 0 and "pip install 'lamcts[plot]'" in out
+    assert code == 0 and "pip install '.[plot]'" in out
     assert (tmp_path / "here" / "result.json").exists()
 
 

@@ -18,5 +18,5 @@ def test_the_message_names_the_extra(library, package, monkeypatch):
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtra, match=rf"package '{package}'.*pip install 'lamcts\[{library}\]'"):
+    with pytest.raises(MissingExtra, match=rf"package '{package}'.*pip install '\.\[{library}\]'"):
         import_module(f"lamcts.integrations.{library}")

@@ -187,4 +187,4 @@ def test_its_settings_are_those_of_our_optimizer():
 def test_without_nevergrad_the_message_says_how_to_install_it():
     code = "import sys; sys.modules['nevergrad'] = None; import lamcts.integrations.nevergrad"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode and "pip install 'lamcts[nevergrad]'" in done.stderr
+    assert done.returncode and "pip install '.[nevergrad]'" in done.stderr

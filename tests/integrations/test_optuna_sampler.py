@@ -173,4 +173,4 @@ def test_pruned_trials_are_taken_as_they_come(pruner):
 def test_without_optuna_the_message_says_how_to_install_it():
     code = "import sys; sys.modules['optuna'] = None; import lamcts.integrations.optuna"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode and "pip install 'lamcts[optuna]'" in done.stderr
+    assert done.returncode and "pip install '.[optuna]'" in done.stderr

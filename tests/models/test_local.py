@@ -106,7 +106,7 @@ def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
     monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
-    with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install 'lamcts\[torch\]'"):
+    with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install '\.\[torch\]'"):
         ModelBudget(device="cpu")
     assert ModelBudget().device is None  # the closed form needs neither
 

@@ -105,5 +105,5 @@ def test_settings_that_make_no_sense_are_refused():
 
 def test_without_torch_fitting_says_which_extra_brings_it(monkeypatch):
     monkeypatch.setattr(meta_dnn, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"lamcts\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[torch\]"):
         MetaDnn().fit(*rows(4))

@@ -50,7 +50,7 @@ def test_a_missing_package_names_the_extra(monkeypatch):
         raise AssertionError("built without its package")
 
     assert objectives.entry("far").missing
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[far\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[far\]'"):
         objectives.make("far")
 
 

@@ -283,7 +283,7 @@ def test_an_optimizer_without_a_tree_has_none_to_draw():
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[plot\]'"):
         plot.best_so_far([1, 2])
 
 

@@ -197,7 +197,7 @@ def test_without_plotly_the_message_names_the_extra(capsys, monkeypatch):
     journal("run.db", loss, budget=3)
     monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
     code, _, err = said(capsys, "report", "run.db")
-    assert code == 2 and "pip install 'lamcts[report]'" in err
+    assert code == 2 and "pip install '.[report]'" in err
 
 
 def test_many_evaluations_are_thinned_and_the_page_says_so(capsys):

@@ -143,7 +143,7 @@ def test_a_dataframe_has_a_row_an_evaluation() -> None:
 def test_without_pandas_a_dataframe_says_which_extra_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     result = lamcts.minimize(sphere, lamcts.Box(0, 1, dim=2), budget=2, **OPTIONS)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtra, match=r"'pandas', which is not installed: pip install 'lamcts\[pandas\]'"):
+    with pytest.raises(MissingExtra, match=r"'pandas', which is not installed: pip install '\.\[pandas\]'"):
         result.to_dataframe()
 
 

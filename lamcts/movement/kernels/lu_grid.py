@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lamcts.errors import MissingExtra
+from lamcts.errors import MissingExtra, install
 from lamcts.movement import linalg
 from lamcts.objectives.base import register
 from lamcts.spaces.integer import Int
@@ -60,7 +60,7 @@ class LuGridObjective:
         if self.measure == "words" and self.N > LARGEST:
             raise ValueError(f"N: expected at most {LARGEST} rows to count words, got {self.N}; measure='model'")
         if self.measure == "seconds" and (find_spec("mpi4py") is None or _launcher() is None):
-            raise MissingExtra("this needs mpi4py and mpiexec: pip install 'lamcts[mpi]' mpich")
+            raise MissingExtra(f"this needs mpi4py and mpiexec: {install('mpi')} mpich")
 
     @property
     def name(self) -> str:

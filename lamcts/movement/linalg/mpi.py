@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from lamcts.errors import MissingExtra
+from lamcts.errors import MissingExtra, install
 from lamcts.movement.linalg.comm import Handle, Wait, sent_copy, words_of
 from lamcts.movement.linalg.words import Counter
 
@@ -14,7 +14,7 @@ def world() -> Any:
         from mpi4py import MPI
     except ImportError as error:
         raise MissingExtra(
-            f"this needs mpi4py and an MPI library, got {error}: pip install 'lamcts[mpi]', "
+            f"this needs mpi4py and an MPI library, got {error}: {install('mpi')}, "
             "or pip install mpi4py on a machine with an MPI of its own"
         ) from None
     return MPI.COMM_WORLD

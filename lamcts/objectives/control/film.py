@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.errors import MissingExtra
+from lamcts.errors import MissingExtra, install
 from lamcts.objectives.control import lunar
 from lamcts.objectives.control.actions import Action, Bounded, actions_of
 from lamcts.objectives.control.environment import states_of
@@ -106,7 +106,7 @@ class Film:
         elif kind == ".mp4" and movies():
             pictures.mimsave(path, [_even(frame) for frame in self.frames], fps=self.rate, macro_block_size=2)
         else:
-            cure = "" if kind == ".gif" or movies() else "; pip install 'lamcts[film]' brings .mp4"
+            cure = "" if kind == ".gif" or movies() else f"; {install('film')} brings .mp4"
             raise ValueError(f"out: expected a name ending in .gif{cure}, got {str(path)!r}")
 
     def save_strip(self, path: str | Path, frames: int = 6) -> None:

@@ -49,7 +49,7 @@ def test_bad_settings(settings: dict, message: str) -> None:
 
 def test_seconds_need_mpi() -> None:
     if find_spec("mpi4py") is None:
-        with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[mpi\]' mpich"):
+        with pytest.raises(MissingExtra, match=r"pip install '\.\[mpi\]' mpich"):
             objectives.make("lu-grid", N=64, P=2, measure="seconds")
     else:
         f = objectives.make("lu-grid", N=64, P=2, measure="seconds")

@@ -83,5 +83,5 @@ def test_a_fault_of_one_process_ends_all(tmp_path: Path, fault: str, error: str)
 
 def test_without_mpi4py_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[mpi\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[mpi\]'"):
         world()

@@ -165,5 +165,5 @@ def test_an_invalid_point_is_refused_with_its_reason():
 @pytest.mark.parametrize("package", ["networkx", "matplotlib.figure"])
 def test_without_its_packages_the_extra_is_named(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[plot\]'"):
         plot.cells(ConvNet(), ConvNet().random(np.random.default_rng(0)))

@@ -218,8 +218,8 @@ def test_missing_packages_name_what_brings_them(monkeypatch):
 
     monkeypatch.setattr(world, "_mine", type("Mine", (), {})())  # no environment is held
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[mujoco\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[mujoco\]'"):
         gym("Swimmer-v5")
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lamcts\[mujoco\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[mujoco\]'"):
         gym("CartPole-v1")
