@@ -52,14 +52,16 @@ def test_edits_of_a_path_lead_to_its_network() -> None:
     [
         {"caps": {"flops": 0.6 * flops(GRAPH)}},
         {"caps": {"params": 0.5 * parameters(GRAPH)}},
-        {"caps": {"flops": 0.9 * flops(GRAPH)}, "floors": {"flops": 0.7 * flops(GRAPH)}},
+        pytest.param(
+            {"caps": {"flops": 0.9 * flops(GRAPH)}, "floors": {"flops": 0.7 * flops(GRAPH)}}, marks=pytest.mark.dear
+        ),
     ],
     ids=str,
 )
 def test_walks_keep_caps_and_floors(limits: dict[str, dict[str, float]]) -> None:
     where = paths(**limits)
-    found = walks(where, 10)
-    assert len(found) > 5 and where.distance(GRAPH) > 0
+    found = walks(where, 20)
+    assert len(found) > 10 and where.distance(GRAPH) > 0
     for path in found:
         graph = where.child(path)
         assert graph is not None and where.distance(graph) == 0
