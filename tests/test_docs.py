@@ -17,9 +17,6 @@ import lamcts.neural.nas
 import lamcts.plot
 import lamcts.pruners
 import lamcts.testing
-from lamcts.models.fit import Prior
-from lamcts.models.hamming_fit import HammingPrior
-from lamcts.models.local import ModelBudget
 from lamcts.neural.memory import Machine, ScheduleObjective
 from lamcts.neural.memory.objective import memory
 from lamcts.neural.metadnn import MetaDnn
@@ -51,7 +48,7 @@ SHOWN = {
     for name in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 }
 SAMPLERS = [*classes().values()]
-PARTS = [ModelBudget, Prior, HammingPrior, LatentTree, KMeansSvm, Linear, HoldOut]
+PARTS = [LatentTree, KMeansSvm, Linear, HoldOut]
 OBJECTIVES = [
     Problem,
     keane.keane,

@@ -52,11 +52,9 @@ class DiscreteModel:
     What it returns depends on `state` and `seen` alone, bit for bit: it is built at every ask.
     """
 
-    def __init__(
-        self, seen: Observations, parameters: Parameters, prior: HammingPrior, state: DiscreteModelState
-    ) -> None:
-        self._seen, self._parameters, self._prior, self.state = seen, parameters, prior, state
-        self._of_losses = prior.beside_reals() if parameters.continuous.any() else prior
+    def __init__(self, seen: Observations, parameters: Parameters, state: DiscreteModelState) -> None:
+        self._seen, self._parameters, self._prior, self.state = seen, parameters, HammingPrior(), state
+        self._of_losses = self._prior.beside_reals() if parameters.continuous.any() else self._prior
         if parameters.permutations:
             self._of_losses = self._of_losses.of_orders()
         self.coding = Coding(parameters)

@@ -32,8 +32,6 @@ class Cma(LocalSampler):
         First step size, as a share of the region's width (Hansen, arXiv 1604.00772). The thesis uses 0.5.
     popsize : int or None, default None
         Results in a generation. None is Hansen's 4 + 3 ln d.
-    diagonal : bool or None, default None
-        Whether only variances are learned. None is from 1000 dimensions on.
     tolx : float, default 1e-9
         The run has converged when steps are below this share of the space's width; untuned. The library uses 1e-11.
     tolfun : float, default 1e-9
@@ -43,7 +41,6 @@ class Cma(LocalSampler):
 
     sigma: float = 0.3
     popsize: int | None = None
-    diagonal: bool | None = None
     tolx: float = 1e-9
     tolfun: float = 1e-9
 
@@ -117,7 +114,7 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
     def _started(self, entry: Json) -> "CmaRun":
         """Return the run that begins with the mean and the step of a log's first entry."""
         own = self.settings
-        limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
+        limits = {"popsize": own.popsize, "tolx": own.tolx, "tolfun": own.tolfun}
         return CmaRun(np.array(entry["mean"]), entry["sigma"], **limits)  # type: ignore[arg-type]
 
     def _anchors(self, run: "CmaRun") -> list[Floats]:
@@ -175,16 +172,14 @@ def library() -> ModuleType:
 class CmaRun:
     """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
 
-    def __init__(
-        self, mean: Floats, sigma: float, *, popsize: int | None, diagonal: bool | None, tolx: float, tolfun: float
-    ) -> None:
+    def __init__(self, mean: Floats, sigma: float, *, popsize: int | None, tolx: float, tolfun: float) -> None:
         cma, dim = library(), len(mean)
         self._rng = np.random.default_rng(0)
         options: dict[str, object] = {
             "bounds": [0, 1],
             "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
             "randn": lambda *shape: self._rng.standard_normal(shape),
-            "CMA_diagonal": dim >= DIAGONAL_FROM if diagonal is None else diagonal,
+            "CMA_diagonal": dim >= DIAGONAL_FROM,
             "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
             "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
             "tolx": tolx,

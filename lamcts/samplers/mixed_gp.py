@@ -8,7 +8,6 @@ import numpy as np
 
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.discrete_surrogate import DiscreteSurrogate
-from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
@@ -34,7 +33,6 @@ PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each par
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
 LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
 PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
-PRIOR = HammingPrior()
 
 
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
@@ -49,8 +47,6 @@ class MixedGp(LocalSampler):
         paper uses 20.
     scope : {"space", "selected"}, default "space"
         Region of the search: the whole space, or what the tree selects at each ask.
-    prior : HammingPrior, default HammingPrior()
-        Priors of weights, length scales and noise.
 
     Notes
     -----
@@ -73,7 +69,6 @@ class MixedGp(LocalSampler):
     several: ClassVar[bool] = True
     n_start: int | None = None
     scope: Literal["space", "selected"] = "space"
-    prior: HammingPrior = PRIOR
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "MixedGp: n_start", optional=True)
@@ -99,7 +94,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: MixedGpProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)
+        self.model = DiscreteModel(seen, self.parameters, progress.model)
 
     @property
     def scope(self) -> Scope:

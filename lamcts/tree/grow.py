@@ -24,6 +24,7 @@ from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
+MAX_DEPTH = 32  # splits on a path (untuned)
 ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
 
 
@@ -40,9 +41,9 @@ class LatentTree:
     cp : float, default 0.1
         Exploration constant of "ucb", in the unit of `values`: 1 to 10 % of the largest value (thesis 5.4.4). The paper
         uses 1, and 10 on MuJoCo, in raw values.
-    selector : {"ucb", "greedy", "leaf"}, default "ucb"
-        How a leaf is selected (thesis 5.3). "ucb" descends to the child of the highest upper bound, "greedy" to that of
-        the higher value. "leaf" compares the upper bounds of all leaves.
+    selector : {"ucb", "leaf"}, default "ucb"
+        How a leaf is selected (thesis 5.3). "ucb" descends to the child of the highest upper bound. "leaf" compares the
+        upper bounds of all leaves.
     values : {"ranks", "raw", "hypervolume"}, default "ranks"
         Value of a node. "ranks" is the mean rank among all rows, in [0, 1], which depends on no unit. "raw" is the mean
         of the objective, as in the paper. "hypervolume" is the share that the node's feasible rows dominate, as in
@@ -52,8 +53,6 @@ class LatentTree:
     refit : int or None, default None
         Number of new rows after which the whole tree is fitted again: 50 in LaNAS, 1 in LA-MCTS. None refits each node
         when it has grown by half.
-    max_depth : int, default 32
-        Largest number of splits on a path; untuned.
     room : int, default 4
         Rows for each dimension that the region around a search of scope "incumbent" keeps; untuned. In the paper the
         search stays in its leaf.
@@ -74,11 +73,10 @@ class LatentTree:
     leaf_size: int = 20
     splitter: Splitter = field(default_factory=KMeansSvm)
     cp: float = 0.1
-    selector: Literal["ucb", "greedy", "leaf"] = "ucb"
+    selector: Literal["ucb", "leaf"] = "ucb"
     values: Literal["ranks", "raw", "hypervolume"] = "ranks"
     height: int | None = None
     refit: int | None = None
-    max_depth: int = 32
     room: int = 4
     chooses: bool = True
 
@@ -94,8 +92,6 @@ class LatentTree:
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
         whole_number(self.refit, "LatentTree: refit", optional=True)
-        if self.max_depth < 0:
-            raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
         if self.room < 0:
             raise ValueError(f"LatentTree: expected a room of at least 0, got {self.room}")
 
@@ -217,7 +213,7 @@ class IncrementalTree:
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self.chooses = tree.chooses  # whether it selects regions
-        self._depth = tree.max_depth if tree.height is None else tree.height
+        self._depth = MAX_DEPTH if tree.height is None else tree.height
         self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
 
     def root(self) -> Node:

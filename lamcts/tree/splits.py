@@ -67,8 +67,6 @@ class KMeansSvm:
         coordinates together. The paper uses 1.
     degree : int, default 2
         Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
-    cost : float, default 1.0
-        Penalty C of the machine; scikit-learn's default.
     min_share : float, default 0.1
         Least share of the rows on either side; untuned. The paper has none.
     check : HoldOut or None, default HoldOut()
@@ -91,7 +89,6 @@ class KMeansSvm:
     labels: tuple[Literal["kmeans", "median", "residual"], ...] = ("kmeans", "median", "residual")
     y_weight: tuple[float | None, ...] = (None, 1.0)
     degree: int = 2
-    cost: float = 1.0
     min_share: float = 0.1
     check: HoldOut | None = field(default_factory=HoldOut)
     max_rows: int = 500
@@ -154,7 +151,7 @@ class KMeansSvm:
         with warnings.catch_warnings():  # a machine that is not quite optimal is judged like any other
             warnings.simplefilter("ignore", ConvergenceWarning)
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
-            machine = SVC(C=self.cost, kernel="precomputed", max_iter=MOST_STEPS, random_state=0).fit(kernel, good)
+            machine = SVC(kernel="precomputed", max_iter=MOST_STEPS, random_state=0).fit(kernel, good)
         return machine.support_.astype(np.int64), machine.dual_coef_[0].copy(), float(machine.intercept_[0])
 
 

@@ -162,8 +162,3 @@ def test_names_of_ours_carry_sampler_and_tree():
     assert native.find("lamcts bo").settings == {"sampler": "bo"}
     with pytest.raises(ValueError, match=r"expected a method out of lamcts, .*random"):
         native.find("gp-smac")
-
-
-def test_a_setting_of_the_prior_can_be_named():
-    sampler = native.find("lamcts exchange weight=2.4").settings["sampler"]
-    assert sampler.prior.weight == 2.4

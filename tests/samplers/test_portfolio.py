@@ -5,7 +5,6 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.models.local import ModelBudget
 from lamcts.observations import Floats
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.region import Region, Step
@@ -265,8 +264,11 @@ def test_losses_times_a_power_of_two_give_the_same_points(power: int) -> None:
 
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
-def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Portfolio((Turbo(model_budget=ModelBudget(iterations=0)), Quadratic()))  # Turbo's hyper-parameters stay
+def test_an_affine_change_of_losses_hardly_moves_the_proposals(
+    shift: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamcts.models.local.ITERATIONS", 0)  # Turbo's hyper-parameters stay
+    fixed = Portfolio((Turbo(), Quadratic()))
     plain = Search(fixed, CUBE, seed=0, loss=rough)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * rough(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6

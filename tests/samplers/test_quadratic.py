@@ -327,7 +327,6 @@ def test_many_points_may_be_out() -> None:
         {"length": 0.0},
         {"length": 3.0},
         {"length_min": 2.0},
-        {"success_tolerance": 0},
         {"failure_tolerance": 1.5},
         {"rows": True},
     ],

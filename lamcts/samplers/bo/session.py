@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement
+from lamcts.models.fit import LENGTH_LOCATION
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.success import Success, success_near
@@ -151,7 +152,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
 
     def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
+        self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)

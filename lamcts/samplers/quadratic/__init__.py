@@ -58,8 +58,6 @@ class Quadratic(LocalSampler):
         First side of the box, as a share of the cube; untuned. 2 covers the cube from any point.
     length_min : float, default 1e-9
         The search has converged when the side is below this share of the cube; tuned.
-    success_tolerance : int, default 2
-        Improving batches in a row before the side doubles; tuned.
     failure_tolerance : int, default 6
         Evaluations in a row without improvement before the side halves; half as many under constraints; tuned.
     rows : int or None, default None
@@ -83,13 +81,11 @@ class Quadratic(LocalSampler):
     several: ClassVar[Several] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9
-    success_tolerance: int = 2
     failure_tolerance: int = 6
     rows: int | None = None
 
     def __post_init__(self) -> None:
         check_sides("Quadratic", self.length_min, self.length, LENGTH_MAX)
-        whole_number(self.success_tolerance, "Quadratic: success_tolerance")
         whole_number(self.failure_tolerance, "Quadratic: failure_tolerance")
         whole_number(self.rows, "Quadratic: rows", optional=True)
 

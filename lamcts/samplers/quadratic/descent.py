@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lamcts.samplers.quadratic import Quadratic
 
 LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
+SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
 TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
@@ -66,7 +67,7 @@ class DescentSession(LocalSession["Quadratic", P]):
         return points
 
     def _resize(self, failure_tolerance: int) -> None:
-        self.progress.box.resize(self.settings.success_tolerance, failure_tolerance, LENGTH_MAX)
+        self.progress.box.resize(SUCCESS_TOLERANCE, failure_tolerance, LENGTH_MAX)
 
     def _moved(self, way: float) -> None:
         """Take note that the centre moves to a row of another search, `way` off along some parameter."""

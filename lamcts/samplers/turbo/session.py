@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
     from lamcts.samplers.turbo.session import TurboProgress
 
+LENGTH_MAX = 1.6  # largest side, as in the paper
+SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
+LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `fit.py` (untuned)
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
@@ -77,7 +80,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
+        self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
         self.losses = seen.f.shape[1]
 
     @property
@@ -244,7 +247,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         settings, box = self.settings, self.progress.box
         box.tell(notes, self._improving(rows))
         tolerance = settings.failure_tolerance or max(LEAST_FAILURES, self.seen.dim)
-        box.resize(settings.success_tolerance, tolerance, settings.length_max)
+        box.resize(SUCCESS_TOLERANCE, tolerance, LENGTH_MAX)
         super().tell(notes, rows)
 
     def forget(self, notes: list[int]) -> None:
