@@ -22,10 +22,10 @@ from lamcts.types import Floats
 LENGTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5)  # of the smooth part, in widths of the cube
 SIZES = (0.1, 1.0)  # deviation of the smooth part
 NOISES = (1e-4, 1e-2, 0.1, 0.5)  # deviation of the error of a difference
-LINE, PARABOLA = 3.0, 3.0  # deviations of slope and bend
+SLOPE_DEVIATION, BEND_DEVIATION = 3.0, 3.0  # deviations of slope and bend
 GRID = tuple(product(range(len(LENGTHS)), range(len(SIZES)), range(len(NOISES))))
 PRIOR_WEIGHT = 2.0  # weight of the common amplitude, in differences
-MOST = 40  # differences of a parameter that count, the latest: bounds the cost of a factor
+MAX_DIFFERENCES = 40  # differences of a parameter that count, the latest: bounds the cost of a factor
 JITTER = 1e-9  # on the diagonal: below the square of the least noise, and alive where two differences coincide
 WINSOR_CAP = 8.0  # usual rises that a rise counts as at most
 
@@ -52,9 +52,9 @@ class Profile:
 
     def add(self, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference; `end` and `start` [w]."""
-        self.end = np.vstack([self.end, end])[-MOST:]
-        self.start = np.vstack([self.start, start])[-MOST:]
-        self.given = np.append(self.given, rise)[-MOST:]
+        self.end = np.vstack([self.end, end])[-MAX_DIFFERENCES:]
+        self.start = np.vstack([self.start, start])[-MAX_DIFFERENCES:]
+        self.given = np.append(self.given, rise)[-MAX_DIFFERENCES:]
         self.rise = self.given
         self._kept = None
 
@@ -202,4 +202,4 @@ def _squares(one: Floats, other: Floats) -> Floats:
 def _trend(end: Floats, start: Floats) -> Floats:
     """Return the features [n, 2 w] of differences that stand for line and parabola."""
     end, start = end - 0.5, start - 0.5
-    return np.hstack([LINE * (end - start), PARABOLA * (end**2 - start**2)])
+    return np.hstack([SLOPE_DEVIATION * (end - start), BEND_DEVIATION * (end**2 - start**2)])

@@ -15,6 +15,7 @@ from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats, Rows
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
+ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
 EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
 # Log-normal priors: lengths as shares of the cube over sqrt(d), noise as a share of the signal's variance.
 LENGTH_LOCATION, LENGTH_SPREAD = math.sqrt(2.0), math.sqrt(3.0)  # Hvarfner et al. 2024 (arXiv 2402.02229), section 4

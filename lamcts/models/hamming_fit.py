@@ -58,7 +58,8 @@ class HammingPrior:
         return np.concatenate([np.full(count, spread) for count, spread in parts])
 
 
-FARTHEST = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
+WIDE_PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # of forecasts, whose values may be noisy (untuned)
+MAX_DEVIATIONS = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
 
 
 def fit(
@@ -82,7 +83,7 @@ def fit(
     if known is not None:
         hyper = hyper_of(loss.centre if start is None else start, loss.categories)
         loss.known = known.shared(HammingPosterior(inputs, y, hyper, owner, known).signal)
-    low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
+    low, high = loss.centre - MAX_DEVIATIONS * loss.reach, loss.centre + MAX_DEVIATIONS * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
     begin = loss.centre if start is None else np.clip(start, low, high)

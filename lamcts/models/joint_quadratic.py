@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import LEAPS, LEVEL, TINY, Factor, Place, factored
+from lamcts.models.acquisition import TINY
+from lamcts.models.quadratic_posterior import LEVEL_DEVIATION, RANDOM_TRIES, Factor, Place, factored
 from lamcts.types import Floats
 
-MOST_PLACES = 12  # factorised at a time (untuned)
-FIRST: list[Place] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # to begin with (untuned)
+MAX_FACTORS = 12  # factorised at a time (untuned)
+FIRST_INDICES: list[Place] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # to begin with (untuned)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class JointQuadraticPosteriors:
         self._kernel = JointKernel(steps)
         self._factors: dict[Place, Factor] = {}
         k, n = columns.shape
-        self.places: list[Place] = [FIRST[0]] * k
+        self.places: list[Place] = [FIRST_INDICES[0]] * k
         self._weights, self._squares = np.zeros((k, n)), np.full(k, TINY)
         evidence = np.full(k, -np.inf)
         for place in _candidates(places, rng):
@@ -100,7 +101,7 @@ class JointQuadraticPosteriors:
         size = np.sqrt(self._squares)
         gradients = weights @ self.steps + size[:, None] * slope
         diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.places, weights, strict=True)])
-        level = LEVEL**2 * weights.sum(1)
+        level = LEVEL_DEVIATION**2 * weights.sum(1)
         return JointQuadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
@@ -112,15 +113,15 @@ class JointQuadraticPosteriors:
 def _candidates(places: Sequence[Place | None], rng: np.random.Generator) -> list[Place]:
     """Return the choices to look at: those in use, neighbours of these along one axis, and some drawn anywhere."""
     known = sorted({place for place in places if place is not None})
-    drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(LEAPS)]
+    drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(RANDOM_TRIES)]
     axis = int(rng.integers(len(GRID)))
     if not known:
-        return [*FIRST, *drawn]
+        return [*FIRST_INDICES, *drawn]
     near = [
         (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
     ]
     fresh = [place for place in [*drawn, *near] if place not in known]
-    return [*known, *dict.fromkeys(fresh)][: max(MOST_PLACES, len(known))]
+    return [*known, *dict.fromkeys(fresh)][: max(MAX_FACTORS, len(known))]
 
 
 GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (few seeds of the G problems: coarser and narrower
@@ -186,6 +187,6 @@ class JointKernel:
 
 def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: Floats) -> Floats:
     """Return the covariances of pairs of steps: `products` s.t, `bowls` |s|^2 |t|^2, `diagonals` sum_i s_i^2 t_i^2."""
-    kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL**2
+    kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL_DEVIATION**2
     kernel += prior.bowl**2 / 4 * bowls
     return np.asarray(kernel + prior.diagonal**2 / 4 * diagonals)

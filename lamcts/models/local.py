@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.models.fit import fit, prior_mode
+from lamcts.models.fit import ITERATIONS, fit, prior_mode
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
@@ -19,23 +19,22 @@ from lamcts.models.predicted_rows import errors_of, losses_of, modelled
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
-ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
+ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
+FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
 # benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
-KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
+SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
-ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
-FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
-SHORT, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
+MAX_FIT_CONSTRAINTS = 8  # constraints that hyper-parameters are fitted to, the most violated ones (untuned)
+SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
-CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
+DISTANCE_BLOCK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
 def limits(dim: int) -> tuple[int, int]:
     """Return the most rows in the model and in a fit, for `dim` coordinates."""
-    rows = min(max(ROWS_EACH * dim, LEAST_ROWS), MOST_ROWS)
-    return rows, min(max(FIT_ROWS_EACH * dim, LEAST_FIT_ROWS), MOST_FIT_ROWS)
+    rows = min(max(ROWS_PER_DIM * dim, MIN_ROWS), MAX_ROWS)
+    return rows, min(max(FIT_ROWS_PER_DIM * dim, MIN_FIT_ROWS), MAX_FIT_ROWS)
 
 
 @dataclass
@@ -95,7 +94,7 @@ class LocalModel:
         return np.array([row for chunk in self.state.chunks for row in chunk], np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
-        limit = int(KEPT * self._most)
+        limit = int(SELECTED_SHARE * self._most)
         self.state.reach = None
         if len(good) > limit:
             far = self._distances(centre, good)
@@ -112,9 +111,9 @@ class LocalModel:
         """Return the squared distances of rows from `centre` [d], in length scales."""
         lengths = (self.state.hyper or prior_mode(len(centre), self._location)).lengths
         far = np.empty(len(rows))
-        for i in range(0, len(rows), CHUNK):
-            gap = (self._seen.x[rows[i : i + CHUNK]] - centre) / lengths
-            far[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
+        for i in range(0, len(rows), DISTANCE_BLOCK):
+            gap = (self._seen.x[rows[i : i + DISTANCE_BLOCK]] - centre) / lengths
+            far[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
         return far
 
     @property
@@ -140,7 +139,7 @@ class LocalModel:
         starts = [] if warm is None else [warm]
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
             mode = prior_mode(x.shape[1], self._location)
-            starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
+            starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
         fitted = [self._fit(x, z, start, self._location, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
@@ -177,10 +176,10 @@ class LocalModel:
 
 def _most_broken(z: Floats) -> Floats:
     """Return some of the constraints [n, c], chosen whatever their order."""
-    if z.shape[1] <= FITTED:
+    if z.shape[1] <= MAX_FIT_CONSTRAINTS:
         return z
     order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
-    return z[:, np.sort(order[:FITTED])]
+    return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
 
 
 def route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:

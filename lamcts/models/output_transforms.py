@@ -9,9 +9,9 @@ import numpy as np
 
 from lamcts.types import Floats, Rows
 
-BELOW = 0.3  # of the median: 0.1 as good on turned Ackley, 1 and 0.03 worse by one and two digits (seeds 0 to 2)
+SQUARE_OFFSET = 0.3  # of the median: on turned Ackley 0.1 is as good, 1 and 0.03 are worse by one and two digits
 ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
-MOST_LOG = 1500.0  # of a ratio of doubles; an infinite excess counts as this
+MAX_LOG = 1500.0  # of a ratio of doubles; an infinite excess counts as this
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _typical(column: Floats) -> float:
 
 def _bilog(g: Floats, unit: Floats) -> Floats:
     with np.errstate(over="ignore"):  # of a quotient: its logarithm is then cut
-        size = np.minimum(np.log1p(np.abs(g) / unit), MOST_LOG)
+        size = np.minimum(np.log1p(np.abs(g) / unit), MAX_LOG)
     result: Floats = np.sign(g) * size
     return result
 
@@ -127,14 +127,14 @@ def half_rank(y: Floats) -> Floats:
 def squared(z: Floats) -> tuple[Floats, float] | None:
     """Return the squares of losses `z` [n] above a level below the least, in standard units, and what that adds.
 
-    What it adds to the logarithm of a density: the sum of the slopes' logarithms. The level lies BELOW times the median
-    of losses above the least below it. None: most losses are equal.
+    What it adds to the logarithm of a density: the sum of the slopes' logarithms. The level lies SQUARE_OFFSET
+    times the median of losses above the least below it. None: most losses are equal.
     """
     gap = z - z.min()
     middle = float(np.median(gap))
     if not middle > 0:
         return None
-    gap = gap + BELOW * middle
+    gap = gap + SQUARE_OFFSET * middle
     scale = Scale.of(gap**2)
     slopes = np.log(2 * gap).sum() - len(z) * (np.log(scale.width) + scale.exponent * np.log(2.0))
     return scale.down(gap**2), float(slopes)

@@ -14,14 +14,14 @@ from lamcts.spaces.permutation import orders_of
 from lamcts.types import Floats
 
 Whole = NDArray[np.int64]
-WIDEST = 2048  # columns of a group: of more, several share one (untuned)
-MOST_PAIRS = 1024  # of items whose order is looked at; beyond, how far each is to the front (untuned)
+MAX_COLUMNS = 2048  # columns of a group: of more, several share one (untuned)
+MAX_PAIRS = 1024  # of items whose order is looked at; beyond, how far each is to the front (untuned)
 
 
 def widths(k: int) -> list[int]:
     """Return the number of columns of each group; the last of each is for an inactive order."""
     pairs = k * (k - 1) // 2
-    return [*[min(k * k, WIDEST) + 1] * 3, (pairs if pairs <= MOST_PAIRS else k) + 2]
+    return [*[min(k * k, MAX_COLUMNS) + 1] * 3, (pairs if pairs <= MAX_PAIRS else k) + 2]
 
 
 def features(places: Floats, active: NDArray[np.bool_]) -> Floats:

@@ -17,17 +17,19 @@ from math import factorial
 
 import numpy as np
 
+from lamcts.models.acquisition import TINY
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
 # Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
-LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
+LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
-FINE = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times as steep
-TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
-LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)
-SEARCH = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
-NEWTON = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
+FINE_JITTER = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times
+# as steep
+RANDOM_TRIES = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is
+# untuned)
+LBFGSB_LIMITS = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
+NEWTON_STEPS = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
 
 Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
 
@@ -37,8 +39,8 @@ GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: mor
     (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder (down to 1e-4 turned ellipsoids ended at 1e3)
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
-MIDDLE: Place = (1, 1, 6, 3)  # where the first climb begins
-USUAL: Place = (0, 0, 4, 0)  # least positions but where rows are tried for one polynomial without remainder
+FIRST_INDEX: Place = (1, 1, 6, 3)  # where the first climb begins
+MIN_INDEX: Place = (0, 0, 4, 0)  # least positions but where rows are tried for one polynomial without remainder
 Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a step [d]
 
 
@@ -65,7 +67,7 @@ class Quadric:
         steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
         start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
         slope = self.slope if price is None else self._priced(price)
-        found, _ = lowest(slope, start, low, high, SEARCH)
+        found, _ = lowest(slope, start, low, high, LBFGSB_LIMITS)
         result: Floats = np.clip(found, low, high)
         return self._finished(result, low, high) if self.exact and price is None else result
 
@@ -79,7 +81,7 @@ class Quadric:
         hessian = (self.steps.T * self.weights) @ self.steps
         hessian[np.diag_indices(len(s))] += self.isotropic
         value, slope = self.slope(s)
-        for _ in range(NEWTON):
+        for _ in range(NEWTON_STEPS):
             free = (high > low) & ((s > low) | (slope < 0)) & ((s < high) | (slope > 0))
             if not free.any():
                 break
@@ -135,7 +137,7 @@ class Kernel:
         """Return the factor for some rows; None where the kernel is singular."""
         curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
         products = self._products[rows, rows]
-        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
+        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL_DEVIATION**2
         kernel += bowl**2 / 4 * self._bowls[rows, rows]
         left = remainder**2 / factorial(self._order) * self.squares[rows] ** self._order
         return factored(kernel, noise**2 + left, self._jitter)
@@ -159,10 +161,10 @@ def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor |
 class QuadraticPosterior:
     """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
 
-    Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
-    `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
-    `place` is where they are then. whole: allow an interpolating fit (remainder near 0); only with more rows than
-    coefficients. order: of the remainder's terms; 2 where no polynomial is meant, but any function of that degree.
+    Hyper-parameters climb the evidence on GRID: from `place` by at most one position along an axis that `rng` draws, or
+    to a better one of RANDOM_TRIES drawn anywhere; without a `place`, along every axis until nothing helps. whole:
+    allow an interpolating fit (remainder near 0); only with more rows than coefficients. order: of the remainder's
+    terms; 2 where no polynomial is meant, but any function of that degree.
     """
 
     def __init__(
@@ -176,14 +178,14 @@ class QuadraticPosterior:
     ) -> None:
         self.steps, self.order, self._losses = steps, order, losses
         fine = whole and len(steps) > unknowns(steps.shape[1])
-        self._kernel = Kernel(steps, FINE if fine else JITTER, order)
-        self._least = (0,) * len(GRID) if fine else USUAL
+        self._kernel = Kernel(steps, FINE_JITTER if fine else JITTER, order)
+        self._least = (0,) * len(GRID) if fine else MIN_INDEX
         if place is not None:
             place = tuple(max(own) for own in zip(place, self._least, strict=True))
             self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
             self._leap(rng)
             return
-        place, fit = MIDDLE, self._fitted(MIDDLE)
+        place, fit = FIRST_INDEX, self._fitted(FIRST_INDEX)
         while True:
             self.place, self._fit = self._climb(place, fit, range(len(GRID)))
             if self.place == place:
@@ -198,7 +200,7 @@ class QuadraticPosterior:
     @property
     def exact(self) -> bool:
         """Whether the rows lie on a polynomial, with no remainder or noise to speak of."""
-        return self.place[2] < USUAL[2] and not self.noise
+        return self.place[2] < MIN_INDEX[2] and not self.noise
 
     @property
     def noise(self) -> float:
@@ -249,7 +251,7 @@ class QuadraticPosterior:
 
         Noise and remainder explain each other's errors: less of one is better only with more of the other.
         """
-        for _ in range(LEAPS):
+        for _ in range(RANDOM_TRIES):
             place = tuple(int(rng.integers(low, len(values))) for low, values in zip(self._least, GRID, strict=True))
             fit = self._fitted(place)
             if fit.evidence > self._fit.evidence:

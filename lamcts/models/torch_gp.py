@@ -24,8 +24,8 @@ from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper, 
 from lamcts.models.known_noise import KnownNoise
 from lamcts.types import Floats
 
-MOST_CHARACTERS = 150  # of torch's reason in a message (untuned)
-LEAST_NOISE = 1e-12  # the library's parameters are positive (untuned: far below `NOISE_BOUNDS` of a fit)
+MAX_CHARACTERS = 150  # of torch's reason in a message (untuned)
+MIN_NOISE = 1e-12  # the library's parameters are positive (untuned: far below `NOISE_BOUNDS` of a fit)
 
 T = TypeVar("T", bound="TorchProcess")
 
@@ -36,7 +36,7 @@ def check(device: str) -> None:
         torch.zeros(1, dtype=torch.float64, device=device).tolist()
     except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:  # as the kind of device may be
         here = [None, "cpu"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-        reason = shorten(str(error), MOST_CHARACTERS, placeholder=" ...")
+        reason = shorten(str(error), MAX_CHARACTERS, placeholder=" ...")
         raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
@@ -50,7 +50,7 @@ class TorchProcess(GaussianProcess):
         kernel.lengthscale = 1.0  # the rows are scaled
         with torch.no_grad(), exactly():
             covariance = kernel(self._tensor(self.scaled)).to_dense()
-            noise = self._tensor(np.maximum(self.noise, LEAST_NOISE))
+            noise = self._tensor(np.maximum(self.noise, MIN_NOISE))
             covariance = covariance + noise * torch.eye(n).to(covariance)
             self._triangle = psd_safe_cholesky(covariance)  # [n, n], lower
 

@@ -18,7 +18,8 @@ OK, FAILED, CHECKED, PRUNED, PARTIAL = 0, 1, 2, 3, 4
 WITH_LOSSES = (OK, PARTIAL)
 KINDS = ("ok", "failed", "checked", "pruned", "partial")
 FEASIBLE = "feasible"  # what those are called that were evaluated and keep all constraints
-MANY = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200 of 20,000
+RERANK_ROWS = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200
+# of 20,000
 
 
 def feasible(g: Floats, kind: NDArray[np.int64]) -> Mask:
@@ -144,7 +145,7 @@ class ViolationRanks:
     @property
     def totals(self) -> Floats:
         """The sums, [n]: a view, so copy what has to outlive the next rows."""
-        if self._n - self._ranked > MANY:
+        if self._n - self._ranked > RERANK_ROWS:
             self._totals[: self._n] = violation(self._over[:, : self._n].T)
             self._breaking = np.count_nonzero(self._over[:, : self._n], axis=1)
             self._ranked = self._n

@@ -24,7 +24,7 @@ FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # no name, but a sum o
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
-LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finite
+MAX_VIOLATION = 1e300  # stands for an infinite excess, so that sums of them are finite
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ class Constraint:
         """Return by how much a value of the quantity is beyond each end: at most 0 where it is not; nan for nan."""
         off = value - self.bound
         ends = {"<=": (off,), ">=": (-off,), "==": (off - self.tolerance, -off - self.tolerance)}[self.relation]
-        return tuple(beyond if math.isnan(beyond) else min(max(beyond, -LARGEST), LARGEST) for beyond in ends)
+        return tuple(
+            beyond if math.isnan(beyond) else min(max(beyond, -MAX_VIOLATION), MAX_VIOLATION) for beyond in ends
+        )
 
     def quantity(self, excess: float) -> float:
         """Return the shortest number whose first excess is this one, which is probably the number that was told."""

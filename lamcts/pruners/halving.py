@@ -17,7 +17,7 @@ from lamcts.types import whole_number
 
 Rivals = Callable[[int], bool]
 REDUCTION, FIRST_RUNG = 3, 1  # of Hyperband, as in Optuna (paper: 3 or 4)
-SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
+FIRST_RUNG_SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
 
 
 @register("halving", "successive halving without waiting (ASHA): worse than the best 1/4 at a rung")
@@ -77,7 +77,7 @@ class Halving:
         if self.first is not None:
             return self.first
         steps = whole_steps(curves)
-        return None if steps is None else max(steps // SHARE, 1)
+        return None if steps is None else max(steps // FIRST_RUNG_SHARE, 1)
 
     def _behind(self, number: int, rung: dict[int, float], rivals: Rivals) -> bool:
         """Return whether a trial is not among the best of a rung; of fewer than `reduction`, only the best one is."""

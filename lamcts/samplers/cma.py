@@ -15,7 +15,7 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Json, Note, Rows, whole_number
 
-LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
+MIN_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
 @register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
@@ -48,7 +48,7 @@ class Cma(LocalSampler):
         library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
-        whole_number(self.popsize, "Cma: popsize", least=LEAST_POPSIZE, optional=True)
+        whole_number(self.popsize, "Cma: popsize", least=MIN_POPSIZE, optional=True)
         if not (self.tolx >= 0 and self.tolfun >= 0):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
@@ -155,7 +155,7 @@ def _first_inside(batch: Batch, anchors: Sequence[Floats]) -> Floats | None:
     return next((x for x, here in zip(anchors, inside, strict=True) if here), None)
 
 
-WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
+MAX_DEVIATION = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 
 
@@ -227,7 +227,7 @@ class CmaRun:
         self._strategy.tell(list(x.copy()), ranks.tolist())
         if x.shape[1] == 1:
             widest = float(self._strategy.stds[0])
-            self._strategy.sigma *= min(1.0, WIDEST / widest)
+            self._strategy.sigma *= min(1.0, MAX_DEVIATION / widest)
         low, high = float(y[good].min()), float(y[good].max())
         span = high / 2 - low / 2  # halves, for values near the largest float
         self._scale = span if self._scale is None else self._scale

@@ -23,11 +23,11 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.point_keys import keys_of
 from lamcts.types import Floats, Note, Rows
 
-MOST_ROWS = 300  # in the model (untuned)
-FEWEST = 4  # values before a model is fitted (untuned)
-MOST_LOOKED = 60  # configurations of the lowest predictions whose next evaluations are looked at (untuned)
+MAX_ROWS = 300  # in the model (untuned)
+MIN_VALUES = 4  # values before a model is fitted (untuned)
+MAX_CANDIDATES = 60  # configurations of the lowest predictions whose next evaluations are looked at (untuned)
 OFFSET = 0.1  # of the model; with 3, as in pruning, two of three problems ended higher (tuned on benchmarks.neural)
-EQUAL = 3  # configurations with equal values at several fidelities, before a warning
+EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
     def tell(self, notes: list[Note], rows: Rows) -> None:
         if not self._warned and _ignored(self.axis, self.seen):
             self._warned = True
-            text = (
-                f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL} configurations had equal values at"
+            text = f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL_CONFIGURATIONS} configurations had"
+            warnings.warn(
+                f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
             )
-            warnings.warn(f"{text} several; use it in the objective, or leave it out", UserWarning, stacklevel=2)
 
     def _chosen(self, known: "Configurations", model: FidelityModel | None, new: Floats | None) -> Floats | None:
         """Return the row [d] of a new or an open configuration that gains most per cost; None if there is none.
@@ -104,7 +104,7 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         valued = np.flatnonzero(known.reached > 0)
         mean, _ = model.full(known.x[valued])
         order = valued[np.argsort(mean, kind="stable")]
-        looked = order[known.open[order]][:MOST_LOOKED]
+        looked = order[known.open[order]][:MAX_CANDIDATES]
         x, reached, least = known.x[looked], known.reached[looked], np.full(len(looked), mean.min())
         least[looked == order[0]] = np.partition(mean, 1)[1]
         if new is not None:
@@ -193,8 +193,8 @@ class Configurations:
 
 def model_of(axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
     """Return the model of the latest values; None where they are too few or equal."""
-    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MOST_ROWS:]
-    if len(rows) < FEWEST or not np.ptp(seen.f[rows, 0]) > 0:
+    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MAX_ROWS:]
+    if len(rows) < MIN_VALUES or not np.ptp(seen.f[rows, 0]) > 0:
         return None
     x = seen.x[rows]
     return FidelityModel(Parameters(axis.rest), axis.without(x), x[:, axis.column], seen.f[rows, 0], offset=OFFSET)
@@ -205,4 +205,4 @@ def _ignored(axis: FidelityAxis, seen: Observations) -> bool:
     rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))
     _, owner, count = np.unique(axis.without(seen.x[rows]), axis=0, return_inverse=True, return_counts=True)
     pairs = {*zip(owner.ravel().tolist(), seen.f[rows, 0].tolist(), strict=True)}
-    return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL
+    return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL_CONFIGURATIONS

@@ -15,8 +15,8 @@ from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
 
-LEAST_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
-TWICE = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
+MIN_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
+DOUBLE_MOVES = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
 
 
 @register("hillclimb", "first-improvement local search, one parameter at a time")
@@ -92,7 +92,7 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
     def done(self) -> bool:
         progress, patience = self.progress, self.settings.patience
         if patience is None and self.endless:
-            patience = max(LEAST_PATIENCE, 2 * self.parameters.count)
+            patience = max(MIN_PATIENCE, 2 * self.parameters.count)
         tired = patience is not None and progress.failures >= patience
         return self.incumbent is not None and (tired or (progress.spent and progress.out == 0))
 
@@ -105,7 +105,7 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
             z = self.parameters.codes(self.seen.x[[self.incumbent]])
             self._take_neighbours(batch, z[0])
             notes = [progress.place] * len(batch.x)
-            breed(batch, self.parameters, lambda m: np.repeat(z, m, axis=0), progress.rng, TWICE)
+            breed(batch, self.parameters, lambda m: np.repeat(z, m, axis=0), progress.rng, DOUBLE_MOVES)
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
     def _take_neighbours(self, batch: Batch, z: Floats) -> None:

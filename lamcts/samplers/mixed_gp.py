@@ -12,27 +12,26 @@ from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Note, Rows, whole_number
 
-FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
-CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
-# each, draws of the whole space (untuned)
-KNOWN = 100  # best rows whose options are tried of a category with too many to try all (untuned)
-MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
+MIN_START, MAX_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
+EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked
+# at, mutations of each, draws of the whole space (untuned)
+OPTION_ROWS = 100  # best rows whose options are tried of a category with too many to try all (untuned)
+MUTATION_MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
-STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
+DESCENT_STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
-LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
-PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
+LOOKUP_BLOCK = 64  # candidates at a time that are looked up among the points that are known (untuned)
 
 
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
@@ -76,7 +75,7 @@ class MixedGp(LocalSampler):
             raise ValueError(f"MixedGp: expected a scope of space or selected, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MixedGpSession":
-        n_start = min(max(Parameters(region.space).count + 2, FEWEST_START), MOST_START)
+        n_start = min(max(Parameters(region.space).count + 2, MIN_START), MAX_START)
         n_start = n_start if self.n_start is None else self.n_start
         progress = MixedGpProgress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _MixedGpSession(self, region, seen, progress)
@@ -158,8 +157,8 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     def _propose(self, batch: Batch, surrogate: DiscreteSurrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
-        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
-        known = self.parameters.codes(self.seen.x[self._best(KNOWN)])
+        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
+        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
         while batch.open:
             if len(out):
                 surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
@@ -192,11 +191,11 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def _candidates(self, known: Floats) -> Floats:
         """Return codes near the best rows, and from anywhere, [m, p]; `known` as of `exchanges`."""
         rng = self.progress.rng
-        rows = self._best(MUTATED, None if self.seen.plain else rng)  # the rows of a front are level
+        rows = self._best(MUTATED_ROWS, None if self.seen.plain else rng)  # the rows of a front are level
         best = self.parameters.codes(self.seen.x[rows])
-        near = [exchanges(self.parameters, z, rng, known) for z in best[:CLIMBED]]
-        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng, MOVES)
-        return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
+        near = [exchanges(self.parameters, z, rng, known) for z in best[:EXCHANGED_ROWS]]
+        children = mutations(self.parameters, np.repeat(best, MUTATIONS, axis=0), rng, MUTATION_MOVES)
+        return np.vstack([*near, children, self.parameters.draw(DRAWS, rng)])
 
     def _climb(self, looked: "_Looked", value: Floats, known: Floats) -> None:
         """From the best candidates go to the best neighbour while it is better, then down the slope of the numbers."""
@@ -230,13 +229,13 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         free = np.tile(self.region.space.continuous, (len(x), 1))
         free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        better = gradient_descent(self.region, x, slope, low, high, free, STEPS)
+        better = gradient_descent(self.region, x, slope, low, high, free, DESCENT_STEPS)
         looked.at(self.parameters.codes(self.region.space.snap(better)))
 
     def _first_fresh(self, batch: Batch, z: Floats) -> Floats:
         """Return the first of the codes `z` [m, p] that is new and inside, as x [1, d]; [0, d] where none is."""
-        for i in range(0, len(z), LOOKS):
-            x = self.parameters.rows(z[i : i + LOOKS])
+        for i in range(0, len(z), LOOKUP_BLOCK):
+            x = self.parameters.rows(z[i : i + LOOKUP_BLOCK])
             fresh = self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :] & self.region.contains(x)
             if fresh.any():
                 return x[[int(fresh.argmax())]]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 ENTROPY_WEIGHT = 0.01  # of the bonus that delays convergence (untuned)
 DECAY = 0.9  # of the moving averages of losses (untuned)
 TEMPERATURES = (1.0, 1.0, 2.0, 4.0, 8.0)  # of each round of draws, higher where all points are evaluated (untuned)
-DRAWN = 8  # draws of a round for each missing point (untuned)
-FAILED = -1.0  # advantage of a failed evaluation, in standard deviations (untuned)
-LARGEST = 3.0  # advantage of one result at most, in standard deviations (untuned)
-HUGE = 1e100  # losses beyond it are equal, so that their squares are finite
+DRAWS_PER_POINT = 8  # draws of a round for each missing point (untuned)
+FAILED_ADVANTAGE = -1.0  # advantage of a failed evaluation, in standard deviations (untuned)
+MAX_ADVANTAGE = 3.0  # advantage of one result at most, in standard deviations (untuned)
+MAX_LOSS = 1e100  # losses beyond it are equal, so that their squares are finite
 
 
 @register("reinforce", "REINFORCE: a policy over the options, learned by policy gradients; a baseline")
@@ -106,7 +106,7 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
         for temperature in TEMPERATURES:
             if not batch.open:
                 break
-            batch.take(self.policy.draw(DRAWN * batch.missing, progress.logits / temperature, progress.rng))
+            batch.take(self.policy.draw(DRAWS_PER_POINT * batch.missing, progress.logits / temperature, progress.rng))
         batch.fill(progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))
 
@@ -127,14 +127,14 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
         """Return how much better a loss is than the moving average, and move the average; 0 for the first loss."""
         progress = self.progress
         if not np.isfinite(loss):
-            return FAILED
+            return FAILED_ADVANTAGE
         progress.results += 1
         share = max(1 - DECAY, 1 / progress.results)  # a plain mean at first
-        gap = float(np.clip(loss, -HUGE, HUGE)) - progress.mean
+        gap = float(np.clip(loss, -MAX_LOSS, MAX_LOSS)) - progress.mean
         deviation = progress.variance**0.5 if progress.results > 1 else 0.0
         progress.mean += share * gap
         progress.variance = (1 - share) * (progress.variance + share * gap**2)
-        return float(np.clip(-gap / deviation, -LARGEST, LARGEST)) if deviation > 0 else 0.0
+        return float(np.clip(-gap / deviation, -MAX_ADVANTAGE, MAX_ADVANTAGE)) if deviation > 0 else 0.0
 
 
 class Policy:

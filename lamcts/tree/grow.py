@@ -20,12 +20,12 @@ from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import SELECT, follow
-from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
+from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
 MAX_DEPTH = 32  # splits on a path (untuned)
-ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
+BLOCK_NUMBERS = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class LatentTree:
 
     def fit_size(self, n: int) -> int:
         """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
-        size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
+        size = float(2 * self.leaf_size if self.height is None else MIN_ROWS)
         if n < size:
             return 0
         if self.refit is not None:
@@ -281,7 +281,7 @@ class IncrementalTree:
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
         """Assign the new rows of a node to its children."""
-        block = max(1, ROUTED // self._space.dim)
+        block = max(1, BLOCK_NUMBERS // self._space.dim)
         for start in range(fitted.routed, len(rows), block):
             new = rows[start : start + block]
             good = split.good(self._seen.x[new])

@@ -5,14 +5,14 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 from lamcts.models.additive_model import (
+    BEND_DEVIATION,
     GRID,
     LENGTHS,
-    LINE,
-    MOST,
+    MAX_DIFFERENCES,
     NOISES,
-    PARABOLA,
     PRIOR_WEIGHT,
     SIZES,
+    SLOPE_DEVIATION,
     AdditiveModel,
     Profile,
 )
@@ -27,8 +27,8 @@ def effect_covariance(s: Floats, t: Floats, place: Place) -> float:
     """Return the prior covariance of g(s) and g(t): a line, a parabola and a smooth part."""
     length, size = LENGTHS[place[0]], SIZES[place[1]]
     s, t = s - 0.5, t - 0.5
-    line = LINE**2 * float(s @ t)
-    parabola = PARABOLA**2 * float(s**2 @ t**2)
+    line = SLOPE_DEVIATION**2 * float(s @ t)
+    parabola = BEND_DEVIATION**2 * float(s**2 @ t**2)
     return line + parabola + size**2 * float(np.exp(-((s - t) @ (s - t)) / (2 * length**2)))
 
 
@@ -196,15 +196,15 @@ def test_another_unit_of_the_rises_scales_what_is_predicted_and_nothing_else(pow
 
 
 def test_only_the_latest_differences_count_but_all_are_counted() -> None:
-    given = differences(MOST + 25, 1)
-    model, latest = effects(given), effects(given[-MOST:])
-    assert model.count(0) == MOST + 25
-    assert latest.count(0) == MOST
+    given = differences(MAX_DIFFERENCES + 25, 1)
+    model, latest = effects(given), effects(given[-MAX_DIFFERENCES:])
+    assert model.count(0) == MAX_DIFFERENCES + 25
+    assert latest.count(0) == MAX_DIFFERENCES
     assert model.place == latest.place
     assert np.array_equal(model.sizes, latest.sizes)
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     assert np.array_equal(model.predict(0, at, to, []), latest.predict(0, at, to, []))
-    assert not np.array_equal(model.sizes, effects(given[-MOST - 1 : -1]).sizes)
+    assert not np.array_equal(model.sizes, effects(given[-MAX_DIFFERENCES - 1 : -1]).sizes)
 
 
 def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:

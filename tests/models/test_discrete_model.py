@@ -9,7 +9,7 @@ from hamming_cases import SPACES, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import REFIT, DiscreteModel, DiscreteModelState
-from lamcts.models.discrete_surrogate import LEAST_VALID, DiscreteSurrogate
+from lamcts.models.discrete_surrogate import MIN_VALID, DiscreteSurrogate
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.output_transforms import half_rank
@@ -121,7 +121,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
     assert price.max() <= 0.0
-    assert price.min() >= np.log(LEAST_VALID) - 1e-12
+    assert price.min() >= np.log(MIN_VALID) - 1e-12
 
 
 def test_failures_are_no_losses_to_the_process() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, TermScales
-from lamcts.models.quadratic_posterior import JITTER, LEVEL, Place
+from lamcts.models.quadratic_posterior import JITTER, LEVEL_DEVIATION, Place
 from lamcts.types import Floats
 
 
@@ -27,7 +27,7 @@ def covariance(a: Floats, b: Floats, place: Place) -> Floats:
     prior, products = TermScales.at(place), a @ b.T
     bowl = np.outer((a**2).sum(1), (b**2).sum(1))
     bent = prior.curvature**2 / 2 * products**2 + prior.bowl**2 / 4 * bowl + prior.diagonal**2 / 4 * (a**2 @ (b**2).T)
-    return np.asarray(LEVEL**2 + products + bent)
+    return np.asarray(LEVEL_DEVIATION**2 + products + bent)
 
 
 def whole(steps: Floats, place: Place) -> Floats:

@@ -38,7 +38,7 @@ def results(space: Space) -> list[Floats]:
 )
 def test_many_options_are_treated_as_few_are(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     few = results(space)
-    monkeypatch.setattr(options, "DENSE", 0)
+    monkeypatch.setattr(options, "MAX_DENSE_OPTIONS", 0)
     for one, other in zip(few, results(space), strict=True):
         assert np.abs(one - other).max() < 1e-10
 

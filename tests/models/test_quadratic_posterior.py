@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lamcts.models.quadratic_posterior import GRID, JITTER, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
+from lamcts.models.quadratic_posterior import (
+    FIRST_INDEX,
+    GRID,
+    JITTER,
+    LEVEL_DEVIATION,
+    Place,
+    QuadraticPosterior,
+    Quadric,
+)
 from lamcts.observations import Floats
 
-PLACES: list[Place] = [(0, 0, 4, 1), MIDDLE, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
+PLACES: list[Place] = [(0, 0, 4, 1), FIRST_INDEX, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -50,7 +58,7 @@ class Dense:
     def features(self, s: Floats) -> Floats:
         """Return the features of `s` [n, d], each times its standard deviation a priori."""
         d = s.shape[1]
-        columns = [np.full(len(s), LEVEL), *s.T, self.bowl * (s**2).sum(1) / 2]
+        columns = [np.full(len(s), LEVEL_DEVIATION), *s.T, self.bowl * (s**2).sum(1) / 2]
         for i, j in itertools.combinations_with_replacement(range(d), 2):
             columns.append(self.curvature * s[:, i] * s[:, j] * (np.sqrt(0.5) if i == j else 1.0))
         return np.array(columns).T
@@ -122,7 +130,7 @@ def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improv
 
 
 def test_from_a_place_it_goes_one_step_at_most_and_never_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lamcts.models.quadratic_posterior.LEAPS", 0)
+    monkeypatch.setattr("lamcts.models.quadratic_posterior.RANDOM_TRIES", 0)
     steps, losses = rows(30, 3)
     for seed, start in enumerate(PLACES):
         model = QuadraticPosterior(steps, losses, start, rng(seed))

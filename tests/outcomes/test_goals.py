@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.outcomes.goals import LARGEST, Constraint, Goals
+from lamcts.outcomes.goals import MAX_VIOLATION, Constraint, Goals
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_words_that_are_no_constraint_are_refused(words):
 def test_excesses_say_by_how_much_and_an_infinite_one_stays_a_number():
     le, ge, eq = (Constraint.read(text) for text in ("a <= 2", "a >= 2", "a == 2 +- 0.5"))
     assert (le.excess(3.0), ge.excess(3.0), eq.excess(3.0)) == (1.0, -1.0, 0.5)
-    assert le.excess(math.inf) == LARGEST and ge.excess(math.inf) == -LARGEST
+    assert le.excess(math.inf) == MAX_VIOLATION and ge.excess(math.inf) == -MAX_VIOLATION
     assert all(math.isnan(held.excess(math.nan)) for held in (le, ge, eq))
 
 

@@ -7,8 +7,8 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import (
     CHECKED,
     FAILED,
-    MANY,
     OK,
+    RERANK_ROWS,
     ViolationRanks,
     constrained_rank,
     feasible,
@@ -25,7 +25,9 @@ def made(rng, n, m, c):
     return f, g, kind
 
 
-@pytest.mark.parametrize("sizes", [[1] * 40, [3, 1, 0, 7, 1], [MANY + 1, 1, 1, MANY + 30, 2], [MANY]])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 40, [3, 1, 0, 7, 1], [RERANK_ROWS + 1, 1, 1, RERANK_ROWS + 30, 2], [RERANK_ROWS]]
+)
 @pytest.mark.parametrize("c", [0, 1, 5])
 def test_violations_that_come_in_parts_are_ranked_as_all_at_once(sizes, c):
     rng, ranks, seen = np.random.default_rng(0), ViolationRanks(c), np.empty((0, c))
@@ -38,7 +40,7 @@ def test_violations_that_come_in_parts_are_ranked_as_all_at_once(sizes, c):
 
 def test_rows_wait_until_they_are_asked_for():
     rng = np.random.default_rng(1)
-    ranks, g = ViolationRanks(3), rng.standard_normal((MANY + 5, 3))
+    ranks, g = ViolationRanks(3), rng.standard_normal((RERANK_ROWS + 5, 3))
     for row in g:
         ranks.append(row[None])
     assert np.array_equal(ranks.totals, violation(g))

@@ -11,7 +11,7 @@ from lamcts.regions.region import Region, Step
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.gp_cma import GpCma
 from lamcts.samplers.mixed_gp import MixedGp
-from lamcts.samplers.portfolio import GOOD, Portfolio
+from lamcts.samplers.portfolio import GOOD_SHARE, Portfolio
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -111,7 +111,7 @@ def test_gains_are_measured_from_the_incumbent_in_units_of_its_distance_to_a_goo
     low = float(search.seen.y.min())
     gain = 0.1 * float(np.ptp(search.seen.y))
     tell(search, of(search, 1, 4), low - gain)
-    usual = float(np.sort(search.seen.y)[int(GOOD * 21)])
+    usual = float(np.sort(search.seen.y)[int(GOOD_SHARE * 21)])
     expected = gain / max(usual - low, gain)
     np.testing.assert_allclose(search.session.state()["allocation"]["gains"], [0.0, expected], rtol=1e-6)
 

@@ -97,7 +97,7 @@ def cone(x: Floats) -> float:
 def test_it_goes_to_the_tip_of_a_cone(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     search, other = (Search(Quadratic(), Box(0.0, 1.0, dim=10), 0, loss=cone, given=20) for _ in range(2))
     search.go(200 // n, n)
-    monkeypatch.setattr(quadratic, "SURE", math.inf)
+    monkeypatch.setattr(quadratic, "CONE_EVIDENCE", math.inf)
     other.go(200 // n, n)
     assert best(search) < 1e-5 < best(other)
 

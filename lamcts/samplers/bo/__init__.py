@@ -13,7 +13,7 @@ from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
 from lamcts.types import whole_number
 
-MOST_START = 50  # results to begin with (untuned)
+MAX_START = 50  # results to begin with (untuned)
 
 
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
@@ -61,5 +61,5 @@ class GpBo(LocalSampler):
         route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:
-        missing = max(0, min(seen.dim + 1, MOST_START) - len(region.rows))
+        missing = max(0, min(seen.dim + 1, MAX_START) - len(region.rows))
         return BoSession(self, region, seen, BoProgress(rng, seen.best_row(region.rows), missing))

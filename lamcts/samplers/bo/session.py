@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement
+from lamcts.models.acquisition import TINY, log_expected_hypervolume, log_expected_improvement
 from lamcts.models.fit import LENGTH_LOCATION
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
@@ -23,20 +23,19 @@ from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.feasibility_penalty import BEYOND
+from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY
 from lamcts.samplers.parts.perturb import box, candidates, local_search
-from lamcts.samplers.parts.scalarisation import MOST_FRONT, MOST_LOSSES, Chebyshev, reference_of
-from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
+from lamcts.samplers.parts.scalarisation import MAX_FRONT, MAX_LOSSES, Chebyshev, reference_of
+from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSession, Progress, centre
 from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.bo import GpBo
 
 Worth = Callable[[Floats, Floats], Floats]  # of losses by means and standard deviations [k, m], [k]
-LEAST = 1e-300  # variance that keeps quotients finite
 DRAWS = 64  # of losses at each point, where nothing is known in closed form (untuned)
-FAR = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
-SOFT = 1e-2  # of a standard deviation: by so much improvements are smoothed, so that none is flat (untuned)
+SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
+SMOOTHING = 1e-2  # of a standard deviation: by so much improvements are smoothed, so that none is flat (untuned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Outlook:
 
         def loss(x: Floats) -> Floats:
             mean, variance = self.model.moments(x)  # [k, q]
-            return -worth(mean, np.sqrt(np.maximum(variance, LEAST)))
+            return -worth(mean, np.sqrt(np.maximum(variance, TINY)))
 
         return loss
 
@@ -78,7 +77,7 @@ def _feasibly(f: Floats, m: int, rng: np.random.Generator) -> Worth:
         added = _below(float(f.min()))
     else:
         front = f[non_dominated(f)]
-        added = _by_volume(front) if m <= MOST_LOSSES else _by_weights(front, rng)
+        added = _by_volume(front) if m <= MAX_LOSSES else _by_weights(front, rng)
 
     def worth(mean: Floats, sd: Floats) -> Floats:
         if mean.shape[1] == m:
@@ -106,7 +105,7 @@ def _below(best: float) -> Worth:
 
 def _by_volume(front: Floats) -> Worth:
     """Return the logarithm of the expected gain of volume over a front [p, m]: of three losses, over some of it."""
-    thin = 1 if front.shape[1] == 2 else -(-len(front) // MOST_FRONT)
+    thin = 1 if front.shape[1] == 2 else -(-len(front) // MAX_FRONT)
     cells = cells_of(front[::thin], reference_of(front))
     return lambda mean, sd: log_expected_hypervolume(mean, sd, cells)
 
@@ -126,19 +125,18 @@ def _by_draws(of: Callable[[Floats], Floats], best: float, columns: int, rng: np
 
     def worth(mean: Floats, sd: Floats) -> Floats:
         f = mean[:, None] + sd[:, None] * normal  # [k, draws, j]
-        gain = (best - of(f.reshape(-1, columns)).reshape(f.shape[:2])) / SOFT
-        soft = np.where(gain < FAR, gain, np.log(np.logaddexp(0.0, np.maximum(gain, FAR))))
+        gain = (best - of(f.reshape(-1, columns)).reshape(f.shape[:2])) / SMOOTHING
+        soft = np.where(gain < SOFTPLUS_CUTOFF, gain, np.log(np.logaddexp(0.0, np.maximum(gain, SOFTPLUS_CUTOFF))))
         result: Floats = np.logaddexp.reduce(soft, axis=1)
         return result
 
     return worth
 
 
-SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes round the incumbent in which candidates lie, besides the region (untuned)
-STARTS = 4  # candidates that are polished (untuned)
-POLISHED = 0.5  # share of the parameters that a move of polishing changes, on average (untuned)
-CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
-PENDING = 200  # most pending points that are believed, the latest: bounds the factor (untuned)
+BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
+LOCAL_SEARCH_STARTS = 4  # candidates that are polished (untuned)
+MOVED_SHARE = 0.5  # share of the parameters that a move of polishing changes, on average (untuned)
+MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 
 
 @dataclass
@@ -165,7 +163,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
 
     def _propose(self, batch: Batch, centre: Floats) -> None:
         outlook = self._outlook(centre)
-        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
+        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
         if len(out):
             outlook = outlook.believing(out)
         success, everywhere = success_near(self.seen, centre), self._draws()
@@ -183,7 +181,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
     def _loss(self, outlook: Outlook, success: Success | None) -> Callable[[Floats], Floats]:
         """Return how little points [k, d] are worth trying, [k]: less than all others where success is too unlikely."""
         loss = outlook.loss(self.progress.rng)
-        return loss if success is None else lambda x: loss(x) + BEYOND * success.shortfall(x)
+        return loss if success is None else lambda x: loss(x) + INFEASIBLE_PENALTY * success.shortfall(x)
 
     def _outlook(self, centre: Floats) -> Outlook:
         """Return the model up to date with what is seen, right near `centre` [d]."""
@@ -199,7 +197,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         front = front[self.region.contains(self.seen.x[front])]
         if not len(front):
             return usual[None]
-        chosen: Rows = self.progress.rng.permutation(front)[:CENTRES]
+        chosen: Rows = self.progress.rng.permutation(front)[:MAX_CENTRES]
         return self.seen.x[chosen]
 
     def _draws(self) -> Floats:
@@ -211,9 +209,9 @@ class BoSession(LocalSession["GpBo", BoProgress]):
 
     def _nearby(self, centres: Floats, lengths: Floats) -> Floats:
         """Return points of the region near some of it, in boxes of several sizes shaped like the length scales."""
-        m = max(1, self.settings.candidates // 2 // len(SIDES) // len(centres))
+        m = max(1, self.settings.candidates // 2 // len(BOX_SIDES) // len(centres))
         d, rng = self.seen.dim, self.progress.rng
-        boxes = [(at, *box(at, lengths, side)) for at in centres for side in SIDES]
+        boxes = [(at, *box(at, lengths, side)) for at in centres for side in BOX_SIDES]
         return np.vstack([candidates(self.region, at, low, high, m, d, rng) for at, low, high in boxes])
 
     def _maximize(self, loss: Callable[[Floats], Floats], x: Floats) -> Floats:
@@ -222,9 +220,9 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         def each(x: Floats) -> Floats:
             return loss(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
 
-        order = np.argsort(each(x), kind="stable")[:STARTS]
+        order = np.argsort(each(x), kind="stable")[:LOCAL_SEARCH_STARTS]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        perturb_dims = POLISHED * len(self.region.space.blocks)
+        perturb_dims = MOVED_SHARE * len(self.region.space.blocks)
         better = local_search(
             self.region, x[order], each, low, high, perturb_dims, self.settings.local_search_rounds, self.progress.rng
         )

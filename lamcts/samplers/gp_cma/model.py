@@ -18,14 +18,14 @@ from lamcts.models.output_transforms import Scale, rank_correlation, ranks
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
-MOST_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
-ROWS_PER_DIM, FEWEST_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
+MAX_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
+ROWS_PER_DIM, MIN_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
-GRID_STEPS, GRID_STEPS_FEW, FEW = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
+GRID_STEPS, GRID_STEPS_FEW, FEW_ROWS = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
 TRY_EVERY = 3  # evaluations, after which another transform is tried (development runs: 1 is level)
-SWITCH = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
+SWITCH_RATIO = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
 DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # of the mean variance, until Cholesky succeeds (untuned)
 SAMPLE_NOISE = 1e-8  # of the signal: posterior samples at known points stay finite (untuned)
@@ -201,7 +201,7 @@ class Fit:
         """Return a process of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
         n, d = u.shape
         best = Process(u, z, self.places[transform].hyper(d), known)
-        for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
+        for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
             if (tried := self.places[transform].neighbour()) is None:
                 continue
             new = Process(u, z, tried.hyper(d), known)
@@ -251,7 +251,7 @@ def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int
         fit.turn, fit.tried = fit.turn + 1, told
         other = fit.climb(rival, u, z[rival], known[rival])
         better = forecast_skill(other, y)
-        if 1 - better < SWITCH * (1 - skill):
+        if 1 - better < SWITCH_RATIO * (1 - skill):
             process, skill, fit.transform = other, better, rival
     return Model(Whitening.of(distribution, stretch), process, skill)
 
@@ -280,7 +280,7 @@ def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
     """Return the rows of `x` [n, d] for the model, nearest to the mean first; with `reach`, those within it."""
     n, d = x.shape
     far = np.square(distribution.whiten(x)).sum(1)
-    most = min(n, max(ROWS_PER_DIM * d, FEWEST_ROWS), MOST_ROWS)
+    most = min(n, max(ROWS_PER_DIM * d, MIN_ROWS), MAX_ROWS)
     near: Rows = np.argsort(far, kind="stable")[:most]
     if reach is not None:
         near = near[: max(min(most, 2 * d + 10), int((far[near] <= reach**2 * d).sum()))]

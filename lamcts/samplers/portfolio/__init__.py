@@ -16,17 +16,19 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
-from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
+from lamcts.samplers.portfolio.bandit import GOOD_SHARE, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-MOST = float(np.finfo(float).max)  # differences of losses near it overflow
-LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
-BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions (BraninCurrin: log10
-# -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost half of C2-DTLZ2's)
+MAX_LOSS = float(np.finfo(float).max)  # differences of losses near it overflow
+MIN_GAIN = float(np.finfo(float).tiny)  # a gain is not nothing, however small
+BASE_SHARE, BASE_SHARE_FEW_DIMS = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions
+# (BraninCurrin: log10 -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost
+# half of C2-DTLZ2's)
 NEGLIGIBLE_VOLUME_GAIN = 1e-9  # per evaluation, of a front's volume: late gains are far below 1e-5
-FEW = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at every ask
+FEW_DIMS = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at
+# every ask
 ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
@@ -90,7 +92,7 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
     """Return the shares of `k` arms: with several losses the base alone looks at them all, and keeps the most."""
     if seen.f.shape[1] == 1:
         return AdaptiveAllocation([settings.base, *[settings.least] * (k - 1)], settings.memory, state)
-    base = max(settings.base, BASE_OF_FEW if seen.dim <= FEW else BASE)
+    base = max(settings.base, BASE_SHARE_FEW_DIMS if seen.dim <= FEW_DIMS else BASE_SHARE)
     least = min(settings.least, (1 - base) / (2 * max(k - 1, 1)))
     return AdaptiveAllocation([base, *[least] * (k - 1)], settings.memory, state, NEGLIGIBLE_VOLUME_GAIN)
 
@@ -216,14 +218,14 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         for a, own in enumerate(rows):
             found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
             if found < best < np.inf:
-                gain = min(best - found, MOST)
-                gains[a] = max(gain / min(max(usual - best, gain), MOST), LEAST)
+                gain = min(best - found, MAX_LOSS)
+                gains[a] = max(gain / min(max(usual - best, gain), MAX_LOSS), MIN_GAIN)
         return gains
 
     def _usual(self) -> float:
-        """Return the loss of the row that the share GOOD of all are better than."""
+        """Return the loss of the row that the share GOOD_SHARE of all are better than."""
         values = self.seen.y[self.seen.good]
-        rank = int(GOOD * len(values))
+        rank = int(GOOD_SHARE * len(values))
         return float(np.partition(values, rank)[rank])
 
     def _share_incumbent(self, a: int) -> None:

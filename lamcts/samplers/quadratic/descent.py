@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
 SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
 
 
 @dataclass

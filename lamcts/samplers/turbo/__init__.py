@@ -15,7 +15,7 @@ from lamcts.samplers.registry import register
 from lamcts.samplers.turbo.session import LENGTH_MAX, TurboProgress, TurboSession
 from lamcts.types import whole_number
 
-MOST_START = 100  # as the largest initial design (optimizer/design.py)
+MAX_START = 100  # as the largest initial design (optimizer/design.py)
 
 
 @register("turbo", "trust-region Bayesian optimisation with Thompson sampling")
@@ -91,7 +91,7 @@ class Turbo(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
         usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
-        n_start = min(usual, MOST_START) if self.n_start is None else self.n_start
+        n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
         progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))

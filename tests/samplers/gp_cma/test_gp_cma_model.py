@@ -7,9 +7,9 @@ import pytest
 
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
-    FEWEST_ROWS,
     LENGTHS,
-    MOST_ROWS,
+    MAX_ROWS,
+    MIN_ROWS,
     NOISES,
     QUADRATICS,
     ROWS_PER_DIM,
@@ -240,7 +240,7 @@ def test_samples_are_those_of_the_process_and_less_wide_about_points_that_are_ou
 # Rows ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d, most", [(2, FEWEST_ROWS), (5, 5 * ROWS_PER_DIM), (30, MOST_ROWS)])
+@pytest.mark.parametrize("d, most", [(2, MIN_ROWS), (5, 5 * ROWS_PER_DIM), (30, MAX_ROWS)])
 def test_the_rows_are_the_nearest_ones_nearest_first_and_no_more_than_the_most(d: int, most: int) -> None:
     own = skewed(d)
     x = np.random.default_rng(0).random((most + 100, d))
