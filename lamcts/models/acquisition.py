@@ -85,10 +85,10 @@ def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     """
     volumes = np.ones((len(cells.lower), len(mean)))
     for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
-        levels, place = np.unique(np.r_[low, high], return_inverse=True)
+        levels, inverse = np.unique(np.r_[low, high], return_inverse=True)
         gains, finite = np.zeros((len(levels), len(mean))), np.isfinite(levels)
         gains[finite] = expected_improvement(mean[:, j], sd[:, j], levels[finite, None])
-        below, above = gains[place.reshape(2, -1)]  # [b, m] each
+        below, above = gains[inverse.reshape(2, -1)]  # [b, m] each
         volumes *= np.maximum(above - below, 0.0)
     total: Floats = volumes.sum(0)
     return total
@@ -108,9 +108,9 @@ def _log_volumes(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     """Return the logarithm of the expected volume that points [m, k] dominate of each cell, [b, m]."""
     total = np.zeros((len(cells.lower), len(mean)))
     for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
-        levels, place = np.unique(np.r_[low, high], return_inverse=True)
+        levels, inverse = np.unique(np.r_[low, high], return_inverse=True)
         none = np.full(len(mean), -np.inf)
         gains = [log_expected_improvement(mean[:, j], sd[:, j], to) if np.isfinite(to) else none for to in levels]
-        below, above = np.stack(gains)[place.reshape(2, -1)]  # [b, m] each
+        below, above = np.stack(gains)[inverse.reshape(2, -1)]  # [b, m] each
         total += above + np.log(-np.expm1(np.minimum(below - above, -MIN_SHARE)))
     return total

@@ -110,7 +110,7 @@ class DiscreteModel:
         return self._process(slot, rows, z, due, shared, known, prior)
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
-        """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""
+        """Return the process of one constraint, of the signed logarithm of its violation in usual units: 0 stays 0."""
         rows = self._chosen(np.flatnonzero(np.isfinite(g)), centre)
         if not (g[rows] > 0).any():
             return None  # never broken: as if it were not there

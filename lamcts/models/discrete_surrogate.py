@@ -110,10 +110,10 @@ class DiscreteSurrogate(NamedTuple):
         alike: Mask = -np.log(losses.likeness(inputs)) < share * float(losses.hyper.weights.sum())
         return alike
 
-    def believing(self, inputs: Inputs) -> "DiscreteSurrogate":
+    def fantasize(self, inputs: Inputs) -> "DiscreteSurrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""
-        objectives = [process.believing(inputs) for process in self.objectives]
-        constraints = [process.believing(inputs) for process in self.constraints]
+        objectives = [process.fantasize(inputs) for process in self.objectives]
+        constraints = [process.fantasize(inputs) for process in self.constraints]
         if not len(objectives):  # nothing was run yet
             return self._replace(constraints=constraints)
         expected = np.stack([process.y[-len(inputs) :] for process in objectives], axis=1)  # [m, k]

@@ -80,17 +80,17 @@ class Coding:
     def __call__(self, z: Floats, active: Mask | None = None) -> Inputs:
         """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
         active = self._parameters.active(z) if active is None else active
-        options = np.hstack([np.where(active[:, self._categories], self._places(z) + 1, 0), active[:, self._switched]])
+        options = np.hstack([np.where(active[:, self._categories], self._options(z) + 1, 0), active[:, self._switched]])
         groups = [features(z[:, part], active[:, part.start]) for part in self._orders]
         orders = np.hstack(groups) if groups else np.empty((len(z), 0))
         return Inputs(self._offsets[:-1] + options, orders, np.where(active, z, INACTIVE_VALUE)[:, self.ordered])
 
-    def _places(self, z: Floats) -> Rows:
+    def _options(self, z: Floats) -> Rows:
         """Return the number of each category's option in codes `z` [n, p], [n, c]."""
-        places = z[:, self._categories].astype(np.int64)
+        options = z[:, self._categories].astype(np.int64)
         for k, levels in self._looked_up.items():
-            places[:, k] = np.searchsorted(levels, z[:, self._categories[k]])
-        return places
+            options[:, k] = np.searchsorted(levels, z[:, self._categories[k]])
+        return options
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class HammingPosterior:
         result: Floats = self.y - self.weights / np.diag(inverse)
         return result
 
-    def believing(self, inputs: Inputs) -> "HammingPosterior":
+    def fantasize(self, inputs: Inputs) -> "HammingPosterior":
         """Return the process as if the losses at some rows [k] had come out at their expectation (kriging believer)."""
         new = object.__new__(HammingPosterior)
         new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns

@@ -70,9 +70,9 @@ class MultiOutput:
         """Return the posterior means at the model's own rows, [n, q]."""
         return joined([part.fitted() for part in self.parts])
 
-    def believing(self, x: Floats) -> "MultiOutput":
+    def fantasize(self, x: Floats) -> "MultiOutput":
         """Return the processes as if the columns at `x` [k, d] had come out at their expectation."""
-        return self._with(x, [part.believing(x) for part in self.parts])
+        return self._with(x, [part.fantasize(x) for part in self.parts])
 
     def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""

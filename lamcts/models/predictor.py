@@ -73,7 +73,7 @@ class BestPredicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Evaluations to model: x [n, d], losses f [n, k], excesses over constraints g [n, c], both nan where unknown.
+    """Evaluations to model: x [n, d], losses f [n, k], violations over constraints g [n, c], both nan where unknown.
 
     sems: standard errors of the losses [n, k], nan where unknown; None: of none.
     """
@@ -100,10 +100,10 @@ class RunModel:
         self._parameters = Parameters(space)
         self.coding = Coding(self._parameters)
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
-        excesses = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
+        violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
         self.constraints = [
             self._column(told.x[rows], told.g[rows, j])
-            for j, rows in enumerate(excesses)
+            for j, rows in enumerate(violations)
             if (told.g[rows, j] > 0).any() and np.ptp(told.g[rows, j]) > 0
         ]
 

@@ -51,7 +51,7 @@ class RelatedModels:
 
         A task weighs as the square of its rank correlation. The slope of `z` over the sum is at most 1.
         """
-        weights = np.square(self.skills(inputs, z))
+        weights = np.square(self.rank_correlations(inputs, z))
         used = np.flatnonzero(weights)
         if not len(used):
             return None
@@ -63,7 +63,7 @@ class RelatedModels:
         slope = min(float(away @ z) / size, 1.0) if size > 0 else 0.0
         return PriorMean(processes, slope * weights) if slope > 0 else None
 
-    def skills(self, inputs: Inputs, z: Floats) -> Floats:
+    def rank_correlations(self, inputs: Inputs, z: Floats) -> Floats:
         """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
         found = np.array([rank_correlation(process.expect(inputs), z) for process in self._processes])
         return np.where(found > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), found, 0.0)

@@ -93,15 +93,15 @@ def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
     """
     f = np.asarray(f, float)
     (front, reference), volume = front_below(f[:0], reference), 0.0
-    course = np.empty(len(f))
+    volumes = np.empty(len(f))
     counts = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
     for i, row in enumerate(f):
         if i in counts and not (front <= row).all(1).any():  # else it adds nothing
             front = np.concatenate([front[(front < row).any(1)], row[None]])
             front = front[np.lexsort(front.T[::-1])]  # as of all at once: what is kept is a front, each row once
             volume = _volume(front, reference)
-        course[i] = volume
-    return course
+        volumes[i] = volume
+    return volumes
 
 
 def contributions(f: Floats, reference: Floats) -> Floats:

@@ -57,7 +57,7 @@ class Model:
     (False, True)
     """
 
-    several: ClassVar[bool] = True
+    multi_objective: ClassVar[bool] = True
     startup: int = 5
 
     def __post_init__(self) -> None:

@@ -131,4 +131,4 @@ def portfolio(space: "SearchSpace") -> "Portfolio":
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
     if space.continuous.all():
         return Portfolio(tuple(arms))
-    return Portfolio((*arms, MixedGp()), lead=WARM_UP if Parameters(space).partly_discrete else 0)
+    return Portfolio((*arms, MixedGp()), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)

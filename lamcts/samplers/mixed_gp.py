@@ -19,7 +19,7 @@ from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Note, Rows, whole_number
 
 MIN_START, MAX_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
-EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked
+EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whose exchanges and mutations are pool
 # at, mutations of each, draws of the whole space (untuned)
 OPTION_ROWS = 100  # best rows whose options are tried of a category with too many to try all (untuned)
 MUTATION_MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
@@ -31,7 +31,7 @@ DESCENT_STEPS = 8  # of a climb down the slope of the real parameters: those of 
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
-LOOKUP_BLOCK = 64  # candidates at a time that are looked up among the points that are known (untuned)
+LOOKUP_BLOCK = 64  # candidates at a time that are pool up among the points that are known (untuned)
 
 
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
@@ -65,7 +65,7 @@ class MixedGp(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     n_start: int | None = None
     scope: Literal["space", "selected"] = "space"
 
@@ -161,10 +161,10 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
         while batch.open:
             if len(out):
-                surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
-            looked = _Looked(surrogate, self.model, self._within, self._share)
-            self._climb(looked, looked.at(self._candidates(known)), known)
-            out = self._first_fresh(batch, looked.ranked())
+                surrogate = surrogate.fantasize(self.model.coding(self.parameters.codes(out)))
+            pool = _CandidatePool(surrogate, self.model, self._within, self._share)
+            self._climb(pool, pool.at(self._candidates(known)), known)
+            out = self._first_fresh(batch, pool.ranked())
             if not len(out) and self.progress.radius is not None:
                 self.progress.radius = None  # all that is near is known
             elif not batch.take(out).any():
@@ -197,14 +197,14 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         children = mutations(self.parameters, np.repeat(best, MUTATIONS, axis=0), rng, MUTATION_MOVES)
         return np.vstack([*near, children, self.parameters.draw(DRAWS, rng)])
 
-    def _climb(self, looked: "_Looked", value: Floats, known: Floats) -> None:
+    def _climb(self, pool: "_CandidatePool", value: Floats, known: Floats) -> None:
         """From the best candidates go to the best neighbour while it is better, then down the slope of the numbers."""
         order = np.argsort(-value, kind="stable")[:CLIMBS]
-        tops = [(looked.z[-1][i], float(value[i])) for i in order]
+        tops = [(pool.z[-1][i], float(value[i])) for i in order]
         peaks = []
         for _ in range(ORDER_ROUNDS if self.parameters.permutations else ROUNDS):
             near = [exchanges(self.parameters, z, self.progress.rng, known) for z, _ in tops]
-            found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
+            found = np.split(pool.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
             best = [int(own.argmax()) if len(own) else -1 for own in found]
             moving = [i for i, k in enumerate(best) if k >= 0 and found[i][k] > tops[i][1]]
             peaks += [top for i, top in enumerate(tops) if i not in moving]
@@ -212,15 +212,15 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
             if not tops:
                 break
         if self.parameters.continuous.any():
-            self._descend(looked, np.array([z for z, _ in peaks + tops]))
+            self._descend(pool, np.array([z for z, _ in peaks + tops]))
 
-    def _descend(self, looked: "_Looked", z: Floats) -> None:
+    def _descend(self, pool: "_CandidatePool", z: Floats) -> None:
         """Improve the real parameters of codes `z` [k, p] down the slope of the acquisition."""
         model, ordered = self.model, self.model.coding.ordered
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            loss, along = looked.surrogate.slope(model.coding(self.parameters.codes(x)))
+            loss, along = pool.surrogate.slope(model.coding(self.parameters.codes(x)))
             gradient = np.zeros(x.shape)
             gradient[:, coordinate] = along
             return loss, gradient
@@ -230,7 +230,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         better = gradient_descent(self.region, x, slope, low, high, free, DESCENT_STEPS)
-        looked.at(self.parameters.codes(self.region.space.snap(better)))
+        pool.at(self.parameters.codes(self.region.space.snap(better)))
 
     def _first_fresh(self, batch: Batch, z: Floats) -> Floats:
         """Return the first of the codes `z` [m, p] that is new and inside, as x [1, d]; [0, d] where none is."""
@@ -242,8 +242,8 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         return np.empty((0, batch.x.shape[1]))
 
 
-class _Looked:
-    """The codes that a search for the best candidate has looked at, and what they are worth: -inf if not `within`."""
+class _CandidatePool:
+    """The codes that a search for the best candidate has compared, and their acquisition: -inf if not `within`."""
 
     def __init__(
         self, surrogate: DiscreteSurrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0

@@ -13,7 +13,7 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.regions.region import Region
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.scalarisation import SUM_SHARE
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
@@ -54,7 +54,7 @@ CORNER_CHANCE = 0.25  # chance that a search looks at one objective alone: the e
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
     """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
-    own = sampler.several
+    own = sampler.multi_output
     if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
     return Scalarised(sampler)
@@ -67,8 +67,8 @@ class Scalarised:
     inner: the sampler.
     """
 
-    several: ClassVar[Several] = True
-    relocates: ClassVar[bool] = False
+    multi_output: ClassVar[MultiOutputSupport] = True
+    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
     inner: Sampler
 
@@ -132,12 +132,12 @@ class _Scalarised:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 
-UNKNOWN_VIOLATION = 1e12  # excess, in units, of one that was not measured, and the largest
+UNKNOWN_VIOLATION = 1e12  # violation, in units, of one that was not measured, and the largest
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual excesses."""
+    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual violations."""
 
     weights: list[float]
     low: list[float]
@@ -148,13 +148,13 @@ class Weighting:
         """Return the number of each row, [n], lower is better, nan for one without a standing.
 
         Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
-        [2, 3) by the sum of their excesses.
+        [2, 3) by the sum of their violations.
         """
         with np.errstate(over="ignore"):  # of a quotient, which is cut
-            lost, excess = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
+            lost, violation = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
         weighted = np.array(self.weights) * lost  # [n, m]
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
-        over = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, excess), 0.0).sum(1)
+        over = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, violation), 0.0).sum(1)
         number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
         return np.where(rankable(g, kind), number, np.nan)
 
@@ -172,7 +172,7 @@ def weighting_of(seen: Observations, weights: Floats) -> Weighting:
 
 
 def _usual(g: Floats) -> float:
-    """Return the usual excess of a constraint [n]; of one that was not broken yet, by how much it was kept."""
+    """Return the usual violation of a constraint [n]; of one that was not broken yet, by how much it was kept."""
     sizes = g[g > 0] if (g > 0).any() else -g[g < 0]
     return float(np.median(sizes)) if len(sizes) else 1.0
 

@@ -174,7 +174,7 @@ class _Moment(NamedTuple):
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
-    worth: utility.Worth
+    value: utility.NodeValue
 
 
 @dataclass
@@ -184,11 +184,13 @@ class _FittedSplit:
     m: int
     split: Split | None
     routed: int = 0  # how many of the node's rows have been sorted
-    kids: tuple["_Place", "_Place"] = field(default_factory=lambda: (_Place(), _Place()))  # good, bad
+    kids: tuple["_CachedNode", "_CachedNode"] = field(
+        default_factory=lambda: (_CachedNode(), _CachedNode())
+    )  # good, bad
 
 
 @dataclass
-class _Place:
+class _CachedNode:
     """Cache of a node between calls: its rows, ascending, and its latest fit."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
@@ -214,7 +216,7 @@ class IncrementalTree:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self.chooses = tree.chooses  # whether it selects regions
         self._depth = MAX_DEPTH if tree.height is None else tree.height
-        self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
+        self._root, self._learned = _CachedNode(), 0  # the second of use with `refit` alone
 
     def root(self) -> Node:
         """Return the root over all rows. Later rows do not change it or its children."""
@@ -223,7 +225,7 @@ class IncrementalTree:
             self._relearn(self._tree.refit)
         self._root.rows = seen.good
         learned = len(seen) if self._tree.refit is None else self._learned
-        now = _Moment(len(seen), learned, utility.worth(self._tree.values, seen))
+        now = _Moment(len(seen), learned, utility.node_value(self._tree.values, seen))
         return self._node(self._root, now, seen.pending_x(), ())
 
     def _relearn(self, refit: int) -> None:
@@ -232,7 +234,7 @@ class IncrementalTree:
         whole = len(good) // refit * refit
         learned = int(good[whole - 1]) + 1 if whole else 0
         if learned != self._learned:
-            self._root, self._learned = _Place(), learned
+            self._root, self._learned = _CachedNode(), learned
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf selected now; `rng` breaks ties."""
@@ -242,26 +244,28 @@ class IncrementalTree:
         """Return the deepest region around `x` [d] that keeps enough rows now."""
         return self._tree.around(self.root(), x)
 
-    def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
-        rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
-        value = at.worth(rows) if len(rows) else 0.0
+    def _node(self, cached: _CachedNode, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
+        rows = cached.rows[: np.searchsorted(cached.rows, at.n)]  # later rows are none of this root's
+        value = at.value(rows) if len(rows) else 0.0
 
         def expand(node: Node) -> tuple[Split, Node, Node] | None:
-            return self._expand(node, place, at, path)
+            return self._expand(node, cached, at, path)
 
         return Node(self._space, rows, value, pending, len(path), expand)
 
-    def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
+    def _expand(
+        self, node: Node, cached: _CachedNode, at: _Moment, path: tuple[int, ...]
+    ) -> tuple[Split, Node, Node] | None:
         """Return the split and children of a node, updated to this moment."""
         usable = int(np.searchsorted(node.rows, at.learned))
         m = self._tree.fit_size(usable) if len(path) < self._depth else 0
         if not m:
             return None
-        fitted = place.fitted
+        fitted = cached.fitted
         if fitted is None or fitted.m != m:
             fitted = _FittedSplit(m, self._fit(node.rows[:m], path))
-            if place.fitted is None or place.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
-                place.fitted = fitted
+            if cached.fitted is None or cached.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
+                cached.fitted = fitted
         if fitted.split is None:
             return None
         self._route(fitted, fitted.split, node.rows)

@@ -128,7 +128,7 @@ def test_a_point_that_is_out_is_believed_and_worth_little_again():
     z = parameters.draw(200, np.random.default_rng(5))
     value = surrogate.value(model.coding(z))
     best = model.coding(z[[int(value.argmax())]])
-    again = surrogate.believing(best)
+    again = surrogate.fantasize(best)
     assert again.value(best)[0] < value.max() - 1
     assert len(again.front) >= 1
 

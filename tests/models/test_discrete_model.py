@@ -159,7 +159,7 @@ def test_believed_points_are_worth_little_and_their_neighbours_less(failing: boo
     inputs = model.coding(z)
     before = surrogate.value(inputs)
     top = z[[int(before.argmax())]]
-    new = surrogate.believing(model.coding(top))
+    new = surrogate.fantasize(model.coding(top))
     assert new.value(model.coding(top))[0] < before.max() - 1.0
     assert new.best <= surrogate.best
     assert (new.value(inputs) <= before + 1e-6).all()

@@ -94,9 +94,9 @@ def test_believing_a_point_keeps_the_mean_and_lowers_the_variance_there() -> Non
     x, z = rows()
     at = np.random.default_rng(1).random((5, 4))
     plain = GaussianProcess(x, z, HYPER)
-    believing = plain.believing(at)
-    assert np.abs(believing.expect(x) - plain.expect(x)).max() < 1e-9
-    assert (believing.moments(at)[1] < 0.1 * plain.moments(at)[1]).all()
+    fantasy = plain.fantasize(at)
+    assert np.abs(fantasy.expect(x) - plain.expect(x)).max() < 1e-9
+    assert (fantasy.moments(at)[1] < 0.1 * plain.moments(at)[1]).all()
 
 
 def test_fitted_values_are_the_posterior_mean_at_the_rows() -> None:

@@ -23,8 +23,8 @@ def results(space: Space) -> list[Floats]:
     process = HammingPosterior(coding(z[:30]), y, some_hyper(coding), coding.owner)
     loss = HammingLoss(coding(z[:30]), y, coding.owner, HammingPrior())
     value, gradient = loss(loss.centre + 0.3)
-    believing = process.believing(coding(z[30:33]))
-    return [process.root, *process.moments(coding(z[25:])), *believing.moments(coding(z[25:])), gradient + value]
+    fantasy = process.fantasize(coding(z[30:33]))
+    return [process.root, *process.moments(coding(z[25:])), *fantasy.moments(coding(z[25:])), gradient + value]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lamcts.outcomes.constrained_rank import (
     ViolationRanks,
     constrained_rank,
     feasible,
-    violation,
+    violation_ranks,
 )
 
 
@@ -35,7 +35,7 @@ def test_violations_that_come_in_parts_are_ranked_as_all_at_once(sizes, c):
         g = np.where(rng.random((k, c)) < 0.1, np.nan, rng.integers(-3, 4, (k, c)))
         ranks.append(g)
         seen = np.vstack([seen, g])
-        assert np.array_equal(ranks.totals, violation(seen))
+        assert np.array_equal(ranks.totals, violation_ranks(seen))
 
 
 def test_rows_wait_until_they_are_asked_for():
@@ -43,7 +43,7 @@ def test_rows_wait_until_they_are_asked_for():
     ranks, g = ViolationRanks(3), rng.standard_normal((RERANK_ROWS + 5, 3))
     for row in g:
         ranks.append(row[None])
-    assert np.array_equal(ranks.totals, violation(g))
+    assert np.array_equal(ranks.totals, violation_ranks(g))
 
 
 @pytest.mark.parametrize(("m", "c"), [(1, 1), (1, 4), (2, 0), (2, 3), (3, 1)])

@@ -40,7 +40,7 @@ def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and
     assert samplers.default(Space({"lr": rate, "act": kind})) == MixedGp()
     assert samplers.default(Space({"layers": Int(1, 9), "skip": Bool()})) == MixedGp()
     assert samplers.default(Finite(np.random.default_rng(0).random((9, 2)))) == MixedGp()
-    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*DEFAULT.arms, MixedGp()), lead=100)
+    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*DEFAULT.arms, MixedGp()), warm_up=100)
     assert samplers.default(Space([*[rate] * 20, kind])) == Portfolio((*DEFAULT.arms, MixedGp()))  # too many to lead in
 
 
@@ -53,7 +53,7 @@ def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_
 
 @pytest.mark.parametrize("batch", [1, 4])
 def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_round_what_it_found(batch: int) -> None:
-    search = Search(Portfolio((FAST, Coordinate(), MixedGp()), lead=24), LED, 0, given=8)
+    search = Search(Portfolio((FAST, Coordinate(), MixedGp()), warm_up=24), LED, 0, given=8)
     led: list[int] = []
     while len(search.seen) < 24:
         numbers = search.ask(batch)
@@ -69,13 +69,15 @@ def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_roun
 
 @pytest.mark.dear
 def test_a_search_that_is_led_holds_its_contract() -> None:
-    check_sampler(Portfolio((FAST, Coordinate(), MixedGp()), lead=24), LED)
+    check_sampler(Portfolio((FAST, Coordinate(), MixedGp()), warm_up=24), LED)
 
 
 def test_under_constraints_nobody_leads() -> None:
     leads = []
     for constraints in (None, 1):
-        opt = Optimizer(LED, sampler=Portfolio((FAST, MixedGp()), lead=24), n_init=10, constraints=constraints, seed=0)
+        opt = Optimizer(
+            LED, sampler=Portfolio((FAST, MixedGp()), warm_up=24), n_init=10, constraints=constraints, seed=0
+        )
         for trial in opt.ask(10):
             opt.tell(trial, bowl(trial.x), constraints=[-1.0] if constraints else None)
         leads.append(any(trial.note[0] == 0 for trial in opt.ask(6)))

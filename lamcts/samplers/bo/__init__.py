@@ -50,7 +50,7 @@ class GpBo(LocalSampler):
     2
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     candidates: int = 500
     local_search_rounds: int = 10
     device: str | None = None

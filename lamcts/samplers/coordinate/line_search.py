@@ -54,7 +54,7 @@ class LineSearch:
         at = x[self._blocks[parameter]]
         count = self._effects.count(parameter)
         ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        rests_on = (self._effects.place, self._effects.cap, count, at.tobytes(), ends)
+        rests_on = (self._effects.index, self._effects.cap, count, at.tobytes(), ends)
         known = self._axes.get(parameter)
         if known is None or known[0] != rests_on:
             to = self._candidates(parameter, x, count + len(out))

@@ -208,7 +208,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _look_closer(self, model: Model) -> None:
         """Start a close-up of the best row where the model is blind and nothing gets better."""
         run, d, patience = self.progress.run, self._distribution, PATIENCE * self.seen.dim
-        if model.skill >= CLOSE_UP_CORRELATION or min(run.since, len(self.seen) - run.mark) < patience:
+        if model.correlation >= CLOSE_UP_CORRELATION or min(run.since, len(self.seen) - run.mark) < patience:
             return
         rows = self._rows()
         inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= CLOSE_UP_DISTANCE**2 * self.seen.dim]

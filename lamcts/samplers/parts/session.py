@@ -14,7 +14,7 @@ from lamcts.models.local import DISTANCE_BLOCK
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Scope, Several
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Scope
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
@@ -124,8 +124,8 @@ AnySession = LocalSession[Any, Any]
 class LocalSampler:
     """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
-    several: ClassVar[Several] = False
-    relocates: ClassVar[bool] = False
+    multi_output: ClassVar[MultiOutputSupport] = False
+    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
 
     @property

@@ -49,7 +49,7 @@ class Portfolio(LocalSampler):
         dimensions.
     memory : float, default 60.0
         Evaluations after which the weight of a gain has decayed to 1 / e; untuned.
-    lead : int, default 0
+    warm_up : int, default 0
         Number of rows up to which the last arm proposes alone, for one objective without constraints; tuned.
 
     Notes
@@ -63,12 +63,12 @@ class Portfolio(LocalSampler):
     0.07
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     arms: tuple[Sampler, ...]
     least: float = 0.07
     base: float = 0.15
     memory: float = 60.0
-    lead: int = 0
+    warm_up: int = 0
 
     def __post_init__(self) -> None:
         if not self.arms or not all(arm.resumable for arm in self.arms):
@@ -131,12 +131,12 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     @property
     def scope(self) -> Scope:
         """The whole space, once the base has found its place: the next valley may lie anywhere."""
-        return "selected" if self.arms[0].scope == "selected" and not self._led else "space"
+        return "selected" if self.arms[0].scope == "selected" and not self._warming_up else "space"
 
     @property
-    def _led(self) -> bool:
+    def _warming_up(self) -> bool:
         """Whether the last arm still proposes alone."""
-        return len(self.seen) < self.settings.lead and self.seen.plain
+        return len(self.seen) < self.settings.warm_up and self.seen.plain
 
     @property
     def done(self) -> bool:
@@ -147,13 +147,13 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     def ask(self, n: int) -> Proposal:
         self._catch_up()
         self._restart()
-        self._end_lead()
+        self._end_warm_up()
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
             closed = alone  # the base begins
-        closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._led else self._waiting(closed)
+        closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._warming_up else self._waiting(closed)
         for again in range(ROUNDS):
             for a, k in enumerate(self.shares.split(batch.missing, [not c for c in closed])):
                 if k:
@@ -261,9 +261,9 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
             if a and session.done and (several or session.incumbent != self.incumbent):
                 self._start_again(a)
 
-    def _end_lead(self) -> None:
-        """Restart the other arms with all rows once the lead of the last arm has ended."""
-        if not self.settings.lead or self._led or self.progress.starts[0]:
+    def _end_warm_up(self) -> None:
+        """Restart the other arms with all rows once the warm-up of the last arm has ended."""
+        if not self.settings.warm_up or self._warming_up or self.progress.starts[0]:
             return
         for a in range(len(self.arms) - 1):
             self._start_again(a)

@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.models.output_transforms import Scale, squared
-from lamcts.models.quadratic_posterior import Place, QuadraticPosterior, Slope, unknowns
+from lamcts.models.quadratic_posterior import GridIndex, QuadraticPosterior, Slope, unknowns
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Several
+from lamcts.samplers.base import MultiOutputSupport, Proposal
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, centre, distances
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
@@ -41,9 +41,9 @@ MEAN_EVERY = 10  # results at least from one step of the model's mean to the nex
 # Tuned on turned Ackley in 20 and 100 dimensions, seeds 0 to 2, and on bent ones:
 CONE_EVIDENCE = 25.0  # of the evidence's logarithm, by which squared losses must tell the rows better: with 10 two of
 # three bent Ackleys ended in a ripple, with 0 five of five (and Schaffer's function at half as much)
-APEX_DISTANCE = 0.12  # half sides: nearer than that to the tip of a cone the box halves; with 0.06 and 0.25 slower in
+APEX_DISTANCE = 0.12  # half sides: nearer than that to the apex of a cone the box halves; with 0.06 and 0.25 slower in
 # one of them
-MAX_CONE_NOISE = 0.1  # noise of a cone's model above which a tip is not believed: without, ripples in 100 dimensions
+MAX_CONE_NOISE = 0.1  # noise of a cone's model above which an apex is not believed: without, ripples in 100 dimensions
 # held it
 
 
@@ -81,7 +81,7 @@ class Quadratic(LocalSampler):
     4
     """
 
-    several: ClassVar[Several] = "constraints"
+    multi_output: ClassVar[MultiOutputSupport] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9
     failure_tolerance: int = 6
@@ -112,45 +112,45 @@ class Quadratic(LocalSampler):
 @dataclass
 class QuadraticProgress(DescentProgress):
     cones: np.random.Generator  # of fits to squared losses: without a cone every point is what it is without them
-    places: list[Place | None] = field(
+    indices: list[GridIndex | None] = field(
         default_factory=lambda: [None] * len(ROW_DISTANCES)
     )  # where fits to the rows start
-    cone: Place | None = None  # the same for squared losses
+    cone: GridIndex | None = None  # the same for squared losses
     mean_at: int | None = None  # rows seen when the model's mean was last followed
 
 
 class _QuadraticSession(DescentSession[QuadraticProgress]):
     def ask(self, n: int) -> Proposal:
-        batch, led, tip = Batch(self.region, self.seen, n), False, np.inf
+        batch, greedy, apex = Batch(self.region, self.seen, n), False, np.inf
         if (middle := centre(self.region, self.seen, self.incumbent)) is not None:
-            led, tip = self._propose(batch, middle)
-        notes = self._issued(batch, led)
-        if tip < APEX_DISTANCE:
+            greedy, apex = self._propose(batch, middle)
+        notes = self._issued(batch, greedy)
+        if apex < APEX_DISTANCE:
             self.progress.box.reopen(self.progress.box.length / 2)
         return Proposal(batch.x, notes)
 
     def _propose(self, batch: Batch, centre: Floats) -> tuple[bool, float]:
-        """Take steps from `centre` [d] into the batch; return whether the model's mean leads, and how far off a tip is.
+        """Take steps from `centre` [d] into the batch; return whether they are greedy, and how far off an apex is.
 
-        The tip of a cone, in half sides, along the parameter where that is most; infinity where the mean sees none.
+        The apex of a cone in half sides, along the parameter where that is most; infinity where the mean sees none.
         """
         low, high = self._sides(centre)
         model = self._model(centre, self._half)
         success = success_near(self.seen, centre)
         price = None if success is None else step_penalty(success, centre, self._half)
-        led, tip = self._mean_is_due(), np.inf
-        if led:
+        greedy, apex = self._mean_is_due(), np.inf
+        if greedy:
             self.progress.mean_at = len(self.seen)
         for tried in range(PROPOSAL_ROUNDS):
-            means = led and not tried
+            means = greedy and not tried
             steps = [self._step(model, low, high, means and i == 0, price) for i in range(batch.missing)]
             if means and model is not None and _is_cone(model):
-                tip = float(np.abs(steps[0]).max())
+                apex = float(np.abs(steps[0]).max())
             x = self._points(centre, steps)
             batch.take(x if success is None else shortened(x, centre, success, self.region.space))
             if not batch.open:
                 break
-        return led, tip
+        return greedy, apex
 
     def _mean_is_due(self) -> bool:
         """Return whether the next batch begins with the step of the model's mean."""
@@ -208,12 +208,12 @@ class _QuadraticSession(DescentSession[QuadraticProgress]):
             return model
         squares, slopes = other
         cone = QuadraticPosterior(model.steps, squares - squares[0], self.progress.cone, self.progress.cones, order=2)
-        self.progress.cone = cone.place
+        self.progress.cone = cone.index
         return cone if cone.evidence + slopes > model.evidence + CONE_EVIDENCE else model
 
     def _model_of(self, i: int, steps: Floats, losses: Floats) -> QuadraticPosterior:
-        model = QuadraticPosterior(steps, losses, self.progress.places[i], self.progress.rng, whole=i == 0)
-        self.progress.places[i] = model.place
+        model = QuadraticPosterior(steps, losses, self.progress.indices[i], self.progress.rng, whole=i == 0)
+        self.progress.indices[i] = model.index
         return model
 
     def tell(self, notes: list[int], rows: Rows) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import Place
+from lamcts.models.quadratic_posterior import GridIndex
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, centre, distances
-from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
+from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, merits, violated
 from lamcts.samplers.quadratic.descent import DescentProgress, DescentSession
 from lamcts.types import Floats, Note, Rows
 
@@ -32,8 +32,8 @@ Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the m
 class ConstrainedProgress(DescentProgress):
     centre: int | None  # the row round which it searches
     since: int = 0  # the first row that it may go on from: where another search has converged, its own alone
-    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each excess; none: by standing
-    places: list[Place | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
+    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each violation; none: by standing
+    indices: list[GridIndex | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
 
 
 class ConstrainedSession(DescentSession[ConstrainedProgress]):
@@ -105,13 +105,13 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:
             return None
-        self.progress.places = self.progress.places or [None] * (1 + self.seen.g.shape[1])
-        return ConstrainedModel(self.seen, row, rows, self._half, self.progress.places, self.progress.rng)
+        self.progress.indices = self.progress.indices or [None] * (1 + self.seen.g.shape[1])
+        return ConstrainedModel(self.seen, row, rows, self._half, self.progress.indices, self.progress.rng)
 
     def _rows(self, half: float) -> tuple[Rows, Floats]:
         """Return the rows of the models, the nearest first, and their squared distances."""
         good = self.seen.good
-        good = good[np.isfinite(self.seen.g[good][:, broken(self.seen)]).all(1)]
+        good = good[np.isfinite(self.seen.g[good][:, violated(self.seen)]).all(1)]
         squares, largest = distances(self.seen, good, self._x())
         n = self.settings.most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
         nearest = np.argsort(squares, kind="stable")[:n]

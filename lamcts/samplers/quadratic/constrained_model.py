@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lamcts.models.acquisition import TINY
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
 from lamcts.models.output_transforms import Scale
-from lamcts.models.quadratic_posterior import Place
+from lamcts.models.quadratic_posterior import GridIndex
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
@@ -25,7 +25,7 @@ LBFGSB_OPTIONS: Any = {
 }  # of L-BFGS-B: far finer than a model of so few rows is
 SLSQP_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
 SLSQP_TOLERANCE = 1e-7  # by how much SLSQP may break a constraint, in units of its slope
-VIOLATION_PRICE = 1e3  # price of what is broken beyond, where steps are compared
+VIOLATION_PRICE = 1e3  # price of violations beyond, where steps are compared
 ACTIVE_TOLERANCE = 1e-4  # a constraint this near to 0 binds, in units of its slope: above what SLSQP leaves (untuned)
 BOUND_TOLERANCE = 1e-9  # of the box's half side: a coordinate this near to its bound is held by it
 
@@ -66,7 +66,7 @@ class ConstrainedStep:
         return result
 
     def _at(self, s: Floats) -> Floats:
-        """Return the loss relative to step 0, and the excesses with margins, at `s` [d], [1 + c]."""
+        """Return the loss relative to step 0, and the violations with margins, at `s` [d], [1 + c]."""
         return np.asarray(self._models.at(s) / self.slopes + self._offsets)
 
     def _slopes(self, s: Floats) -> Floats:
@@ -107,10 +107,10 @@ class ConstrainedStep:
             options=SLSQP_OPTIONS,
         )
         step = np.clip(found.x, self._low, self._high)
-        better = np.isfinite(step).all() and self._worth(step) < self._worth(start)
+        better = np.isfinite(step).all() and self._merit(step) < self._merit(start)
         return np.asarray(step if better else start)
 
-    def _worth(self, s: Floats) -> float:
+    def _merit(self, s: Floats) -> float:
         value = self._at(s)
         over = np.maximum(value[1:] - self._allowed - SLSQP_TOLERANCE, 0.0)
         return float(value[0] + VIOLATION_PRICE * over.sum())
@@ -125,7 +125,7 @@ MAX_SCALED_VALUE = 1e3  # usual distances: a value further above the centre's co
 MAX_PRICE = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
 
 
-def broken(seen: Observations) -> Rows:
+def violated(seen: Observations) -> Rows:
     """Return the indices of constraints that at least one row violates; only these are modelled."""
     return np.flatnonzero((seen.g[seen.good] > 0).any(0))
 
@@ -133,7 +133,7 @@ def broken(seen: Observations) -> Rows:
 class ConstrainedModel:
     """Models in steps of `half` from `row` of the loss and of the constraints `used` [c], each in a unit of its own.
 
-    `places` are those of the loss and of all constraints; the models' own go back into them.
+    `indices` are those of the loss and of all constraints; the models' own go back into them.
     """
 
     def __init__(
@@ -142,21 +142,21 @@ class ConstrainedModel:
         row: int,
         rows: Rows,
         half: float,
-        places: list[Place | None],
+        indices: list[GridIndex | None],
         rng: np.random.Generator,
     ) -> None:
         steps = (seen.x[rows] - seen.x[row]) / half
-        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in broken(seen)]
+        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in violated(seen)]
         # In an order of their own: the same to the last bit, in whichever the user has named them.
         order = sorted(range(len(constraints)), key=lambda i: constraints[i][0].tolist())
-        self.used = broken(seen)[order]
+        self.used = violated(seen)[order]
         loss, unit = _losses(seen.f[rows, 0], seen.f[row, 0], steps, rng)
         self.units = np.array([unit, *(constraints[i][1] for i in order)])  # [1 + c]
         columns = np.array([loss, *(constraints[i][0] for i in order)])
         own = [0, *(1 + self.used)]
-        self.posteriors = JointQuadraticPosteriors(steps, columns, [places[i] for i in own], rng)
-        for i, place in zip(own, self.posteriors.places, strict=True):
-            places[i] = place
+        self.posteriors = JointQuadraticPosteriors(steps, columns, [indices[i] for i in own], rng)
+        for i, index in zip(own, self.posteriors.indices, strict=True):
+            indices[i] = index
 
     def step(self, models: JointQuadratics, low: Floats, high: Floats) -> Floats:
         """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
@@ -165,7 +165,7 @@ class ConstrainedModel:
         return ConstrainedStep(models, MARGIN_DEVIATIONS * self.posteriors.deviations(first)[1:], low, high).solve()
 
     def prices(self, low: Floats, high: Floats) -> Floats:
-        """Return the loss that a unit of the excess of each constraint used is worth in a merit, [c]."""
+        """Return the loss that a unit of the violation of each constraint used is worth in a merit, [c]."""
         problem = ConstrainedStep(self.posteriors.mean(), np.zeros(len(self.used)), low, high)
         price = max(MIN_PRICE, PRICE_FACTOR * float(problem.multipliers(problem.solve()).max(initial=0.0)))
         with np.errstate(over="ignore"):
@@ -181,11 +181,11 @@ class ConstrainedModel:
         return max(fall, 0.0) if np.isfinite(fall) else 0.0
 
 
-def _scaled(excess: Floats) -> tuple[Floats, float]:
-    """Return excesses [n] in a unit of their own, 0 still 0, and that unit."""
-    scale = Scale.of(excess)
+def _scaled(violation: Floats) -> tuple[Floats, float]:
+    """Return violations [n] in a unit of their own, 0 still 0, and that unit."""
+    scale = Scale.of(violation)
     width = scale.width
-    return np.ldexp(excess, -scale.exponent) / width, _unit(scale)
+    return np.ldexp(violation, -scale.exponent) / width, _unit(scale)
 
 
 def _tamed(values: Floats, here: float) -> Floats:
@@ -218,7 +218,7 @@ def _unit(scale: Scale) -> float:
 
 
 def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:
-    """Return the losses of `rows` [k] with their excesses at their `prices` [c], [k]; lower is better.
+    """Return the losses of `rows` [k] with their violations at their `prices` [c], [k]; lower is better.
 
     Inf where the loss is not known, and where a constraint is broken that has no price yet. A sum of which the order
     of the constraints, and those that nothing breaks, have no part.

@@ -43,14 +43,14 @@ class DescentSession(LocalSession["Quadratic", P]):
     def _half(self) -> float:
         return self.progress.box.length / 2
 
-    def _issued(self, batch: Batch, leads: bool = False) -> list[int]:
+    def _issued(self, batch: Batch, greedy: bool = False) -> list[int]:
         """Fill what is left of a batch with draws; return the groups of all its points in the box's counts.
 
-        leads: whether the first point is the step of the model's mean.
+        greedy: whether the first point is the step of the model's mean.
         """
         searched = len(batch.x)
         batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
-        return self.progress.box.issue(searched, leads) + self.progress.box.begin(len(batch.x) - searched)
+        return self.progress.box.issue(searched, greedy) + self.progress.box.begin(len(batch.x) - searched)
 
     def _sides(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""

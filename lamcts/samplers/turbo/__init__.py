@@ -52,7 +52,7 @@ class Turbo(LocalSampler):
 
     Notes
     -----
-    With constraints, one model of the loss and the excesses is sampled. The best candidate that a sample predicts as
+    With constraints, one model of the loss and the violations is sampled. The best candidate that a sample predicts as
     feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
     that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
     expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
@@ -70,7 +70,7 @@ class Turbo(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     length: float = 0.8
     length_min: float = 2**-10
     failure_tolerance: int | None = None

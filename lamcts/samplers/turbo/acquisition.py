@@ -84,7 +84,7 @@ def _aimed(
 
 
 class ExpectedVolume:
-    """The worth of points under the processes `model`, over the front of a volume, which has a row or more."""
+    """The acquisition of points under the processes `model`, over the front of a volume, which has a row or more."""
 
     def __init__(self, model: MultiOutput, volume: Hypervolume) -> None:
         self._model = model
@@ -94,12 +94,12 @@ class ExpectedVolume:
         """Return minus the logarithm of what points [k, d] are worth, [k], and its slopes [k, d]."""
         mean, variance, by_mean, by_variance = self._model.slopes(x)
         sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
-        value, way, widening = self._worth(mean, sd)
+        value, way, widening = self._acquisition(mean, sd)
         gradient = np.einsum("kq,kqd->kd", way, by_mean)
         gradient += np.einsum("kq,kqd->kd", widening / (2 * sd), by_variance)
         return -value, -gradient
 
-    def _worth(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats, Floats]:
+    def _acquisition(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the logarithm [k] and its slopes along means and deviations [k, q]."""
         from scipy.special import log_ndtr
 

@@ -69,7 +69,7 @@ class TurboProgress(Progress):
     used: dict[int, int] = field(default_factory=dict)
 
 
-class Ground(NamedTuple):
+class CandidatePool(NamedTuple):
     """Candidates `x`, the centre that each is a move of, and the box of the move: all [c, d]."""
 
     x: Floats
@@ -118,22 +118,22 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         front, centres = self._front(), self._centres(centre)
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(ROUNDS):
-            ground = self._ground(batch, model, centres, length, perturb_dims)
-            if len(ground.x):
+            pool = self._pool(batch, model, centres, length, perturb_dims)
+            if len(pool.x):
                 if not len(batch.x) and self._exact(model, front):
-                    front = self._expect(batch, model, ground, front)
+                    front = self._expect(batch, model, pool, front)
                 if batch.missing:
-                    self._take(batch, model, ground, front)
+                    self._take(batch, model, pool, front)
             if not batch.missing:
                 break
             length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
 
-    def _take(self, batch: Batch, model: MultiOutput, ground: Ground, front: Floats) -> None:
-        drawn = MultiOutputPaths(model, min(batch.missing, len(ground.x)), self.progress.rng)
-        success = success_near(self.seen, ground.centre[0])
+    def _take(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> None:
+        drawn = MultiOutputPaths(model, min(batch.missing, len(pool.x)), self.progress.rng)
+        success = success_near(self.seen, pool.centre[0])
         paths = drawn if success is None else PenalisedPaths(drawn, success)
-        picks = picked(paths(ground.x).astype(float), self.losses, front, self.progress.rng)
-        best, middle, low, high = (own[picks.rows] for own in ground)
+        picks = picked(paths(pool.x).astype(float), self.losses, front, self.progress.rng)
+        best, middle, low, high = (own[picks.rows] for own in pool)
         free = (best != middle) & self.region.space.continuous  # the others stay where the candidate left them
         free[~self._descending(len(batch.x), len(best))] = False
 
@@ -158,22 +158,22 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             return False
         return self.seen.dim <= EXACT_MAX_DIM or self.progress.asks % 2 == 0
 
-    def _expect(self, batch: Batch, model: MultiOutput, ground: Ground, front: Floats) -> Floats:
+    def _expect(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> Floats:
         """Take the point that is expected to add most to the front; return the front as if it had."""
-        success = success_near(self.seen, ground.centre[0])
-        worth = penalised(ExpectedVolume(model, Hypervolume(front, REFERENCE_MARGIN)).slope, success)
-        thin = -(-len(ground.x) // EXACT_CANDIDATES)
-        ground = Ground(*(own[::thin] for own in ground))
-        starts = self._likely(model, ground.x, front)
-        starts = starts[worth(ground.x[starts])[0].argsort(kind="stable")[:EXACT_STARTS]]
-        start, middle, low, high = (own[starts] for own in ground)
+        success = success_near(self.seen, pool.centre[0])
+        acquisition = penalised(ExpectedVolume(model, Hypervolume(front, REFERENCE_MARGIN)).slope, success)
+        thin = -(-len(pool.x) // EXACT_CANDIDATES)
+        pool = CandidatePool(*(own[::thin] for own in pool))
+        starts = self._likely(model, pool.x, front)
+        starts = starts[acquisition(pool.x[starts])[0].argsort(kind="stable")[:EXACT_STARTS]]
+        start, middle, low, high = (own[starts] for own in pool)
         free = (start != middle) & self.region.space.continuous
-        x = gradient_descent(self.region, start, worth, low, high, free, EXACT_STEPS)
-        x = x[[worth(x)[0].argmin()]]
+        x = gradient_descent(self.region, start, acquisition, low, high, free, EXACT_STEPS)
+        x = x[[acquisition(x)[0].argmin()]]
         batch.take(x)
         z = model.expect(x)
-        kept = (z[:, self.losses :] <= 0).all(1)
-        return np.vstack([front, z[kept, : self.losses]])
+        feasible = (z[:, self.losses :] <= 0).all(1)
+        return np.vstack([front, z[feasible, : self.losses]])
 
     def _likely(self, model: MultiOutput, x: Floats, front: Floats) -> Rows:
         """Return candidates [c, d] that some draws lead to, and those that add most where all comes out as expected."""
@@ -185,7 +185,9 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         ).sum(1)
         return np.unique(np.r_[drawn, value.argsort(kind="stable")[:EXACT_STARTS]])
 
-    def _ground(self, batch: Batch, model: MultiOutput, centres: Floats, length: float, perturb_dims: float) -> Ground:
+    def _pool(
+        self, batch: Batch, model: MultiOutput, centres: Floats, length: float, perturb_dims: float
+    ) -> CandidatePool:
         """Return candidates round all centres; of several losses, some that move little, but anywhere."""
         usual = FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES
         m = usual // min(len(centres), CENTRES_SHARING)
@@ -195,15 +197,15 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             parts.append(self._round(at, *box(at, model.lengths, length), m, perturb_dims))
             if self.losses > 1:
                 parts.append(self._round(at, zero, one, int(AXIS_SHARE * m), 1.0))
-        ground = parts[0] if len(parts) == 1 else Ground(*map(np.vstack, zip(*parts, strict=True)))
+        pool = parts[0] if len(parts) == 1 else CandidatePool(*map(np.vstack, zip(*parts, strict=True)))
         if self.region.space.continuous.all():
-            return ground
-        fresh = self.seen.unseen(np.vstack([batch.x, ground.x]))[len(batch.x) :]
-        return Ground(*(own[fresh] for own in ground))
+            return pool
+        fresh = self.seen.unseen(np.vstack([batch.x, pool.x]))[len(batch.x) :]
+        return CandidatePool(*(own[fresh] for own in pool))
 
-    def _round(self, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float) -> Ground:
+    def _round(self, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float) -> CandidatePool:
         x = candidates(self.region, centre, low, high, m, perturb_dims, self.progress.rng)
-        return Ground(x, *(np.broadcast_to(own, x.shape) for own in (centre, low, high)))
+        return CandidatePool(x, *(np.broadcast_to(own, x.shape) for own in (centre, low, high)))
 
     def _front(self) -> Floats:
         """Return the front in standard units [p, m]; of one loss it decides nothing, [0, 1]."""
@@ -292,9 +294,9 @@ def _adding(front: Rows, f: Floats, progress: "TurboProgress") -> list[int]:
     """Return the rows that add most to the front's volume, of those that were no centre lately if there are."""
     progress.asks += 1
     progress.used = {row: ask for row, ask in progress.used.items() if progress.asks - ask < CENTRE_WAIT}
-    worth = contributions(f, reference_of(f))
+    volumes = contributions(f, reference_of(f))
     last = np.array([progress.used.get(int(row), -1) for row in front])
-    chosen: list[int] = front[np.lexsort((-worth, last))[:VOLUME_CENTRES]].tolist()
+    chosen: list[int] = front[np.lexsort((-volumes, last))[:VOLUME_CENTRES]].tolist()
     progress.used |= dict.fromkeys(chosen, progress.asks)
     return chosen
 
