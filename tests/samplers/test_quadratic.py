@@ -185,7 +185,7 @@ def test_late_partial_and_forgotten_results_are_counted_once_each() -> None:
 def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeypatch: pytest.MonkeyPatch) -> None:
     """The notes of points that the model proposed and of those drawn must not be mixed up."""
     take = Batch.take
-    monkeypatch.setattr("lamcts.samplers.quadratic.TRIES", 1)
+    monkeypatch.setattr("lamcts.samplers.quadratic.PROPOSAL_ROUNDS", 1)
     monkeypatch.setattr(Batch, "take", lambda self, x: take(self, x[:2]))  # two of a round are fresh
     search = Search(Quadratic(), CUBE, 0)
     _, notes = search.session.ask(5)

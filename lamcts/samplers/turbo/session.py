@@ -29,7 +29,6 @@ from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
-    from lamcts.samplers.turbo.session import TurboProgress
 
 LENGTH_MAX = 1.6  # largest side, as in the paper
 SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
