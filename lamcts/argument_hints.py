@@ -63,8 +63,8 @@ STEPWISE = {
 }
 PRUNERS = {  # Optuna's
     "MedianPruner": "it is 'median' here, lamcts.pruners.Median(startup=5, warmup=0, interval=1)",
-    "SuccessiveHalvingPruner": "it is 'halving' here, lamcts.pruners.Halving(reduction=4, first=None, skip=0)",
-    "HyperbandPruner": "it is 'hyperband' here, lamcts.pruners.Hyperband(reduction=3, first=1, most=None)",
+    "SuccessiveHalvingPruner": "it is 'halving' here, lamcts.pruners.Halving(reduction=4, first=None)",
+    "HyperbandPruner": "it is 'hyperband' here, lamcts.pruners.Hyperband(most=None)",
     "PercentilePruner": "there is no such rule here; the nearest is 'median'",
     "NopPruner": "leave it out, or say None: no trial is stopped then",
 }

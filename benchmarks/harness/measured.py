@@ -62,7 +62,7 @@ class MeasuredSearch(Search):
             quantities = self.objective(point, seed=self.noise_seed(first + i))
             self.told.append(quantities)
             self._f.append(self.goals.losses(quantities))
-            self._g.append(self.goals.excesses(quantities))
+            self._g.append(self.goals.violations(quantities))
         now = time.process_time()
         self.objective_seconds, self._since = self.objective_seconds + now - self._since, now
         if n < len(points):

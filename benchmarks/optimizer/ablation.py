@@ -31,17 +31,17 @@ WHOLE = "lamcts"
 METHOD = "lamcts gp_cma, no tree"
 PACKAGE = "lamcts.samplers.gp_cma."
 PARTS: dict[str, dict[str, Any]] = {  # name -> what is patched: module, attribute and value
-    "close-ups": {"session.CLOSE_UP_SKILL": -2.0},
+    "close-ups": {"session.CLOSE_UP_CORRELATION": -2.0},
     "the model's minimiser among the candidates": {"model.Model.minimiser": lambda self, x, width: x},
     "the quadratic part": {"model.QUADRATICS": (0.0,) * 6},
-    "the slow rate of generations (1 an evaluation)": {"session.GENERATIONS": 1.0},
+    "the slow rate of generations (1 an evaluation)": {"session.GENERATIONS_PER_EVALUATION": 1.0},
     "Thompson sampling (the mean instead)": {
         "model.Model.sample": lambda self, x, n, *_: np.tile(self.expect(x), (n, 1)),
     },
     "transforms (values as they are)": {"model.transforms": lambda y: [transforms(y)[0]] * 3},
     "transforms (ranks alone)": {"model.transforms": lambda y: [transforms(y)[1]] * 3},
-    "the mean outside the box": {"distribution.OUTSIDE": 0.0},
-    "the cost of draws outside the box": {"session.OUTSIDE_COST": 0.0},
+    "the mean outside the box": {"distribution.MAX_MEAN_OUTSIDE": 0.0},
+    "the cost of draws outside the box": {"session.OUTSIDE_PENALTY": 0.0},
     "least-norm quadratics in the start": {"start.MODEL_STEPS": 0.0},
     "axis steps in the start (uniform points instead)": {"start.Start.axis_step": lambda self, best: None},
 }

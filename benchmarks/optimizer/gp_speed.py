@@ -20,7 +20,7 @@ from benchmarks.harness.search import Floats
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
-from lamcts.models.fit import Prior, fit
+from lamcts.models.fit import LENGTH_LOCATION, fit, prior_mode
 from lamcts.models.gp import GaussianProcess
 from lamcts.models.output_transforms import Scale
 
@@ -50,14 +50,13 @@ def measure(n: int, d: int, repeats: int) -> Row:
     x, points = rng.random((n, d)), rng.random((POINTS, d))
     y = np.sin(4 * x[:, : d // 4]).sum(1) + 0.05 * rng.standard_normal(n)
     z = Scale.of(y).down(y)[:, None]
-    prior = Prior()
-    start = prior.mode(d)
+    start = prior_mode(d, LENGTH_LOCATION)
     best = {"ours": np.inf, "gpytorch": np.inf}
     found = {}
     for _ in range(repeats):
         for name, route in ROUTES.items():
             began = time.process_time()
-            found[name] = route(x, z, start, prior, points)
+            found[name] = route(x, z, start, points)
             best[name] = min(best[name], time.process_time() - began)
     gap = max(float(np.abs(a - b).max()) for a, b in zip(*found.values(), strict=True))
     return {
@@ -70,13 +69,13 @@ def measure(n: int, d: int, repeats: int) -> Row:
     }
 
 
-def _ours(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
-    fitted, _ = fit(x, z, start, prior, STEPS)
+def _ours(x: Floats, z: Floats, start: Any, points: Floats) -> tuple[Floats, ...]:
+    fitted, _ = fit(x, z, start, LENGTH_LOCATION, STEPS)
     return GaussianProcess(x, z, fitted).moments(points)
 
 
-def _gpytorch(x: Floats, z: Floats, start: Any, prior: Prior, points: Floats) -> tuple[Floats, ...]:
-    fitted, _ = torch_gp.fit(x, z, start, prior, STEPS)
+def _gpytorch(x: Floats, z: Floats, start: Any, points: Floats) -> tuple[Floats, ...]:
+    fitted, _ = torch_gp.fit(x, z, start, LENGTH_LOCATION, STEPS)
     return torch_gp.TorchProcess(x, z, fitted).moments(points)
 
 

@@ -241,6 +241,6 @@ def _result(found: "Result", array: Callable[[Point], Floats]) -> OptimizeResult
         history=found.history,
     )
     if "violation" in found:
-        excesses = [held.excess(found.constraints[held.name]) for held in found.history.goals.constraints]
+        excesses = [held.violation(found.constraints[held.name]) for held in found.history.goals.constraints]
         made.update(constr_violation=found.violation, maxcv=float(np.max([0.0, *excesses])))
     return made

@@ -18,7 +18,7 @@ from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
-from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, excess, feasible
+from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, feasible, total_violation
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Predicted, Sems
@@ -146,12 +146,12 @@ class Recorded:
     @property
     def constraints(self) -> Floats:
         """How far beyond its bound each constraint of `goals` is, [n, c]: at most 0 where it is kept."""
-        return self.goals.broken(self.columns.g)
+        return self.goals.per_constraint(self.columns.g)
 
     @property
     def violation(self) -> Floats:
         """By how much constraints are broken in sum, [n]; nan where none was measured."""
-        return excess(self.columns.g)
+        return total_violation(self.columns.g)
 
     @property
     def best(self) -> tuple[JsonValue, float, int] | None:

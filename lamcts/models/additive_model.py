@@ -22,10 +22,10 @@ from lamcts.types import Floats
 LENGTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5)  # of the smooth part, in widths of the cube
 SIZES = (0.1, 1.0)  # deviation of the smooth part
 NOISES = (1e-4, 1e-2, 0.1, 0.5)  # deviation of the error of a difference
-LINE, PARABOLA = 3.0, 3.0  # deviations of slope and bend
+SLOPE_DEVIATION, BEND_DEVIATION = 3.0, 3.0  # deviations of slope and bend
 GRID = tuple(product(range(len(LENGTHS)), range(len(SIZES)), range(len(NOISES))))
 PRIOR_WEIGHT = 2.0  # weight of the common amplitude, in differences
-MOST = 40  # differences of a parameter that count, the latest: bounds the cost of a factor
+MAX_DIFFERENCES = 40  # differences of a parameter that count, the latest: bounds the cost of a factor
 JITTER = 1e-9  # on the diagonal: below the square of the least noise, and alive where two differences coincide
 WINSOR_CAP = 8.0  # usual rises that a rise counts as at most
 
@@ -52,9 +52,9 @@ class Profile:
 
     def add(self, end: Floats, start: Floats, rise: float) -> None:
         """Take a difference; `end` and `start` [w]."""
-        self.end = np.vstack([self.end, end])[-MOST:]
-        self.start = np.vstack([self.start, start])[-MOST:]
-        self.given = np.append(self.given, rise)[-MOST:]
+        self.end = np.vstack([self.end, end])[-MAX_DIFFERENCES:]
+        self.start = np.vstack([self.start, start])[-MAX_DIFFERENCES:]
+        self.given = np.append(self.given, rise)[-MAX_DIFFERENCES:]
         self.rise = self.given
         self._kept = None
 
@@ -75,21 +75,21 @@ class Profile:
         squares: Floats = np.einsum("gn,gn->g", scaled, scaled)
         return logs, squares
 
-    def predict(self, place: tuple[int, int, int], at: Floats, to: Floats, out: Out) -> tuple[Floats, Floats]:
+    def predict(self, index: tuple[int, int, int], at: Floats, to: Floats, out: Out) -> tuple[Floats, Floats]:
         """Return the expected rise from `at` [w] to the rows of `to` [m, w], and its deviation at amplitude 1, [m].
 
         `out`: ends and starts of differences that are being measured; they lower the deviation.
         """
         from scipy.linalg import lapack
 
-        length, size = LENGTHS[place[0]], SIZES[place[1]]
+        length, size = LENGTHS[index[0]], SIZES[index[1]]
         trend = _trend(to, at)  # [m, 2 w]
         gap = np.square(to - at).sum(1)  # [m]
         variance = 2 * size**2 * -np.expm1(-gap / (2 * length**2)) + np.square(trend).sum(1)
         known = len(self.rise)
         if not known and not out:
             return np.zeros(len(to)), np.sqrt(variance)
-        end, start, theirs, root = self._factored(place, out)
+        end, start, theirs, root = self._factored(index, out)
         cross = size**2 * _smooth((end, start), (to, at[None]), length) + theirs @ trend.T  # [n, m]
         # The factor's first rows are the factor of what is known: those out come last and have no say in the mean.
         scaled = lapack.dtrtrs(root, np.column_stack([cross, np.append(self.rise, np.zeros(len(out)))]), lower=1)[0]
@@ -97,17 +97,17 @@ class Profile:
         variance = variance - np.square(scaled[:, :-1]).sum(0)
         return rise, np.sqrt(np.maximum(variance, 0.0))
 
-    def _factored(self, place: tuple[int, int, int], out: Out) -> "_Factored":
+    def _factored(self, index: tuple[int, int, int], out: Out) -> "_Factored":
         """Return what `predict` takes of the differences alone: it is kept, since the point looked from moves often."""
         ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        if self._kept is None or self._kept[0] != (place, ends):
-            self._kept = (place, ends), self._factor(place, out)
+        if self._kept is None or self._kept[0] != (index, ends):
+            self._kept = (index, ends), self._factor(index, out)
         return self._kept[1]
 
-    def _factor(self, place: tuple[int, int, int], out: Out) -> "_Factored":
+    def _factor(self, index: tuple[int, int, int], out: Out) -> "_Factored":
         from scipy.linalg import lapack
 
-        length, size, noise = LENGTHS[place[0]], SIZES[place[1]], NOISES[place[2]]
+        length, size, noise = LENGTHS[index[0]], SIZES[index[1]], NOISES[index[2]]
         end = np.vstack([self.end, *(pair[0] for pair in out)])
         start = np.vstack([self.start, *(pair[1] for pair in out)])
         trend = _trend(end, start)
@@ -125,7 +125,7 @@ class AdditiveModel:
         self._counts = np.zeros(len(widths))
         self._taken = [0] * len(widths)
         self._new: set[int] = set()
-        self.place: tuple[int, int, int] = GRID[len(GRID) // 2]
+        self.index: tuple[int, int, int] = GRID[len(GRID) // 2]
         self.sizes: Floats = np.ones(len(widths))  # [p], amplitudes
         self.cap = np.inf  # rises beyond it count as it
 
@@ -136,7 +136,7 @@ class AdditiveModel:
         self._new.add(parameter)
 
     def fit(self) -> None:
-        """Choose the place on GRID and the amplitudes; nothing changes where there are no new differences."""
+        """Choose the index on GRID and the amplitudes; nothing changes where there are no new differences."""
         if not self._new:
             return
         self._cut()
@@ -152,7 +152,7 @@ class AdditiveModel:
             common
         )
         best = int(np.argmin((self._logs[seen] + chance).sum(0)))
-        self.place = GRID[best]
+        self.index = GRID[best]
         own = (PRIOR_WEIGHT * common[best] + self._squares[:, best]) / (PRIOR_WEIGHT + self._counts)
         self.sizes = np.sqrt(own)
 
@@ -172,7 +172,7 @@ class AdditiveModel:
 
     def predict(self, parameter: int, at: Floats, to: Floats, out: Out) -> tuple[Floats, Floats]:
         """Return `Profile.predict` of a parameter."""
-        return self._effects[parameter].predict(self.place, at, to, out)
+        return self._effects[parameter].predict(self.index, at, to, out)
 
 
 def _smooth(one: tuple[Floats, Floats], other: tuple[Floats, Floats], length: float) -> Floats:
@@ -202,4 +202,4 @@ def _squares(one: Floats, other: Floats) -> Floats:
 def _trend(end: Floats, start: Floats) -> Floats:
     """Return the features [n, 2 w] of differences that stand for line and parabola."""
     end, start = end - 0.5, start - 0.5
-    return np.hstack([LINE * (end - start), PARABOLA * (end**2 - start**2)])
+    return np.hstack([SLOPE_DEVIATION * (end - start), BEND_DEVIATION * (end**2 - start**2)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain, left
+from lamcts.models.fit import ITERATIONS
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.known_noise import KnownNoise
@@ -21,15 +22,14 @@ from lamcts.outcomes.dominance import non_dominated
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
-MOST_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
+MAX_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
 FIT_ROWS = 250  # the best of these rows, to which the hyper-parameters are fitted: of 500 it takes seconds (untuned)
 REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a refit is due after so many new (untuned)
-ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
-LEVEL = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned: without, two
-# of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
-SHARED = 1.5  # deviations of a factor that all weights of an objective share: costs are sums over parameters (tuned)
-MARGIN = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
-FLAT = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
+WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:
+# without, two of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
+SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective share: costs are often sums (tuned)
+REFERENCE_OFFSET = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
+MIN_SPREAD = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
 
 
 @dataclass
@@ -52,11 +52,9 @@ class DiscreteModel:
     What it returns depends on `state` and `seen` alone, bit for bit: it is built at every ask.
     """
 
-    def __init__(
-        self, seen: Observations, parameters: Parameters, prior: HammingPrior, state: DiscreteModelState
-    ) -> None:
-        self._seen, self._parameters, self._prior, self.state = seen, parameters, prior, state
-        self._of_losses = prior.beside_reals() if parameters.continuous.any() else prior
+    def __init__(self, seen: Observations, parameters: Parameters, state: DiscreteModelState) -> None:
+        self._seen, self._parameters, self._prior, self.state = seen, parameters, HammingPrior(), state
+        self._of_losses = self._prior.beside_reals() if parameters.continuous.any() else self._prior
         if parameters.permutations:
             self._of_losses = self._of_losses.of_orders()
         self.coding = Coding(parameters)
@@ -81,7 +79,7 @@ class DiscreteModel:
         if due:
             state.fitted = len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
-        front, reference = front[non_dominated(front)], worst + MARGIN
+        front, reference = front[non_dominated(front)], worst + REFERENCE_OFFSET
         broken = [process for process in constraints if process is not None]
         return DiscreteSurrogate(objectives, broken, valid, front, reference, least, left(front - least, reference))
 
@@ -95,7 +93,7 @@ class DiscreteModel:
         if m == 1 and not self._parameters.permutations:
             return self._loss(j, j, rows, half_rank(y), due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
-        shared, ahead = (0.0, LEVEL) if m == 1 else (SHARED, 0.0)
+        shared, ahead = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
         if due:
             made = [self._loss(j, slots[u], rows, units(y), due, shared) for u, units in enumerate(UNITS)]
             warped, plain = (rank_correlation(process.left_out(), y) for process in made)
@@ -112,14 +110,14 @@ class DiscreteModel:
         return self._process(slot, rows, z, due, shared, known, prior)
 
     def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
-        """Return the process of one constraint, of the signed logarithm of its excess in usual units: 0 stays 0."""
+        """Return the process of one constraint, of the signed logarithm of its violation in usual units: 0 stays 0."""
         rows = self._chosen(np.flatnonzero(np.isfinite(g)), centre)
         if not (g[rows] > 0).any():
             return None  # never broken: as if it were not there
         unit = float(np.median(np.abs(g[rows])))
         bent = np.sign(g[rows]) * np.log1p(np.abs(g[rows]) / (unit if unit > 0 else 1.0))
         spread = float(bent.std())
-        return self._process(column, rows, bent / (spread if spread > FLAT else 1.0), due)
+        return self._process(column, rows, bent / (spread if spread > MIN_SPREAD else 1.0), due)
 
     def _process(
         self,
@@ -175,10 +173,10 @@ class DiscreteModel:
         return self.coding(self._parameters.codes(self._seen.x[rows]))
 
     def _chosen(self, rows: Rows, centre: int) -> Rows:
-        """Return at most `MOST_ROWS` of the rows, in order of arrival: the nearest to the centre."""
-        if len(rows) <= MOST_ROWS:
+        """Return at most `MAX_ROWS` of the rows, in order of arrival: the nearest to the centre."""
+        if len(rows) <= MAX_ROWS:
             return rows
         from lamcts.spaces.base import distance
 
         far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
-        return np.sort(rows[np.argsort(far, kind="stable")[:MOST_ROWS]])
+        return np.sort(rows[np.argsort(far, kind="stable")[:MAX_ROWS]])

@@ -11,16 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.acquisition import log_expected_hypervolume, log_expected_improvement, slopes
+from lamcts.models.acquisition import TINY, log_expected_hypervolume, log_expected_improvement, slopes
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.outcomes.cells import Cells, cells_of
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.spaces.parameters import Mask
 from lamcts.types import Floats
 
-LEAST_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
-LEAST_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
-LEAST = 1e-300  # keeps quotients finite
+MIN_VALID = 0.02  # chance of being valid, where the model says less: no point is written off for good (untuned)
+MIN_VARIANCE = 1e-12  # where slopes are taken: at a row of the model they have none (untuned)
 ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
 STEP = 1e-6  # of a number, for slopes by differences
 
@@ -56,9 +55,9 @@ class DiscreteSurrogate(NamedTuple):
         value = self._improvement(inputs) if len(self.front) else np.zeros(len(inputs))
         for process in self.constraints:
             mean, variance = process.moments(inputs)
-            value += log_ndtr(-mean / np.sqrt(np.maximum(variance, LEAST)))
+            value += log_ndtr(-mean / np.sqrt(np.maximum(variance, TINY)))
         if self.valid is not None:
-            value += np.log(np.clip(self.valid.moments(inputs)[0], LEAST_VALID, 1.0))
+            value += np.log(np.clip(self.valid.moments(inputs)[0], MIN_VALID, 1.0))
         return value
 
     def _improvement(self, inputs: Inputs) -> Floats:
@@ -80,8 +79,8 @@ class DiscreteSurrogate(NamedTuple):
             value, gradient = value + more, gradient + way
         if self.valid is not None:
             chance, _, by_chance, _ = self.valid.slopes(inputs)
-            sloped = (chance > LEAST_VALID) & (chance < 1.0)
-            chance = np.clip(chance, LEAST_VALID, 1.0)
+            sloped = (chance > MIN_VALID) & (chance < 1.0)
+            chance = np.clip(chance, MIN_VALID, 1.0)
             value, gradient = value + np.log(chance), gradient + (sloped / chance)[:, None] * by_chance
         return -value, -gradient
 
@@ -89,7 +88,7 @@ class DiscreteSurrogate(NamedTuple):
         """Return the logarithm of the gain [m], and its slope along the numbers [m, q]; of volumes by differences."""
         if len(self.objectives) == 1:
             mean, variance, by_mean, by_variance = self.objectives[0].slopes(inputs)
-            sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+            sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
             per_mean, per_sd = slopes(mean, sd, self.best)
             gradient = per_mean[:, None] * by_mean + (per_sd / (2.0 * sd))[:, None] * by_variance
             return log_expected_improvement(mean, sd, self.best), gradient
@@ -111,10 +110,10 @@ class DiscreteSurrogate(NamedTuple):
         alike: Mask = -np.log(losses.likeness(inputs)) < share * float(losses.hyper.weights.sum())
         return alike
 
-    def believing(self, inputs: Inputs) -> "DiscreteSurrogate":
+    def fantasize(self, inputs: Inputs) -> "DiscreteSurrogate":
         """Return the same with some points out for evaluation, as if they had come out as expected."""
-        objectives = [process.believing(inputs) for process in self.objectives]
-        constraints = [process.believing(inputs) for process in self.constraints]
+        objectives = [process.fantasize(inputs) for process in self.objectives]
+        constraints = [process.fantasize(inputs) for process in self.constraints]
         if not len(objectives):  # nothing was run yet
             return self._replace(constraints=constraints)
         expected = np.stack([process.y[-len(inputs) :] for process in objectives], axis=1)  # [m, k]
@@ -130,7 +129,7 @@ def _kept_slope(process: HammingPosterior, inputs: Inputs) -> tuple[Floats, Floa
     from scipy.special import log_ndtr
 
     mean, variance, by_mean, by_variance = process.slopes(inputs)
-    sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+    sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
     z = -mean / sd
     log = log_ndtr(z)
     steep = np.exp(-z * z / 2 - log) / ROOT_2PI / sd

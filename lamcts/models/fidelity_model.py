@@ -11,19 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.models.acquisition import expected_improvement
+from lamcts.models.fit import ITERATIONS
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.hamming_fit import WIDE_PRIOR, fit, hyper_of
 from lamcts.models.output_transforms import Scale
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
-ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
-PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # that of `predictor.py`
-NODES = 9  # of the mean course along the fidelity (untuned)
-RIDGE = 1e-3  # keeps the course at 0 where no configuration connects two fidelities (untuned)
+NODES = 9  # of the mean curve along the fidelity (untuned)
+RIDGE = 1e-3  # keeps the curve at 0 where no configuration connects two fidelities (untuned)
 OFFSET = 3.0  # times the median gap; of 0.1, 1 and 3 the best deviations (tuned on two problems of benchmarks.neural)
-LEAST = 1e-2  # of the offset: losses farther below the best end of the model are the same (untuned)
-EXACT = 2  # configurations whose predictions are right, which the inflation begins with (untuned)
+MIN_GAP = 1e-2  # of the offset: losses farther below the best end of the model are the same (untuned)
+EXACT_CONFIGURATIONS = 2  # configurations whose predictions are right, which the inflation begins with (untuned)
 ROUNDING = 1e-9  # of a variance: what is left of it at least
 
 
@@ -40,13 +39,13 @@ class LogGap:
         """Return the map for the losses [c] at the highest fidelity of each configuration; offset in median gaps."""
         scale = Scale.of(ends)
         z = scale.down(ends)
-        return cls(scale, float(z.min()), offset * max(float(np.median(z - z.min())), LEAST))
+        return cls(scale, float(z.min()), offset * max(float(np.median(z - z.min())), MIN_GAP))
 
     def down(self, y: Floats) -> Floats:
         """Return the logarithms of losses."""
         with np.errstate(over="ignore"):
             gap = np.minimum(self.scale.down(y) - self.best + self.offset, np.finfo(float).max)
-        result: Floats = np.log(np.maximum(gap, LEAST * self.offset))
+        result: Floats = np.log(np.maximum(gap, MIN_GAP * self.offset))
         return result
 
     def up(self, z: Floats) -> Floats:
@@ -107,14 +106,14 @@ class FidelityModel:
         last = np.append(owner[1:] != owner[:-1], True)
         self.units = LogGap.of(y[last], offset)
         z = self.units.down(y)
-        self._course = _course(owner, at, z)
+        self._mean_curve = _mean_curve(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
         inputs, z = self._inputs(x, at), self._scale.down(z - self._mean(at))
-        self.theta = fit(inputs, z, self._coding.owner, PRIOR, None, ITERATIONS) if theta is None else theta
+        self.theta = fit(inputs, z, self._coding.owner, WIDE_PRIOR, None, ITERATIONS) if theta is None else theta
         hyper = hyper_of(self.theta, self._coding.categories)
         self._process = HammingPosterior(inputs, z, hyper, self._coding.owner)
         self._noise = self._process.hyper.noise * self._process.signal
-        self.inflation = self._inflated([own for own in _places(owner) if at[own[-1]] == 1.0])
+        self.inflation = self._inflated([own for own in _rows_by_configuration(owner) if at[own[-1]] == 1.0])
 
     def full(self, x: Floats) -> tuple[Floats, Floats]:
         """Return means and standard deviations of the full values of configurations [m, d], both [m].
@@ -165,7 +164,7 @@ class FidelityModel:
         return Inputs(own.options, own.orders, np.column_stack([own.numbers, at]))
 
     def _mean(self, at: Floats) -> Floats:
-        result: Floats = _hats(at) @ self._course
+        result: Floats = _hats(at) @ self._mean_curve
         return result
 
     def _inflated(self, configurations: list[Rows]) -> float:
@@ -184,10 +183,10 @@ class FidelityModel:
                 error = np.cumsum((root[-1] * (root.T @ pull[own]))[:0:-1])
                 variance = np.cumsum(np.square(root[-1])[:0:-1])
                 squares.append(float(np.mean(error**2 / variance)) / self._process.signal)
-        return max(1.0, math.sqrt((sum(squares) + EXACT) / (len(squares) + EXACT)))
+        return max(1.0, math.sqrt((sum(squares) + EXACT_CONFIGURATIONS) / (len(squares) + EXACT_CONFIGURATIONS)))
 
 
-def _places(owner: Rows) -> list[Rows]:
+def _rows_by_configuration(owner: Rows) -> list[Rows]:
     """Return the rows of each configuration, for the numbers of configurations [n] in ascending order."""
     return np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)
 
@@ -199,8 +198,8 @@ def _hats(at: Floats) -> Floats:
     return result
 
 
-def _course(owner: Rows, at: Floats, z: Floats) -> Floats:
-    """Return the mean course of values [n] at the nodes, by differences within configurations; 0 at the full value."""
+def _mean_curve(owner: Rows, at: Floats, z: Floats) -> Floats:
+    """Return the mean curve of values [n] at the nodes, by differences within configurations; 0 at the full value."""
     same = owner[:-1] == owner[1:]
     system, difference = np.diff(_hats(at), axis=0)[same], np.diff(z)[same]
     values = np.linalg.solve(system.T @ system + RIDGE * np.eye(NODES), system.T @ difference)

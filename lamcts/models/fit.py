@@ -5,7 +5,6 @@ Letters: n rows, d coordinates, q columns.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,66 +15,33 @@ from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats, Rows
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
+ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
 EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
+# Log-normal priors: lengths as shares of the cube over sqrt(d), noise as a share of the signal's variance.
+LENGTH_LOCATION, LENGTH_SPREAD = math.sqrt(2.0), math.sqrt(3.0)  # Hvarfner et al. 2024 (arXiv 2402.02229), section 4
+NOISE_LOCATION, NOISE_SPREAD = -4.0, 1.0  # as in BoTorch: the mode is exp(-5)
+LENGTH_BOUNDS = (5e-3, 1e2)  # times sqrt(d); TuRBO's are 0.005 and 2, whatever d
+NOISE_BOUNDS = (1e-6, 1.0)  # untuned; TuRBO's are 5e-4 and 0.2
 
 
-@dataclass(frozen=True)
-class Prior:
-    """Log-normal priors of the length scales and of the noise ratio.
-
-    Lengths are shares of the cube; the noise is a share of the signal's variance.
-
-    Parameters
-    ----------
-    length_location : float, default 2^0.5
-        Mean of log(length / sqrt(d)), as in Hvarfner et al.; Turbo uses 0.7.
-    length_spread : float, default 3^0.5
-        Standard deviation of the log length, as in Hvarfner et al.
-    noise_location : float, default -4.0
-        Mean of log(noise), as in BoTorch; the mode is then exp(-5).
-    noise_spread : float, default 1.0
-        Standard deviation of log(noise).
-    length_bounds : tuple of float, default (5e-3, 1e2)
-        Least and largest length scale, times sqrt(d). TuRBO's are 0.005 and 2, whatever d.
-    noise_bounds : tuple of float, default (1e-6, 1.0)
-        Least and largest noise; untuned. TuRBO's are 5e-4 and 0.2.
-
-    References
-    ----------
-    Hvarfner, Hellsten and Nardi (2024), arXiv 2402.02229, section 4.
-
-    Examples
-    --------
-    >>> from lamcts.models.fit import Prior
-    >>> round(Prior().mode(dim=4).noise, 4)
-    0.0067
-    """
-
-    length_location: float = math.sqrt(2.0)
-    length_spread: float = math.sqrt(3.0)
-    noise_location: float = -4.0
-    noise_spread: float = 1.0
-    length_bounds: tuple[float, float] = (5e-3, 1e2)
-    noise_bounds: tuple[float, float] = (1e-6, 1.0)
-
-    def mode(self, dim: int) -> Hyper:
-        """Return the most likely hyper-parameters before any data, for `dim` coordinates."""
-        length = math.sqrt(dim) * math.exp(self.length_location - self.length_spread**2)
-        return Hyper(np.full(dim, length), math.exp(self.noise_location - self.noise_spread**2))
+def prior_mode(dim: int, location: float) -> Hyper:
+    """Return the most likely hyper-parameters before any data, for `dim` coordinates; `location`: see `fit`."""
+    length = math.sqrt(dim) * math.exp(location - LENGTH_SPREAD**2)
+    return Hyper(np.full(dim, length), math.exp(NOISE_LOCATION - NOISE_SPREAD**2))
 
 
 def fit(
-    x: Floats, z: Floats, start: Hyper, prior: Prior, iterations: int, known: KnownNoise | None = None
+    x: Floats, z: Floats, start: Hyper, location: float, iterations: int, known: KnownNoise | None = None
 ) -> tuple[Hyper, float]:
     """Return the best hyper-parameters that columns `z` [n, q] of rows `x` [n, d] share, and their loss.
 
-    `iterations` bounds the steps of L-BFGS from `start`. The loss is the negative log of likelihood times priors, less
-    a constant: losses of the same rows compare, those of other rows do not. Rows that lack a column (nan) are left out,
-    unless fewer than d have all: then what lacks is taken as its mean. The noise of rows is known of one column only,
-    as a share of the signal under `start`.
+    `iterations` bounds the steps of L-BFGS from `start`. location: prior mean of log(length / sqrt(d)). The loss is the
+    negative log of likelihood times priors, less a constant: losses of the same rows compare, those of other rows do
+    not. Rows that lack a column (nan) are left out, unless fewer than d have all: then what lacks is taken as its mean.
+    The noise of rows is known of one column only, as a share of the signal under `start`.
     """
     known = shares(x, z, start, known)
-    return search(Loss(*complete(x, z), prior, known), start, prior, iterations)
+    return search(Loss(*complete(x, z), location, known), start, iterations)
 
 
 def complete(x: Floats, z: Floats) -> tuple[Floats, Floats]:
@@ -97,13 +63,11 @@ def _taken(x: Floats, z: Floats) -> Rows:
     return whole if len(whole) >= x.shape[1] else np.arange(len(z))
 
 
-def search(
-    loss: Callable[[Floats], tuple[float, Floats]], start: Hyper, prior: Prior, iterations: int
-) -> tuple[Hyper, float]:
+def search(loss: Callable[[Floats], tuple[float, Floats]], start: Hyper, iterations: int) -> tuple[Hyper, float]:
     """Return the hyper-parameters of least `loss(theta) -> (value, gradient)` found from `start`, and their loss."""
     dim = len(start.lengths)
-    low, high = (np.full(dim + 1, math.log(math.sqrt(dim) * bound)) for bound in prior.length_bounds)
-    low[-1], high[-1] = map(math.log, prior.noise_bounds)
+    low, high = (np.full(dim + 1, math.log(math.sqrt(dim) * bound)) for bound in LENGTH_BOUNDS)
+    low[-1], high[-1] = map(math.log, NOISE_BOUNDS)
     theta = np.append(np.log(start.lengths), math.log(start.noise))
     theta, value = lowest(loss, theta, low, high, Limits(iterations, evaluations=EVALUATIONS * iterations))
     return Hyper(np.exp(theta[:-1]), math.exp(theta[-1])), value
@@ -119,10 +83,10 @@ class Loss:
     time in page faults. known: known noise as shares of the signal, on the diagonal of C.
     """
 
-    def __init__(self, x: Floats, z: Floats, prior: Prior, known: KnownNoise | None = None) -> None:
+    def __init__(self, x: Floats, z: Floats, location: float, known: KnownNoise | None = None) -> None:
         n = len(z)
         self._known = known
-        self.x, self.z, self.prior = x - x.mean(0), z, prior
+        self.x, self.z, self._location = x - x.mean(0), z, location
         self._kernel, self._work, self._slope = (np.empty((n, n)) for _ in range(3))
         self._ones = np.ones(n)
         self._sides = np.asfortranarray(np.column_stack([z, self._ones]))
@@ -167,14 +131,15 @@ class Loss:
 
     def _add_priors(self, theta: Floats, gradient: Floats) -> float:
         """Add the slopes of the priors to `gradient` and return their losses (densities in lengths, not in logs)."""
-        prior = self.prior
-        location = prior.length_location + math.log(len(theta) - 1) / 2
         value = 0.0
-        for part, place, spread in (
-            (slice(0, -1), location, prior.length_spread),
-            (slice(-1, None), prior.noise_location, prior.noise_spread),
-        ):
-            away = (theta[part] - place) / spread**2
+        for part, centre, spread in priors(len(theta) - 1, self._location):
+            away = (theta[part] - centre) / spread**2
             gradient[part] += away + 1.0
-            value += float(away @ (theta[part] - place)) / 2 + float(theta[part].sum())
+            value += float(away @ (theta[part] - centre)) / 2 + float(theta[part].sum())
         return value
+
+
+def priors(dim: int, location: float) -> list[tuple[slice, float, float]]:
+    """Return the priors of the parts of theta: the part, and mean and standard deviation of its logarithm."""
+    lengths = slice(0, -1), location + math.log(dim) / 2, LENGTH_SPREAD
+    return [lengths, (slice(-1, None), NOISE_LOCATION, NOISE_SPREAD)]

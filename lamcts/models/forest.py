@@ -21,15 +21,15 @@ from lamcts.types import Floats, Rows
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
 
-LEAST = 20  # rows from which a forest is fitted (by eye)
-LEAST_ACTIVE = 10  # rows in which a conditional parameter is active, for a drop to be measured (by eye)
-MOST = 2000  # rows that it learns from: a second
+MIN_ROWS = 20  # rows from which a forest is fitted (by eye)
+MIN_ACTIVE_ROWS = 10  # rows in which a conditional parameter is active, for a drop to be measured (by eye)
+MAX_ROWS = 2000  # rows that it learns from: a second
 TREES = 60  # more changed no order of the parameters that could be seen
 FOLDS = 3  # of the cross-validation
-TURNS = 3  # permutations of a parameter in each fold that are averaged; fewer with many parameters
-WORK = 300  # permutations in all
-OTHERS = 60  # rows over which a forecast averages the other parameters
-TRUSTED = 0.2  # cross-validated R^2 below which the order of the parameters says little (by eye)
+REPEATS = 3  # permutations of a parameter in each fold that are averaged; fewer with many parameters
+MAX_PERMUTATIONS = 300  # permutations in all
+BACKGROUND_ROWS = 60  # rows over which a forecast averages the other parameters
+MIN_R2 = 0.2  # cross-validated R^2 below which the order of the parameters says little (by eye)
 
 
 def rank_of(loss: Floats) -> Floats:
@@ -58,17 +58,17 @@ class Forest:
     def ready(self) -> bool:
         """Whether there are enough rows that differ."""
         loss = self.loss[self._rows]
-        return len(loss) >= LEAST and bool(np.ptp(loss) > 0)
+        return len(loss) >= MIN_ROWS and bool(np.ptp(loss) > 0)
 
     @property
     def trusted(self) -> bool:
         """Whether the forest predicts rows held out well enough for its order of the parameters to mean something."""
-        return self.ready and self.score >= TRUSTED
+        return self.ready and self.score >= MIN_R2
 
     @cached_property
     def importance(self) -> Floats:
         """The drop of the cross-validated R^2 when a parameter is permuted, [p]; 0 where it cannot be measured."""
-        turns = int(np.clip(WORK // (FOLDS * len(self.parts)), 1, TURNS))
+        turns = int(np.clip(MAX_PERMUTATIONS // (FOLDS * len(self.parts)), 1, REPEATS))
         rng, drops = np.random.default_rng(0), np.zeros(len(self.parts))
         for i, part in enumerate(self.parts):
             lost = 0.0
@@ -80,7 +80,7 @@ class Forest:
                     mixed[:, part] = mixed[rng.permutation(len(rows)), part]
                     lost += float((np.square(y - model.predict(mixed)) - np.square(y - predicted)).sum()) / turns
             count = int(np.count_nonzero(self._active[:, i]))
-            if count >= LEAST_ACTIVE:
+            if count >= MIN_ACTIVE_ROWS:
                 drops[i] = max(lost / count / max(float(self._rank.var()), 1e-300), 0.0)
         return drops
 
@@ -106,7 +106,7 @@ class Forest:
         """
         active = self._active[:, i] & self._active[:, i if j is None else j]
         base = self._filled[active if active.any() else np.ones(len(active), bool)]
-        base = base[:: max(1, len(base) // OTHERS)][:OTHERS]
+        base = base[:: max(1, len(base) // BACKGROUND_ROWS)][:BACKGROUND_ROWS]
         grid = np.repeat(base[None], len(values), 0)  # [g, k, d]
         grid[:, :, self.parts[i]] = values[:, None, :]
         if j is not None and others is not None:
@@ -117,9 +117,9 @@ class Forest:
     @cached_property
     def _rows(self) -> Rows:
         known = np.flatnonzero(np.isfinite(self.loss))
-        if len(known) <= MOST:
+        if len(known) <= MAX_ROWS:
             return known
-        return np.sort(np.random.default_rng(0).choice(known, MOST, replace=False))
+        return np.sort(np.random.default_rng(0).choice(known, MAX_ROWS, replace=False))
 
     @cached_property
     def _rank(self) -> Floats:

@@ -139,7 +139,7 @@ class GaussianProcess:
         result: Floats = self.z - np.reshape(self.noise, (-1, 1)) * self.weights
         return result
 
-    def believing(self: P, x: Floats) -> P:
+    def fantasize(self: P, x: Floats) -> P:
         """Return the process as if the columns at `x` [k, d] had come out at their expectation (kriging believer)."""
         new = self._grown(x)
         new.z, new.mean, new.signal = np.vstack([self.z, self.expect(x)]), self.mean, self.signal

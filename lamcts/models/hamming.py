@@ -21,8 +21,8 @@ from lamcts.spaces.base import distance
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Rows
 
-MIDDLE = 0.5  # of a number's range: the value of an inactive one
-DENSE = 512  # options of all categories, up to which products are dense (untuned: either is quick there)
+INACTIVE_VALUE = 0.5  # of a number's range: the value of an inactive one
+MAX_DENSE_OPTIONS = 512  # options of all categories, up to which products are dense (untuned: either is quick there)
 
 
 class Inputs(NamedTuple):
@@ -80,17 +80,17 @@ class Coding:
     def __call__(self, z: Floats, active: Mask | None = None) -> Inputs:
         """Return the inputs of codes `z` [n, p]; active [n, p]: None asks the space."""
         active = self._parameters.active(z) if active is None else active
-        options = np.hstack([np.where(active[:, self._categories], self._places(z) + 1, 0), active[:, self._switched]])
+        options = np.hstack([np.where(active[:, self._categories], self._options(z) + 1, 0), active[:, self._switched]])
         groups = [features(z[:, part], active[:, part.start]) for part in self._orders]
         orders = np.hstack(groups) if groups else np.empty((len(z), 0))
-        return Inputs(self._offsets[:-1] + options, orders, np.where(active, z, MIDDLE)[:, self.ordered])
+        return Inputs(self._offsets[:-1] + options, orders, np.where(active, z, INACTIVE_VALUE)[:, self.ordered])
 
-    def _places(self, z: Floats) -> Rows:
+    def _options(self, z: Floats) -> Rows:
         """Return the number of each category's option in codes `z` [n, p], [n, c]."""
-        places = z[:, self._categories].astype(np.int64)
+        options = z[:, self._categories].astype(np.int64)
         for k, levels in self._looked_up.items():
-            places[:, k] = np.searchsorted(levels, z[:, self._categories[k]])
-        return places
+            options[:, k] = np.searchsorted(levels, z[:, self._categories[k]])
+        return options
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class HammingPosterior:
         result: Floats = self.y - self.weights / np.diag(inverse)
         return result
 
-    def believing(self, inputs: Inputs) -> "HammingPosterior":
+    def fantasize(self, inputs: Inputs) -> "HammingPosterior":
         """Return the process as if the losses at some rows [k] had come out at their expectation (kriging believer)."""
         new = object.__new__(HammingPosterior)
         new.hyper, new._owner, new._columns = self.hyper, self._owner, self._columns
@@ -304,7 +304,7 @@ class OptionColumns:
     def __init__(self, rows: Rows, count: int) -> None:
         taken = np.zeros(count, bool)
         taken[rows] = True
-        self._dense = count <= DENSE
+        self._dense = count <= MAX_DENSE_OPTIONS
         self._used: Rows = np.arange(count) if self._dense else np.flatnonzero(taken)
         self._column = np.full(count, len(self._used))
         self._column[self._used] = np.arange(len(self._used))

@@ -16,6 +16,10 @@ from lamcts.models.kernel import correlation, fall, squares
 from lamcts.models.known_noise import KnownNoise
 from lamcts.types import Floats, Rows
 
+WEIGHT = 1.2  # median of a category's weight times the number of categories (tuned)
+LENGTH = 0.5  # median of a length scale over the root of the number of numeric parameters (tuned)
+NOISE_REAL, NOISE_REAL_SPREAD = 1e-4, 2.0  # where the space has real parameters (tuned, untuned): more noise predicts
+# gains at known points
 ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there are orders (tuned: of five tours of 12
 # cities that took 200 evaluations and more, seeds 101 to 122, all took less than 125)
 
@@ -26,60 +30,26 @@ class HammingPrior:
 
     Weights shrink with the number of categories, and length scales grow with the square root of the number of numeric
     parameters. So two random points are about equally correlated in all spaces.
-
-    Parameters
-    ----------
-    weight : float, default 1.2
-        Median of a category's weight times the number of categories; ours.
-    weight_spread : float, default 0.5
-        Standard deviation of the log weight; tuned.
-    length : float, default 0.5
-        Median of a length scale over the root of the number of numeric parameters, as a share of the range; ours.
-    length_spread : float, default 0.5
-        Standard deviation of the log length; tuned.
-    noise : float, default 1e-3
-        Median of the noise, as a share of the signal's variance; tuned.
-    noise_spread : float, default 1.5
-        Standard deviation of the log noise; untuned.
-    noise_real : float, default 1e-4
-        Median of the noise where the space has real parameters; tuned. More noise predicts gains at known points.
-    noise_real_spread : float, default 2.0
-        Standard deviation of the log noise there; untuned.
-
-    Examples
-    --------
-    >>> from lamcts.models.hamming_fit import HammingPrior
-    >>> HammingPrior(noise=1e-2).noise
-    0.01
     """
 
-    weight: float = 1.2
-    weight_spread: float = 0.5
-    length: float = 0.5
-    length_spread: float = 0.5
-    noise: float = 1e-3
-    noise_spread: float = 1.5
-    noise_real: float = 1e-4
-    noise_real_spread: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not (0 < value < math.inf):
-                raise ValueError(f"HammingPrior: expected a {name} above 0 and finite, got {value!r}")
+    weight_spread: float = 0.5  # standard deviation of the log weight (tuned)
+    length_spread: float = 0.5  # standard deviation of the log length (tuned)
+    noise: float = 1e-3  # median of the noise, as a share of the signal's variance (tuned)
+    noise_spread: float = 1.5  # standard deviation of the log noise (untuned)
 
     def beside_reals(self) -> "HammingPrior":
         """Return the prior for spaces that have real parameters."""
-        return replace(self, noise=self.noise_real, noise_spread=self.noise_real_spread)
+        return replace(self, noise=NOISE_REAL, noise_spread=NOISE_REAL_SPREAD)
 
     def of_orders(self) -> "HammingPrior":
         """Return the prior for spaces that have orders, of which few of what is looked at may count, and additively."""
         spread, noise = ORDER_SPREAD * self.weight_spread, ORDER_NOISE * self.noise
-        return replace(self, weight_spread=spread, noise=noise, noise_spread=self.noise_real_spread)
+        return replace(self, weight_spread=spread, noise=noise, noise_spread=NOISE_REAL_SPREAD)
 
     def centre(self, categories: int, numbers: int) -> Floats:
         """Return the medians of (log weights, log lengths, log noise), [c + q + 1]."""
-        weight = math.log(self.weight / max(categories, 1))
-        length = math.log(self.length * math.sqrt(max(numbers, 1)))
+        weight = math.log(WEIGHT / max(categories, 1))
+        length = math.log(LENGTH * math.sqrt(max(numbers, 1)))
         return np.concatenate([np.full(categories, weight), np.full(numbers, length), [math.log(self.noise)]])
 
     def spreads(self, categories: int, numbers: int) -> Floats:
@@ -88,7 +58,8 @@ class HammingPrior:
         return np.concatenate([np.full(count, spread) for count, spread in parts])
 
 
-FARTHEST = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
+WIDE_PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # of forecasts, whose values may be noisy (untuned)
+MAX_DEVIATIONS = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
 
 
 def fit(
@@ -112,7 +83,7 @@ def fit(
     if known is not None:
         hyper = hyper_of(loss.centre if start is None else start, loss.categories)
         loss.known = known.shared(HammingPosterior(inputs, y, hyper, owner, known).signal)
-    low, high = loss.centre - FARTHEST * loss.reach, loss.centre + FARTHEST * loss.reach
+    low, high = loss.centre - MAX_DEVIATIONS * loss.reach, loss.centre + MAX_DEVIATIONS * loss.reach
     options: Any = {"maxiter": iterations, "maxfun": EVALUATIONS * iterations}
     lbfgs: Any = minimize  # its stubs know no bounds of exactly our type
     begin = loss.centre if start is None else np.clip(start, low, high)

@@ -18,11 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import LEAPS, LEVEL, TINY, Factor, Place, factored
+from lamcts.models.acquisition import TINY
+from lamcts.models.quadratic_posterior import LEVEL_DEVIATION, RANDOM_TRIES, Factor, GridIndex, factored
 from lamcts.types import Floats
 
-MOST_PLACES = 12  # factorised at a time (untuned)
-FIRST: list[Place] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # to begin with (untuned)
+MAX_FACTORS = 12  # factorised at a time (untuned)
+FIRST_INDICES: list[GridIndex] = list(
+    product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3))
+)  # to begin with (untuned)
 
 
 @dataclass(frozen=True)
@@ -51,28 +54,28 @@ class JointQuadratics:
 class JointQuadraticPosteriors:
     """The posteriors given steps [n, d] and columns [k, n]; hyper-parameters of each climb as rows come.
 
-    `places` [k] are where they were (None: nowhere yet), and then where they are.
+    `indices` [k] are where they were (None: nowhere yet), and then where they are.
     """
 
     def __init__(
-        self, steps: Floats, columns: Floats, places: Sequence[Place | None], rng: np.random.Generator
+        self, steps: Floats, columns: Floats, indices: Sequence[GridIndex | None], rng: np.random.Generator
     ) -> None:
         self.steps, self._columns = steps, columns
         self._kernel = JointKernel(steps)
-        self._factors: dict[Place, Factor] = {}
+        self._factors: dict[GridIndex, Factor] = {}
         k, n = columns.shape
-        self.places: list[Place] = [FIRST[0]] * k
+        self.indices: list[GridIndex] = [FIRST_INDICES[0]] * k
         self._weights, self._squares = np.zeros((k, n)), np.full(k, TINY)
         evidence = np.full(k, -np.inf)
-        for place in _candidates(places, rng):
-            factor = self._kernel.factor(place)
+        for index in _candidates(indices, rng):
+            factor = self._kernel.factor(index)
             if factor is None:
                 continue
             weights = factor.solve(columns.T).T  # [k, n]
             squares = np.maximum((columns * weights).sum(1) / n, TINY)
             here = -0.5 * n * np.log(squares) - factor.half_log_determinant
             for j in np.flatnonzero(here > evidence):
-                self.places[j], self._factors[place] = place, factor
+                self.indices[j], self._factors[index] = index, factor
                 evidence[j], self._weights[j], self._squares[j] = here[j], weights[j], squares[j]
 
     def mean(self) -> JointQuadratics:
@@ -89,38 +92,38 @@ class JointQuadraticPosteriors:
         error: Floats = rng.standard_normal((n,))
         weights = np.zeros_like(self._weights)
         size = np.sqrt(self._squares)
-        for j, place in enumerate(self.places):
-            if (factor := self._factors.get(place)) is not None:
+        for j, index in enumerate(self.indices):
+            if (factor := self._factors.get(index)) is not None:
                 drawn = size[j] * (self.steps @ slope + error * np.sqrt(factor.errors))
                 weights[j] = factor.solve(self._columns[j] - drawn)
         return self._quadrics(weights, slope)
 
     def _quadrics(self, weights: Floats, slope: Floats) -> JointQuadratics:
-        curvature = np.array([TermScales.at(place).curvature for place in self.places])
+        curvature = np.array([TermScales.at(index).curvature for index in self.indices])
         size = np.sqrt(self._squares)
         gradients = weights @ self.steps + size[:, None] * slope
-        diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.places, weights, strict=True)])
-        level = LEVEL**2 * weights.sum(1)
+        diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.indices, weights, strict=True)])
+        level = LEVEL_DEVIATION**2 * weights.sum(1)
         return JointQuadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
         """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""
-        shares = {place: self._kernel.deviation(s, place, factor) for place, factor in self._factors.items()}
-        return np.asarray(np.sqrt(self._squares) * [shares.get(place, 0.0) for place in self.places])
+        shares = {index: self._kernel.deviation(s, index, factor) for index, factor in self._factors.items()}
+        return np.asarray(np.sqrt(self._squares) * [shares.get(index, 0.0) for index in self.indices])
 
 
-def _candidates(places: Sequence[Place | None], rng: np.random.Generator) -> list[Place]:
+def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -> list[GridIndex]:
     """Return the choices to look at: those in use, neighbours of these along one axis, and some drawn anywhere."""
-    known = sorted({place for place in places if place is not None})
-    drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(LEAPS)]
+    known = sorted({index for index in indices if index is not None})
+    drawn = [tuple(int(rng.integers(len(values))) for values in GRID) for _ in range(RANDOM_TRIES)]
     axis = int(rng.integers(len(GRID)))
     if not known:
-        return [*FIRST, *drawn]
+        return [*FIRST_INDICES, *drawn]
     near = [
         (*p[:axis], p[axis] + i, *p[axis + 1 :]) for p in known for i in (-1, 1) if 0 <= p[axis] + i < len(GRID[axis])
     ]
-    fresh = [place for place in [*drawn, *near] if place not in known]
-    return [*known, *dict.fromkeys(fresh)][: max(MOST_PLACES, len(known))]
+    fresh = [index for index in [*drawn, *near] if index not in known]
+    return [*known, *dict.fromkeys(fresh)][: max(MAX_FACTORS, len(known))]
 
 
 GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (few seeds of the G problems: coarser and narrower
@@ -143,8 +146,8 @@ class TermScales(NamedTuple):
     noise: float
 
     @classmethod
-    def at(cls, place: Place) -> "TermScales":
-        return cls(*(values[at] for values, at in zip(GRID, place, strict=True)))
+    def at(cls, index: GridIndex) -> "TermScales":
+        return cls(*(values[at] for values, at in zip(GRID, index, strict=True)))
 
     def errors(self, squares: Floats) -> Floats:
         """Return the variances of the errors of steps of these squares [n], [n]."""
@@ -160,32 +163,32 @@ class JointKernel:
         self._products = steps @ steps.T  # [n, n]
         self._bowls, self._diagonals = np.outer(self.squares, self.squares), self._own @ self._own.T  # [n, n]
 
-    def factor(self, place: Place) -> Factor | None:
+    def factor(self, index: GridIndex) -> Factor | None:
         """Return the factor; None where the kernel is singular."""
-        prior = TermScales.at(place)
+        prior = TermScales.at(index)
         kernel = _covariance(prior, self._products, self._bowls, self._diagonals)
         return factored(kernel, prior.errors(self.squares))
 
-    def deviation(self, s: Floats, place: Place, factor: Factor) -> float:
+    def deviation(self, s: Floats, index: GridIndex, factor: Factor) -> float:
         """Return the standard deviation of a new result at `s` [d], in units of the scale."""
         from scipy.linalg import solve_triangular
 
-        prior, own = TermScales.at(place), s * s
+        prior, own = TermScales.at(index), s * s
         square = own.sum(keepdims=True)  # [1], |s|^2
         kernel = _covariance(prior, self._steps @ s, square * self.squares, self._own @ own)
         told = solve_triangular(factor.root, kernel, lower=True, check_finite=False)
         left = _covariance(prior, square, square**2, own @ own) - told @ told
         return float(np.sqrt(np.maximum(left, 0.0) + prior.errors(square))[0])
 
-    def diagonals(self, place: Place, weights: Floats) -> Floats:
+    def diagonals(self, index: GridIndex, weights: Floats) -> Floats:
         """Return the mean of `h + h_i` of one quantity, given its weights [n] of the rows, [d]."""
-        prior = TermScales.at(place)
+        prior = TermScales.at(index)
         common = prior.bowl**2 / 2 * float(weights @ self.squares)
         return np.asarray(common + prior.diagonal**2 / 2 * (weights @ self._own))
 
 
 def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: Floats) -> Floats:
     """Return the covariances of pairs of steps: `products` s.t, `bowls` |s|^2 |t|^2, `diagonals` sum_i s_i^2 t_i^2."""
-    kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL**2
+    kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL_DEVIATION**2
     kernel += prior.bowl**2 / 4 * bowls
     return np.asarray(kernel + prior.diagonal**2 / 4 * diagonals)

@@ -12,8 +12,8 @@ import numpy as np
 from lamcts.types import Floats, Rows
 
 ROUNDS = 4  # of the iteration: it changes little afterwards, and a signal of 0 is not reached (untuned)
-EXACT = 1e-6  # share of the signal's variance that an exact row (sem 0) has as noise, so that Cholesky succeeds
-MOST = 1e3  # standard errors in units of the spread of the rows; larger ones are all the same (untuned)
+EXACT_NOISE = 1e-6  # share of the signal's variance that an exact row (sem 0) has as noise, so that Cholesky succeeds
+MAX_SEM = 1e3  # standard errors in units of the spread of the rows; larger ones are all the same (untuned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class KnownNoise:
 
     def diagonal(self, noise: float, signal: float = 1.0) -> Floats:
         """Return what rows add to the diagonal [n], as shares of the signal's variance."""
-        return noise * self.fitted + EXACT * (1.0 - self.fitted) + self.variance / signal
+        return noise * self.fitted + EXACT_NOISE * (1.0 - self.fitted) + self.variance / signal
 
     def grown(self, k: int) -> "KnownNoise":
         """Return the noise with `k` further rows of unknown noise."""
@@ -73,7 +73,7 @@ def carried(y: Floats, z: Floats, sems: Floats) -> Floats:
     width = levels[-1] - levels[0]
     if not width > 0:
         return np.where(sems > 0, 1.0, 0.0)  # equal values: nothing tells the unit
-    sems = np.minimum(sems, MOST * width)
+    sems = np.minimum(sems, MAX_SEM * width)
     slope = (z[first[-1]] - z[first[0]]) / width
 
     def units(values: Floats) -> Floats:

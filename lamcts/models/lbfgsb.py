@@ -14,10 +14,10 @@ import numpy as np
 
 from lamcts.types import Floats
 
-KNOWN = {(1, 15), (1, 16), (1, 17)}  # versions of SciPy whose core takes these arguments
-CORRECTIONS, TRIALS = 10, 20  # pairs of steps that the metric is made of, and trials of a line: SciPy's own
+KNOWN_VERSIONS = {(1, 15), (1, 16), (1, 17)}  # versions of SciPy whose core takes these arguments
+CORRECTIONS, LINE_SEARCH_TRIALS = 10, 20  # pairs of steps that the metric is made of, and trials of a line: SciPy's own
 VALUE, STEP, STOP = 3, 1, 5  # what the core asks for, tells, and is told
-SPENT = 504  # why it is told to stop: the steps or evaluations are spent
+LIMIT_REACHED = 504  # why it is told to stop: the steps or evaluations are spent
 
 Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a point [d]
 
@@ -48,7 +48,7 @@ def _core() -> Callable[..., None] | None:
     import scipy
 
     version = tuple(int(part) for part in scipy.__version__.split(".")[:2])
-    return import_module("scipy.optimize._lbfgsb").setulb if version in KNOWN else None
+    return import_module("scipy.optimize._lbfgsb").setulb if version in KNOWN_VERSIONS else None
 
 
 def _by_minimize(slope: Slope, start: Floats, low: Floats, high: Floats, limits: Limits) -> tuple[Floats, float]:
@@ -72,11 +72,27 @@ def _by_core(
     value: Any = np.array(0.0)
     gradient, steps, evaluations = np.zeros(d), 0, 0
     while True:
-        core(m, x, low, high, both, value, gradient, factor, limits.gtol, work, whole, task, *kept, TRIALS, line)
+        core(
+            m,
+            x,
+            low,
+            high,
+            both,
+            value,
+            gradient,
+            factor,
+            limits.gtol,
+            work,
+            whole,
+            task,
+            *kept,
+            LINE_SEARCH_TRIALS,
+            line,
+        )
         if task[0] == VALUE:
             found, way = slope(x.copy())
             value, gradient, evaluations = float(found), np.ascontiguousarray(way, float), evaluations + 1
         elif task[0] != STEP:
             return x, float(value)
         elif (steps := steps + 1) >= limits.steps or evaluations > limits.evaluations:
-            task[:] = STOP, SPENT
+            task[:] = STOP, LIMIT_REACHED

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.models.fit import Prior, fit
+from lamcts.models.fit import ITERATIONS, fit, prior_mode
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
@@ -19,62 +19,22 @@ from lamcts.models.predicted_rows import errors_of, losses_of, modelled
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
-ROWS_EACH, LEAST_ROWS, MOST_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_EACH, LEAST_FIT_ROWS, MOST_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
+ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
+FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
 # benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
-KEPT = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
-REFIT_ROWS = 25  # new rows after which a refit is always due (untuned)
-FITTED = 8  # constraints that hyper-parameters are fitted to, those that most rows break: the time of a fit (untuned)
-SHORT, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
+SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
+GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
+MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
+MAX_FIT_CONSTRAINTS = 8  # constraints that hyper-parameters are fitted to, the most violated ones (untuned)
+SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
 Fit = Callable[..., tuple[Hyper, float]]
-CHUNK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
+DISTANCE_BLOCK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
-@dataclass(frozen=True)
-class ModelBudget:
-    """Limits on the size of a local model and on the work of its fits. The cost stays flat as rows arrive.
-
-    Parameters
-    ----------
-    rows : int or None, default None
-        Largest number of rows in the model; untuned. None is 10 d, from 512 to 1000. A new selection keeps 3/4 of them.
-        TuRBO keeps all rows of a search.
-    fit_rows : int or None, default None
-        Largest number of rows, the best first, that hyper-parameters are fitted to; untuned. None is 5 d, from 256 to
-        500.
-    growth : float, default 0.1
-        A refit is due when the model has grown by this share, or by 25 rows; untuned. TuRBO fits at every batch.
-    iterations : int, default 15
-        L-BFGS steps of a fit; untuned. TuRBO makes 50 Adam steps.
-    afresh : int, default 3
-        Number of fits from one multi-start fit to the next; untuned. It adds starts at the prior's mode and at short
-        lengths.
-    device : str or None, default None
-        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
-        of thousands of rows.
-
-    Examples
-    --------
-    >>> from lamcts.models.local import ModelBudget
-    >>> ModelBudget().limits(dim=60)
-    (600, 300)
-    """
-
-    rows: int | None = None
-    fit_rows: int | None = None
-    growth: float = 0.1
-    iterations: int = 15
-    afresh: int = 3
-    device: str | None = None
-
-    def __post_init__(self) -> None:
-        _route(self.device)  # what is missing is said where the device is asked for, not after the initial design
-
-    def limits(self, dim: int) -> tuple[int, int]:
-        """Return the most rows in the model and in a fit, for `dim` coordinates."""
-        rows = min(max(ROWS_EACH * dim, LEAST_ROWS), MOST_ROWS)
-        fit_rows = min(max(FIT_ROWS_EACH * dim, LEAST_FIT_ROWS), MOST_FIT_ROWS)
-        return rows if self.rows is None else self.rows, fit_rows if self.fit_rows is None else self.fit_rows
+def limits(dim: int) -> tuple[int, int]:
+    """Return the most rows in the model and in a fit, for `dim` coordinates."""
+    rows = min(max(ROWS_PER_DIM * dim, MIN_ROWS), MAX_ROWS)
+    return rows, min(max(FIT_ROWS_PER_DIM * dim, MIN_FIT_ROWS), MAX_FIT_ROWS)
 
 
 @dataclass
@@ -99,15 +59,15 @@ class LocalModel:
     def __init__(
         self,
         seen: Observations,
-        prior: Prior,
-        model_budget: ModelBudget,
+        location: float,
+        device: str | None = None,
         state: ModelState | None = None,
     ) -> None:
-        self._seen, self._prior, self._budget = seen, prior, model_budget
+        self._seen, self._location = seen, location
         self.state = ModelState() if state is None else state
         self._model: MultiOutput | None = None
-        self._fit, self._kind = _route(model_budget.device)
-        self._most, self._most_fitted = model_budget.limits(seen.dim)
+        self._fit, self._kind = route(device)
+        self._most, self._most_fitted = limits(seen.dim)
 
     def update(self, centre: Floats) -> MultiOutput:
         """Return the processes up to date with `seen`, which holds at least one success; `centre` [d] says where."""
@@ -116,7 +76,7 @@ class LocalModel:
         state.known = len(good)
         chosen = len(state.chunks[0]) if state.chunks else 0
         held = sum(map(len, state.chunks)) + len(new)
-        due = min(max(1.0, self._budget.growth * chosen), REFIT_ROWS)
+        due = min(max(1.0, GROWTH * chosen), REFIT_ROWS)
         if state.hyper is None or held - chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
@@ -134,7 +94,7 @@ class LocalModel:
         return np.array([row for chunk in self.state.chunks for row in chunk], np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
-        limit = int(KEPT * self._most)
+        limit = int(SELECTED_SHARE * self._most)
         self.state.reach = None
         if len(good) > limit:
             far = self._distances(centre, good)
@@ -149,11 +109,11 @@ class LocalModel:
 
     def _distances(self, centre: Floats, rows: Rows) -> Floats:
         """Return the squared distances of rows from `centre` [d], in length scales."""
-        lengths = self._prior.mode(len(centre)).lengths if self.state.hyper is None else self.state.hyper.lengths
+        lengths = (self.state.hyper or prior_mode(len(centre), self._location)).lengths
         far = np.empty(len(rows))
-        for i in range(0, len(rows), CHUNK):
-            gap = (self._seen.x[rows[i : i + CHUNK]] - centre) / lengths
-            far[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
+        for i in range(0, len(rows), DISTANCE_BLOCK):
+            gap = (self._seen.x[rows[i : i + DISTANCE_BLOCK]] - centre) / lengths
+            far[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
         return far
 
     @property
@@ -177,10 +137,10 @@ class LocalModel:
     def _fitted(self, x: Floats, z: Floats, warm: Hyper | None, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
-        if self.state.fits % self._budget.afresh == 0 or warm is None:
-            mode = self._prior.mode(x.shape[1])
-            starts += [mode, Hyper(mode.lengths / SHORT, SHORT_NOISE)]
-        fitted = [self._fit(x, z, start, self._prior, self._budget.iterations, known) for start in starts]
+        if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
+            mode = prior_mode(x.shape[1], self._location)
+            starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
+        fitted = [self._fit(x, z, start, self._location, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
     def _rebuilt(self) -> MultiOutput:
@@ -216,13 +176,13 @@ class LocalModel:
 
 def _most_broken(z: Floats) -> Floats:
     """Return some of the constraints [n, c], chosen whatever their order."""
-    if z.shape[1] <= FITTED:
+    if z.shape[1] <= MAX_FIT_CONSTRAINTS:
         return z
     order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
-    return z[:, np.sort(order[:FITTED])]
+    return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
 
 
-def _route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
+def route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
     """Return how hyper-parameters are fitted, and the class of a process.
 
     MissingExtra without the packages of a device, ValueError for a device that torch does not have here.

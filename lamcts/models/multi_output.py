@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.kernel import Real
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.posterior_paths import TELLING, PosteriorPaths, Singles
+from lamcts.models.posterior_paths import ORDER_ROWS, PosteriorPaths, Singles
 from lamcts.types import Floats
 
-LONGEST = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
+MAX_BOX_LENGTH = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
 
 
 class MultiOutput:
@@ -53,7 +53,7 @@ class MultiOutput:
         """Length scales of all groups together, [d]: those that shape a box."""
         if len(self.parts) == 1 and self.z.shape[1] == 1:
             return self.parts[0].hyper.lengths  # of a lone loss as they are (tuned so)
-        logs = [np.log(np.minimum(part.hyper.lengths, LONGEST)) for part in self.parts]
+        logs = [np.log(np.minimum(part.hyper.lengths, MAX_BOX_LENGTH)) for part in self.parts]
         result: Floats = np.exp(np.mean(logs, axis=0))
         return result
 
@@ -70,9 +70,9 @@ class MultiOutput:
         """Return the posterior means at the model's own rows, [n, q]."""
         return joined([part.fitted() for part in self.parts])
 
-    def believing(self, x: Floats) -> "MultiOutput":
+    def fantasize(self, x: Floats) -> "MultiOutput":
         """Return the processes as if the columns at `x` [k, d] had come out at their expectation."""
-        return self._with(x, [part.believing(x) for part in self.parts])
+        return self._with(x, [part.fantasize(x) for part in self.parts])
 
     def slopes(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances at `x` [k, d], [k, q] each, and their slopes, [k, q, d] each."""
@@ -117,7 +117,7 @@ class MultiOutputPaths:
     def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
         order = [0]
         if len(model.parts) > 1:  # losses by content, not by the order in which they are told
-            losses = np.hstack([part.z[:TELLING] for part in model.parts[: model.losses]])
+            losses = np.hstack([part.z[:ORDER_ROWS] for part in model.parts[: model.losses]])
             order = [*np.lexsort(losses[::-1]).tolist(), *range(model.losses, len(model.parts))]
         drawn = {i: PosteriorPaths(model.parts[i], k, rng) for i in order}
         self.parts = [drawn[i] for i in range(len(model.parts))]

@@ -9,9 +9,9 @@ import numpy as np
 
 from lamcts.types import Floats, Rows
 
-BELOW = 0.3  # of the median: 0.1 as good on turned Ackley, 1 and 0.03 worse by one and two digits (seeds 0 to 2)
+SQUARE_OFFSET = 0.3  # of the median: on turned Ackley 0.1 is as good, 1 and 0.03 are worse by one and two digits
 ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
-MOST_LOG = 1500.0  # of a ratio of doubles; an infinite excess counts as this
+MAX_LOG = 1500.0  # of a ratio of doubles; an infinite violation counts as this
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ def _halve(y: Floats, exponent: int) -> Floats:
 
 @dataclass(frozen=True)
 class ColumnUnits:
-    """How columns are told to a model: losses f [n, m] by `losses`, and of the excesses g [n, c] those that count.
+    """How columns are told to a model: losses f [n, m] by `losses`, and of the violations g [n, c] those that count.
 
-    An excess g becomes `sign(g) log1p(|g| / unit) / width`, which keeps 0 and the sign (Eriksson and Poloczek 2021,
+    An violation g becomes `sign(g) log1p(|g| / unit) / width`, which keeps 0 and the sign (Eriksson and Poloczek 2021,
     arXiv 2002.08526, bilog). A constraint that none of the rows breaks does not count: it changes nothing.
 
     counted: the constraints that count; unit, width: of each of these.
@@ -88,14 +88,14 @@ class ColumnUnits:
 
 
 def _typical(column: Floats) -> float:
-    """Return the median size of the excesses of a constraint: at the fifth or the ninth decile less was gained."""
+    """Return the median size of the violations of a constraint: at the fifth or the ninth decile less was gained."""
     size = np.abs(column[np.isfinite(column) & (column != 0)])
     return float(np.median(size))
 
 
 def _bilog(g: Floats, unit: Floats) -> Floats:
     with np.errstate(over="ignore"):  # of a quotient: its logarithm is then cut
-        size = np.minimum(np.log1p(np.abs(g) / unit), MOST_LOG)
+        size = np.minimum(np.log1p(np.abs(g) / unit), MAX_LOG)
     result: Floats = np.sign(g) * size
     return result
 
@@ -117,24 +117,24 @@ def half_rank(y: Floats) -> Floats:
     if not spread > 0:
         spread = float(np.abs(z - middle)[z != middle].min(initial=np.inf))
         spread = spread if np.isfinite(spread) else 1.0
-    values, place, counts = np.unique(z, return_inverse=True, return_counts=True)
+    values, inverse, counts = np.unique(z, return_inverse=True, return_counts=True)
     rank = np.cumsum(counts) - counts / 2  # mean rank of each value, from 0 to n
     score = spread * ndtri(np.clip(rank / len(z), 0.5, 1.0 - 0.25 / len(z)))
-    warped = np.where(values > middle, middle + score, values)[place]
+    warped = np.where(values > middle, middle + score, values)[inverse]
     return Scale.of(warped).down(warped)
 
 
 def squared(z: Floats) -> tuple[Floats, float] | None:
     """Return the squares of losses `z` [n] above a level below the least, in standard units, and what that adds.
 
-    What it adds to the logarithm of a density: the sum of the slopes' logarithms. The level lies BELOW times the median
-    of losses above the least below it. None: most losses are equal.
+    What it adds to the logarithm of a density: the sum of the slopes' logarithms. The level lies SQUARE_OFFSET
+    times the median of losses above the least below it. None: most losses are equal.
     """
     gap = z - z.min()
     middle = float(np.median(gap))
     if not middle > 0:
         return None
-    gap = gap + BELOW * middle
+    gap = gap + SQUARE_OFFSET * middle
     scale = Scale.of(gap**2)
     slopes = np.log(2 * gap).sum() - len(z) * (np.log(scale.width) + scale.exponent * np.log(2.0))
     return scale.down(gap**2), float(slopes)
@@ -157,8 +157,8 @@ def rank_correlation(a: Floats, b: Floats) -> float:
 
 def ranks(a: Floats) -> Floats:
     """Return the ranks of `a` [n] from 0 on; equal values share their mean."""
-    _, place, counts = np.unique(a, return_inverse=True, return_counts=True)
-    result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    _, inverse, counts = np.unique(a, return_inverse=True, return_counts=True)
+    result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
     return result
 
 

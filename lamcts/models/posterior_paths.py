@@ -16,8 +16,8 @@ from lamcts.models.kernel import correlation, fall, matern, squares
 from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
-WAVES = 512  # of a draw of the prior (untuned)
-TELLING = 8  # rows that say in which order columns draw their random numbers: it is not the order they are told in
+FOURIER_FEATURES = 512  # of a draw of the prior (untuned)
+ORDER_ROWS = 8  # rows that say in which order columns draw their random numbers: it is not the order they are told in
 # OpenBLAS's single-precision products of odd sizes raise the flag "invalid" now and then though all numbers are finite
 # (numpy issue 24067); a true nan would show in the draws.
 IN_VAIN = np.errstate(invalid="ignore")
@@ -26,7 +26,9 @@ IN_VAIN = np.errstate(invalid="ignore")
 class PosteriorPaths:
     """`k` draws of each of the q columns of a process, evaluated in single precision."""
 
-    def __init__(self, process: GaussianProcess, k: int, rng: np.random.Generator, waves: int = WAVES) -> None:
+    def __init__(
+        self, process: GaussianProcess, k: int, rng: np.random.Generator, waves: int = FOURIER_FEATURES
+    ) -> None:
         z, (n, d), q = process.z, process.x.shape, process.z.shape[1]
         self.shape, self._process = (k, q), process
         # A Matern 5/2 kernel is the mean of cosines whose frequencies follow a t distribution of 5 degrees of freedom.
@@ -34,7 +36,7 @@ class PosteriorPaths:
         self._frequencies = (rng.standard_normal((d, waves)) / tails).astype(np.float32)
         self._phases = rng.uniform(0.0, 2.0 * math.pi, waves).astype(np.float32)
         drawn = np.empty((q, waves + n, k), np.float32)
-        drawn[np.lexsort(z[:TELLING][::-1])] = rng.standard_normal(drawn.shape, np.float32)  # by content, not order
+        drawn[np.lexsort(z[:ORDER_ROWS][::-1])] = rng.standard_normal(drawn.shape, np.float32)  # by content, not order
         noise = np.outer(process.signal, process.noise)  # [q, 1] or [q, n]
         scales = np.sqrt(2.0 * process.signal / waves), np.sqrt(noise)
         drawn[:, :waves] *= scales[0].astype(np.float32)[:, None, None]

@@ -20,9 +20,9 @@ def modelled(seen: Observations) -> Rows:
 def losses_of(seen: Observations, rows: Rows) -> Floats:
     """Return the losses of rows [k, m], those of pruned rows as predicted."""
     f = np.array(seen.f[rows])
-    for place, row in enumerate(rows.tolist() if seen.predicted else ()):
+    for i, row in enumerate(rows.tolist() if seen.predicted else ()):
         if row in seen.predicted:
-            f[place] = [loss for loss, _ in seen.predicted[row]]
+            f[i] = [loss for loss, _ in seen.predicted[row]]
     return f
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingLoss, HammingPrior, fit, hyper_of
+from lamcts.models.hamming_fit import WIDE_PRIOR, HammingLoss, fit, hyper_of
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import Scale, rank_correlation
 from lamcts.outcomes.goals import Goals
@@ -17,13 +17,12 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Point, Rows
 
-FEWEST = 5  # values that a process is fitted to (untuned)
-MOST_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
-PRIOR = HammingPrior(length_spread=1.0, noise_spread=2.5)  # wider than that of searches: values may be noisy (untuned)
-NOISY = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
-OUTLYING, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) that make an outlier, and refits (untuned)
-NOISELESS = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
-AT_ONCE = 1000  # points whose correlations are held at a time
+MIN_VALUES = 5  # values that a process is fitted to (untuned)
+MAX_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
+NOISY_START = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
+OUTLIER_RESIDUALS, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) of an outlier, and refits (untuned)
+MIN_OUTLIER_NOISE = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
+BLOCK = 1000  # points whose correlations are held at a time
 
 
 class Prediction(NamedTuple):
@@ -74,7 +73,7 @@ class BestPredicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Evaluations to model: x [n, d], losses f [n, k], excesses over constraints g [n, c], both nan where unknown.
+    """Evaluations to model: x [n, d], losses f [n, k], violations over constraints g [n, c], both nan where unknown.
 
     sems: standard errors of the losses [n, k], nan where unknown; None: of none.
     """
@@ -101,10 +100,10 @@ class RunModel:
         self._parameters = Parameters(space)
         self.coding = Coding(self._parameters)
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
-        excesses = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
+        violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
         self.constraints = [
             self._column(told.x[rows], told.g[rows, j])
-            for j, rows in enumerate(excesses)
+            for j, rows in enumerate(violations)
             if (told.g[rows, j] > 0).any() and np.ptp(told.g[rows, j]) > 0
         ]
 
@@ -112,7 +111,7 @@ class RunModel:
         """Return the prediction at `x` [m, d]."""
         from scipy.special import ndtr
 
-        parts = [self._inputs(x[i : i + AT_ONCE]) for i in range(0, len(x), AT_ONCE)]
+        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         moments = [column.moments(parts) for column in self.objectives]
         feasible = np.ones(len(x))
         for column in self.constraints:
@@ -125,8 +124,10 @@ class RunModel:
     def _objective(self, told: Evaluated, j: int) -> "Column":
         y, name = told.f[:, j], self.goals.names[j]
         rows = _rows(y)
-        if len(rows) < FEWEST:
-            raise ValueError(f"predict: expected at least {FEWEST} evaluations with a {name}, got {len(rows)}; run on")
+        if len(rows) < MIN_VALUES:
+            raise ValueError(
+                f"predict: expected at least {MIN_VALUES} evaluations with a {name}, got {len(rows)}; run on"
+            )
         if not np.ptp(y[rows]) > 0:
             value = self.goals.signs[j] * y[rows[0]]
             raise ValueError(f"predict: expected values that differ, got {len(rows)} times {name} {value:g}; run on")
@@ -146,8 +147,8 @@ class RunModel:
         """Return the process in which rows far from what the others predict have their residuals as errors."""
         for _ in range(REFITS):
             residual = np.abs(column.process.y - column.process.left_out())
-            far = residual > OUTLYING * np.median(residual)
-            if column.process.hyper.noise < NOISELESS or not far.any() or not np.ptp(kept := y[~far]) > 0:
+            far = residual > OUTLIER_RESIDUALS * np.median(residual)
+            if column.process.hyper.noise < MIN_OUTLIER_NOISE or not far.any() or not np.ptp(kept := y[~far]) > 0:
                 break
             errors = np.where(far, residual * column.width, np.nan)
             column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
@@ -159,10 +160,10 @@ class RunModel:
             some = np.unique(np.rint(np.linspace(0, len(z) - 1, FIT_ROWS)).astype(np.int64))
             some = np.argsort(z, kind="stable")[some]  # of all heights alike
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
-        prior = PRIOR.of_orders() if self._parameters.permutations else PRIOR
+        prior = WIDE_PRIOR.of_orders() if self._parameters.permutations else WIDE_PRIOR
         loss = HammingLoss(inputs, z, self.coding.owner, prior)
         noisy = loss.centre.copy()
-        noisy[-1] = np.log(NOISY)
+        noisy[-1] = np.log(NOISY_START)
         thetas = [fit(inputs, z, self.coding.owner, prior, start, ITERATIONS, known=known) for start in (None, noisy)]
         if known is not None:
             signals = [
@@ -204,11 +205,11 @@ class Column:
 
 
 def _rows(y: Floats) -> Rows:
-    """Return at most MOST_ROWS known rows of a column [n]: all, or the better half of them and some of the others."""
+    """Return at most MAX_ROWS known rows of a column [n]: all, or the better half of them and some of the others."""
     rows: Rows = np.flatnonzero(np.isfinite(y))
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MAX_ROWS:
         return rows
     order = rows[np.argsort(y[rows], kind="stable")]
-    best, others = order[: MOST_ROWS // 2], order[MOST_ROWS // 2 :]
-    even = np.rint(np.linspace(0, len(others) - 1, MOST_ROWS - len(best))).astype(np.int64)
+    best, others = order[: MAX_ROWS // 2], order[MAX_ROWS // 2 :]
+    even = np.rint(np.linspace(0, len(others) - 1, MAX_ROWS - len(best))).astype(np.int64)
     return np.sort(np.concatenate([best, others[even]]))

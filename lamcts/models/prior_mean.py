@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamcts.models.fit import ITERATIONS
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.output_transforms import half_rank, rank_correlation
@@ -17,9 +18,8 @@ from lamcts.related import RelatedTask, RelatedTasks
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-MOST_ROWS = 250  # of a task in its process, evenly spread over the ranks
-ITERATIONS = 15  # steps of L-BFGS in a fit (untuned)
-CHANCE = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
+MAX_ROWS = 250  # of a task in its process, evenly spread over the ranks
+CHANCE_LEVEL = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
 
 
 class PriorMean(NamedTuple):
@@ -51,7 +51,7 @@ class RelatedModels:
 
         A task weighs as the square of its rank correlation. The slope of `z` over the sum is at most 1.
         """
-        weights = np.square(self.skills(inputs, z))
+        weights = np.square(self.rank_correlations(inputs, z))
         used = np.flatnonzero(weights)
         if not len(used):
             return None
@@ -63,15 +63,15 @@ class RelatedModels:
         slope = min(float(away @ z) / size, 1.0) if size > 0 else 0.0
         return PriorMean(processes, slope * weights) if slope > 0 else None
 
-    def skills(self, inputs: Inputs, z: Floats) -> Floats:
+    def rank_correlations(self, inputs: Inputs, z: Floats) -> Floats:
         """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
         found = np.array([rank_correlation(process.expect(inputs), z) for process in self._processes])
-        return np.where(found > CHANCE / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
+        return np.where(found > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
 
 
 def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: HammingPrior) -> HammingPosterior:
     order = np.argsort(task.y, kind="stable")
-    rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_ROWS)).astype(int))]
+    rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_ROWS)).astype(int))]
     inputs, z = coding(parameters.codes(task.x[rows])), half_rank(task.y[rows])
     hyper = hyper_of(fit(inputs, z, coding.owner, prior, None, ITERATIONS), coding.categories)
     return HammingPosterior(inputs, z, hyper, coding.owner)

@@ -5,7 +5,7 @@ With steps `s` from the point in half sides of the trust region, losses are
 with `var(s.H s / 2) = curvature^2 |s|^4 / 2`, and independent errors of variance `noise^2 + remainder^2 |s|^6 / 6`: the
 noise stands for ripples and for noise proper, the remainder for the terms of third order, so far rows bind less.
 In a narrow box the mean is the polynomial of least norm through few rows, as in Powell's NEWUOA (2006); in a wide one
-it is the trend under the ripples, whose lowest point d + 3 numbers place. One model, and its evidence tells which.
+it is the trend under the ripples, whose lowest point d + 3 numbers determine. One model, and its evidence tells which.
 Its cost is that of an n by n Cholesky factor; no matrix of size d by d is made.
 
 Letters: n rows, d coordinates.
@@ -17,19 +17,21 @@ from math import factorial
 
 import numpy as np
 
+from lamcts.models.acquisition import TINY
 from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.types import Floats
 
 # Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
-LEVEL = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
+LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
 JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
-FINE = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times as steep
-TINY = 1e-300  # keeps quotients by it, and logarithms of it, finite
-LEAPS = 2  # places that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is untuned)
-SEARCH = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
-NEWTON = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
+FINE_JITTER = 1e-13  # the same where rows are tried for one polynomial: 1e-10 hides a floor whose walls are 1e6 times
+# as steep
+RANDOM_TRIES = 2  # indices that a fit tries anywhere on GRID (tuned: leaps mended most bad seeds of Rosenbrock; 2 is
+# untuned)
+LBFGSB_LIMITS = Limits(60, ftol=1e-12, gtol=1e-9)  # of L-BFGS-B: far finer than a model of so few rows is
+NEWTON_STEPS = 10  # steps at most, each of which lets some coordinates go to their bounds (untuned)
 
-Place = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
+GridIndex = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
 
 GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: more of curvature and bowl were no better)
     (0.03, 0.3, 3.0),  # curvature
@@ -37,8 +39,8 @@ GRID: tuple[tuple[float, ...], ...] = (  # deviations, in those of g (tuned: mor
     (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),  # remainder (down to 1e-4 turned ellipsoids ended at 1e3)
     (0.0, 0.03, 0.1, 0.3, 1.0, 3.0),  # noise
 )
-MIDDLE: Place = (1, 1, 6, 3)  # where the first climb begins
-USUAL: Place = (0, 0, 4, 0)  # least positions but where rows are tried for one polynomial without remainder
+FIRST_INDEX: GridIndex = (1, 1, 6, 3)  # where the first climb begins
+MIN_INDEX: GridIndex = (0, 0, 4, 0)  # least positions but where rows are tried for one polynomial without remainder
 Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [d] at a step [d]
 
 
@@ -65,7 +67,7 @@ class Quadric:
         steepest = float(np.abs(self.gradient * (high > low)).max(initial=0.0))
         start = np.clip(-self.gradient / max(steepest, TINY) / 2, low, high)
         slope = self.slope if price is None else self._priced(price)
-        found, _ = lowest(slope, start, low, high, SEARCH)
+        found, _ = lowest(slope, start, low, high, LBFGSB_LIMITS)
         result: Floats = np.clip(found, low, high)
         return self._finished(result, low, high) if self.exact and price is None else result
 
@@ -79,7 +81,7 @@ class Quadric:
         hessian = (self.steps.T * self.weights) @ self.steps
         hessian[np.diag_indices(len(s))] += self.isotropic
         value, slope = self.slope(s)
-        for _ in range(NEWTON):
+        for _ in range(NEWTON_STEPS):
             free = (high > low) & ((s > low) | (slope < 0)) & ((s < high) | (slope > 0))
             if not free.any():
                 break
@@ -131,11 +133,11 @@ class Kernel:
         self.squares = np.einsum("ij,ij->i", steps, steps)  # [n]
         self._bowls = np.outer(self.squares, self.squares)  # [n, n]
 
-    def factor(self, place: Place, rows: slice = slice(None)) -> Factor | None:
+    def factor(self, index: GridIndex, rows: slice = slice(None)) -> Factor | None:
         """Return the factor for some rows; None where the kernel is singular."""
-        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, place, strict=True))
+        curvature, bowl, remainder, noise = (values[at] for values, at in zip(GRID, index, strict=True))
         products = self._products[rows, rows]
-        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL**2
+        kernel = products * (1.0 + curvature**2 / 2 * products) + LEVEL_DEVIATION**2
         kernel += bowl**2 / 4 * self._bowls[rows, rows]
         left = remainder**2 / factorial(self._order) * self.squares[rows] ** self._order
         return factored(kernel, noise**2 + left, self._jitter)
@@ -159,36 +161,36 @@ def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor |
 class QuadraticPosterior:
     """The posterior given steps [n, d] and losses [n]; the scale of the losses is profiled out.
 
-    Hyper-parameters climb the evidence on GRID: along every axis until nothing helps where `place` is None, else from
-    `place` one position at most, along an axis that `rng` draws, or to a better one of LEAPS places drawn anywhere.
-    `place` is where they are then. whole: allow an interpolating fit (remainder near 0); only with more rows than
-    coefficients. order: of the remainder's terms; 2 where no polynomial is meant, but any function of that degree.
+    Hyper-parameters climb the evidence on GRID: from `index` by at most one position along an axis that `rng` draws, or
+    to a better one of RANDOM_TRIES drawn anywhere; without a `index`, along every axis until nothing helps. whole:
+    allow an interpolating fit (remainder near 0); only with more rows than coefficients. order: of the remainder's
+    terms; 2 where no polynomial is meant, but any function of that degree.
     """
 
     def __init__(
         self,
         steps: Floats,
         losses: Floats,
-        place: Place | None,
+        index: GridIndex | None,
         rng: np.random.Generator,
         whole: bool = False,
         order: int = 3,
     ) -> None:
         self.steps, self.order, self._losses = steps, order, losses
         fine = whole and len(steps) > unknowns(steps.shape[1])
-        self._kernel = Kernel(steps, FINE if fine else JITTER, order)
-        self._least = (0,) * len(GRID) if fine else USUAL
-        if place is not None:
-            place = tuple(max(own) for own in zip(place, self._least, strict=True))
-            self.place, self._fit = self._climb(place, self._fitted(place), [int(rng.integers(len(GRID)))])
+        self._kernel = Kernel(steps, FINE_JITTER if fine else JITTER, order)
+        self._least = (0,) * len(GRID) if fine else MIN_INDEX
+        if index is not None:
+            index = tuple(max(own) for own in zip(index, self._least, strict=True))
+            self.index, self._fit = self._climb(index, self._fitted(index), [int(rng.integers(len(GRID)))])
             self._leap(rng)
             return
-        place, fit = MIDDLE, self._fitted(MIDDLE)
+        index, fit = FIRST_INDEX, self._fitted(FIRST_INDEX)
         while True:
-            self.place, self._fit = self._climb(place, fit, range(len(GRID)))
-            if self.place == place:
+            self.index, self._fit = self._climb(index, fit, range(len(GRID)))
+            if self.index == index:
                 return
-            place, fit = self.place, self._fit
+            index, fit = self.index, self._fit
 
     @property
     def evidence(self) -> float:
@@ -198,16 +200,16 @@ class QuadraticPosterior:
     @property
     def exact(self) -> bool:
         """Whether the rows lie on a polynomial, with no remainder or noise to speak of."""
-        return self.place[2] < USUAL[2] and not self.noise
+        return self.index[2] < MIN_INDEX[2] and not self.noise
 
     @property
     def noise(self) -> float:
         """The deviation of errors that grow with no distance, in that of the slope."""
-        return GRID[3][self.place[3]]
+        return GRID[3][self.index[3]]
 
     def evidence_of(self, first: int) -> float:
         """Return the logarithm of the likelihood of the `first` rows given the others, up to the same constants."""
-        return self.evidence - self._fitted(self.place, slice(first, None)).evidence
+        return self.evidence - self._fitted(self.index, slice(first, None)).evidence
 
     def mean(self) -> Quadric:
         """Return the posterior mean."""
@@ -229,36 +231,36 @@ class QuadraticPosterior:
         return self._quadric(weights, slope)
 
     def _quadric(self, weights: Floats, slope: Floats | float) -> Quadric:
-        curvature, bowl = GRID[0][self.place[0]], GRID[1][self.place[1]]
+        curvature, bowl = GRID[0][self.index[0]], GRID[1][self.index[1]]
         isotropic = bowl**2 / 2 * float(weights @ self._kernel.squares)
         return Quadric(slope + self.steps.T @ weights, self.steps, curvature**2 * weights, isotropic, self.exact)
 
-    def _climb(self, place: Place, fit: "_Fit", axes: Iterable[int]) -> tuple[Place, "_Fit"]:
-        """Return the best of `place` and, axis by axis, its neighbours."""
+    def _climb(self, index: GridIndex, fit: "_Fit", axes: Iterable[int]) -> tuple[GridIndex, "_Fit"]:
+        """Return the best of `index` and, axis by axis, its neighbours."""
         for axis in axes:
-            for position in (place[axis] - 1, place[axis] + 1):
+            for position in (index[axis] - 1, index[axis] + 1):
                 if self._least[axis] <= position < len(GRID[axis]):
-                    near = (*place[:axis], position, *place[axis + 1 :])
+                    near = (*index[:axis], position, *index[axis + 1 :])
                     other = self._fitted(near)
                     if other.evidence > fit.evidence:
-                        place, fit = near, other
-        return place, fit
+                        index, fit = near, other
+        return index, fit
 
     def _leap(self, rng: np.random.Generator) -> None:
         """Go anywhere on GRID where the evidence is higher, if one of a few draws shows it: a climb alone is trapped.
 
         Noise and remainder explain each other's errors: less of one is better only with more of the other.
         """
-        for _ in range(LEAPS):
-            place = tuple(int(rng.integers(low, len(values))) for low, values in zip(self._least, GRID, strict=True))
-            fit = self._fitted(place)
+        for _ in range(RANDOM_TRIES):
+            index = tuple(int(rng.integers(low, len(values))) for low, values in zip(self._least, GRID, strict=True))
+            fit = self._fitted(index)
             if fit.evidence > self._fit.evidence:
-                self.place, self._fit = place, fit
+                self.index, self._fit = index, fit
 
-    def _fitted(self, place: Place, rows: slice = slice(None)) -> "_Fit":
+    def _fitted(self, index: GridIndex, rows: slice = slice(None)) -> "_Fit":
         losses = self._losses[rows]
         n = len(losses)
-        if (factor := self._kernel.factor(place, rows)) is None:
+        if (factor := self._kernel.factor(index, rows)) is None:
             return _Fit(-np.inf, None, np.zeros(n), 0.0)
         weights = factor.solve(losses)
         square = max(float(losses @ weights) / n, TINY)

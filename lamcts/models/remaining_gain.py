@@ -25,11 +25,12 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.threads import one_blas_thread
 from lamcts.types import Floats
 
-FEWEST = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
+MIN_VALUES = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
 DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)
 QUANTILE = 0.9  # share of the draws that `upper` bounds (untuned)
-CANDIDATES, NEAREST = 512, 3.0  # of each kind; the nearest are 10^-NEAREST of a length scale from the best (untuned)
-STEPS, FIRST_STEP, LONGER, SHORTER = 30, 0.05, 1.5, 0.4  # of the descents, in length scales (untuned)
+CANDIDATES, NEAREST_DECADES = 512, 3.0  # of each kind; the nearest are 10^-NEAREST_DECADES of a length scale from the
+# best (untuned)
+STEPS, FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 30, 0.05, 1.5, 0.4  # of the descents, in length scales (untuned)
 
 
 class RemainingGain(NamedTuple):
@@ -75,7 +76,7 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
         return None
     rows = np.flatnonzero(np.isfinite(told.f[:, 0]))
     x, y = told.x[rows], told.f[rows, 0]
-    if len(rows) < max(FEWEST, Coding(Parameters(space)).numbers + 2):
+    if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2):
         return None
     z = half_rank(y)
     better = y <= np.median(y)
@@ -119,7 +120,7 @@ def _gains(process: GaussianProcess, snap: Callable[[Floats], Floats], rng: np.r
 def _candidates(best: Floats, lengths: Floats, rng: np.random.Generator) -> Floats:
     """Return points of the whole cube, and points at all distances from the best one, [m, q]."""
     anywhere = rng.random((CANDIDATES, len(best)))
-    distance = 10.0 ** rng.uniform(-NEAREST, 0.0, (CANDIDATES, 1)) * np.minimum(lengths, 1.0)
+    distance = 10.0 ** rng.uniform(-NEAREST_DECADES, 0.0, (CANDIDATES, 1)) * np.minimum(lengths, 1.0)
     return np.vstack([anywhere, best + distance * rng.standard_normal((CANDIDATES, len(best)))])
 
 
@@ -136,5 +137,5 @@ def _descended(paths: PosteriorPaths, x: Floats, lengths: Floats) -> Floats:
         lower = there < values
         x, values = np.where(lower[:, None], new, x), np.where(lower, there, values)
         slopes = np.where(lower[:, None], bend, slopes)
-        step *= np.where(lower, LONGER, SHORTER)[:, None]
+        step *= np.where(lower, STEP_GROWTH, STEP_SHRINKAGE)[:, None]
     return x

@@ -16,14 +16,14 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.types import Floats, Rows
 
-MOST_ROWS = 150  # the nearest ones: the time of the factors (untuned)
+MAX_ROWS = 150  # the nearest ones: the time of the factors (untuned)
 # Of ten sets of lengths and noises, one of the best at foretelling if the next point of 30 recorded runs would fail
 # (benchmarks/constrained/hidden.py, seeds 0 to 2; log losses from 0.323 to 0.351, this one 0.324).
 LENGTHS = (0.5, 1.4, 4.0)  # times the usual distance of two of the rows
 NOISES = (0.03, 0.3)  # of the marks, for each of their order
-SURE = 4.0  # by what the log likelihood must exceed that without order: with 2, chance looked like order now and then
-WORTH = 0.65  # the chance from which on a point is worth its evaluation (0.5: less gain, in hidden.py)
-FLAT = 1e-9  # share of the cube: length scales stay above it where all rows are one point
+MIN_EVIDENCE = 4.0  # by what the log likelihood must exceed that without order: 2 took chance for order
+MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (0.5: less gain, in hidden.py)
+MIN_LENGTH = 1e-9  # share of the cube: length scales stay above it where all rows are one point
 
 
 class Success:
@@ -54,7 +54,7 @@ class Success:
 
     @property
     def _least(self) -> float:
-        return (WORTH - self._share) / self._spread
+        return (MIN_CHANCE - self._share) / self._spread
 
 
 def success_near(seen: Observations, centre: Floats) -> Success | None:
@@ -64,7 +64,7 @@ def success_near(seen: Observations, centre: Floats) -> Success | None:
         return None
     rows = np.concatenate([np.flatnonzero(seen.kind == OK), failed])
     far = np.square(seen.x[rows] - centre).sum(1)
-    rows = rows[np.argsort(far, kind="stable")[:MOST_ROWS]]
+    rows = rows[np.argsort(far, kind="stable")[:MAX_ROWS]]
     good = seen.kind[rows] == OK
     if good.all() or not good.any():
         return None
@@ -86,14 +86,14 @@ def _likeliest(x: Floats, z: Floats) -> Hyper | None:
     """Return hyper-parameters under which marks z [n] are likeliest, None where they are as likely without order."""
     n, d = x.shape
     gap = math.sqrt(2.0 * float(np.square(x - x.mean(0)).sum(1).mean()))  # of two rows, root mean square
-    best, found = _evidence(np.eye(n), z) + SURE, None
+    best, found = _evidence(np.eye(n), z) + MIN_EVIDENCE, None
     for length in LENGTHS:
-        scaled = (x - x.mean(0)) / max(length * gap, FLAT)
+        scaled = (x - x.mean(0)) / max(length * gap, MIN_LENGTH)
         order = matern(scaled, scaled)
         for noise in NOISES:
             evidence = _evidence((order + noise * np.eye(n)) / (1.0 + noise), z)
             if evidence > best:
-                best, found = evidence, Hyper(np.full(d, max(length * gap, FLAT)), noise)
+                best, found = evidence, Hyper(np.full(d, max(length * gap, MIN_LENGTH)), noise)
     return found
 
 

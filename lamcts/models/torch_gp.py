@@ -4,7 +4,6 @@ The closed form is faster up to some thousand rows; on a GPU this one takes over
 Letters: n rows in the model, m rows asked about, d coordinates.
 """
 
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,13 +19,13 @@ with warnings.catch_warnings():
     import gpytorch
     from linear_operator.utils.cholesky import psd_safe_cholesky
 
-from lamcts.models.fit import NO_FACTOR, Prior, complete, search, shares
+from lamcts.models.fit import NO_FACTOR, complete, priors, search, shares
 from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper, grown_noise
 from lamcts.models.known_noise import KnownNoise
 from lamcts.types import Floats
 
-MOST_CHARACTERS = 150  # of torch's reason in a message (untuned)
-LEAST_NOISE = 1e-12  # the library's parameters are positive (untuned: far below the bounds of `Prior`)
+MAX_CHARACTERS = 150  # of torch's reason in a message (untuned)
+MIN_NOISE = 1e-12  # the library's parameters are positive (untuned: far below `NOISE_BOUNDS` of a fit)
 
 T = TypeVar("T", bound="TorchProcess")
 
@@ -37,7 +36,7 @@ def check(device: str) -> None:
         torch.zeros(1, dtype=torch.float64, device=device).tolist()
     except (AssertionError, NotImplementedError, RuntimeError, TypeError) as error:  # as the kind of device may be
         here = [None, "cpu"] + [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-        reason = shorten(str(error), MOST_CHARACTERS, placeholder=" ...")
+        reason = shorten(str(error), MAX_CHARACTERS, placeholder=" ...")
         raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
@@ -51,7 +50,7 @@ class TorchProcess(GaussianProcess):
         kernel.lengthscale = 1.0  # the rows are scaled
         with torch.no_grad(), exactly():
             covariance = kernel(self._tensor(self.scaled)).to_dense()
-            noise = self._tensor(np.maximum(self.noise, LEAST_NOISE))
+            noise = self._tensor(np.maximum(self.noise, MIN_NOISE))
             covariance = covariance + noise * torch.eye(n).to(covariance)
             self._triangle = psd_safe_cholesky(covariance)  # [n, n], lower
 
@@ -87,21 +86,21 @@ def fit(
     x: Floats,
     z: Floats,
     start: Hyper,
-    prior: Prior,
+    location: float,
     iterations: int,
     known: KnownNoise | None = None,
     device: str = "cpu",
 ) -> tuple[Hyper, float]:
     """Return what `lamcts.models.fit.fit` returns, by gpytorch's kernels and automatic gradients on `device`."""
     known = shares(x, z, start, known)
-    return search(TorchLoss(*complete(x, z), prior, device, known), start, prior, iterations)
+    return search(TorchLoss(*complete(x, z), location, device, known), start, iterations)
 
 
 class TorchLoss:
     """The loss of `lamcts.models.fit.Loss` and its gradient, by gpytorch's kernels and torch's autograd."""
 
     def __init__(
-        self, x: Floats, z: Floats, prior: Prior, device: str = "cpu", known: KnownNoise | None = None
+        self, x: Floats, z: Floats, location: float, device: str = "cpu", known: KnownNoise | None = None
     ) -> None:
         every = np.ones(len(z))
         known = KnownNoise(0.0 * every, every) if known is None else known
@@ -112,7 +111,7 @@ class TorchLoss:
         self._x = torch.as_tensor(np.array(x), dtype=torch.float64, device=device)
         self._z = torch.as_tensor(np.array(z), dtype=torch.float64, device=device)
         self._kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]).to(device, torch.float64)
-        self._prior = prior
+        self._location = location
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         n = len(self._z)
@@ -131,18 +130,11 @@ class TorchLoss:
         gap = white - ones @ (ones.T @ white) / ones.square().sum()
         signal = (gap.square().sum(0) / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)  # [q]
         loss = (n / 2 + SIGNAL_SHAPE + 1) * signal.log().sum() + len(signal) * root.diagonal().log().sum()
-        for part, place, spread in self._priors(len(theta) - 1):
-            loss = loss + (((log[part] - place) / spread) ** 2 / 2 + log[part]).sum()
+        for part, centre, spread in priors(len(theta) - 1, self._location):
+            loss = loss + (((log[part] - centre) / spread) ** 2 / 2 + log[part]).sum()
         loss.backward()
         assert log.grad is not None
         return loss.item(), log.grad.cpu().numpy()
-
-    def _priors(self, dim: int) -> list[tuple[slice, float, float]]:
-        prior = self._prior
-        return [
-            (slice(0, -1), prior.length_location + math.log(dim) / 2, prior.length_spread),
-            (slice(-1, None), prior.noise_location, prior.noise_spread),
-        ]
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
-SAMPLER_HAS = ("start", "restore", "resumable", "several", "relocates", "starts_at_centre")
+SAMPLER_HAS = ("start", "restore", "resumable", "multi_output", "restarts_itself", "starts_at_centre")
 
 
 def checked_sampler(sampler: object, space: SearchSpace, goals: Goals, related: bool) -> Sampler:
@@ -127,9 +127,9 @@ def _plain_number(value: Any) -> Any:
 
 
 def checked_tree(tree: LatentTree | str | None, sampler: Sampler) -> LatentTree | None:
-    """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that relocates."""
+    """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that restarts_itself."""
     if isinstance(tree, str) and tree == "auto":
-        return LatentTree(chooses=not sampler.relocates)
+        return LatentTree(chooses=not sampler.restarts_itself)
     if tree is None or isinstance(tree, LatentTree):
         made: LatentTree | None = with_plain_numbers(tree)
         return made

@@ -182,5 +182,5 @@ class WarmStart:
             parameters = Parameters(self._space)
             coding = Coding(parameters)
             self._models = self._models or RelatedModels(self._tasks, parameters, coding, HammingPrior())
-            new &= self._models.skills(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
+            new &= self._models.rank_correlations(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
         return x[new][:n]

@@ -199,7 +199,7 @@ def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int
     found = _named(value, goals, named) | named
     f = [found.get(name) for name in goals.names]
     if all(number is None for number in f):
-        g = goals.excesses(_numbers(found))
+        g = goals.violations(_numbers(found))
         if np.isfinite(g).any():
             return np.full(len(f), np.nan), g, CHECKED, None
         return _failed(named, goals, "no value")
@@ -213,7 +213,7 @@ def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int
             expected = f"values: expected a number for each of {', '.join((*goals.names, *goals.quantities))}"
             raise ValueError(f"{expected}, got none for {name!r}; pass None or nan for a quantity that is not known")
     numbers = _numbers(found)
-    return goals.losses(numbers), goals.excesses(numbers), OK, None
+    return goals.losses(numbers), goals.violations(numbers), OK, None
 
 
 def _is_lone_failure(value: object) -> bool:
@@ -227,7 +227,7 @@ def _is_lone_failure(value: object) -> bool:
 def _failed(
     found: Mapping[str, float | None], goals: Goals, message: str | None
 ) -> tuple[Floats, Floats, int, str | None]:
-    return np.full(len(goals.names), np.nan), goals.excesses(_numbers(found)), FAILED, message
+    return np.full(len(goals.names), np.nan), goals.violations(_numbers(found)), FAILED, message
 
 
 def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from lamcts.types import Floats, Mask, Point, Rows
 def evaluated(goals: Goals, seen: Observations, n: int) -> Evaluated:
     """Return the first `n` rows as a model takes them."""
     sems = seen.sems.of(range(n), seen.f.shape[1])
-    return Evaluated(seen.x[:n], seen.f[:n], goals.broken(seen.g[:n]), sems)
+    return Evaluated(seen.x[:n], seen.f[:n], goals.per_constraint(seen.g[:n]), sems)
 
 
 def gain_left(space: SearchSpace, goals: Goals, seen: Observations, n: int, seed: int) -> RemainingGain | None:

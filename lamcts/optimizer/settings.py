@@ -26,9 +26,6 @@ MODULES = {
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",
     "HoldOut": "lamcts.tree.holdout",
-    "Prior": "lamcts.models.fit",
-    "ModelBudget": "lamcts.models.local",
-    "HammingPrior": "lamcts.models.hamming_fit",
 }
 CLASS, VERSION = "class", "version"  # entries of an identity that are no settings; no field can be called "class"
 

@@ -18,7 +18,8 @@ OK, FAILED, CHECKED, PRUNED, PARTIAL = 0, 1, 2, 3, 4
 WITH_LOSSES = (OK, PARTIAL)
 KINDS = ("ok", "failed", "checked", "pruned", "partial")
 FEASIBLE = "feasible"  # what those are called that were evaluated and keep all constraints
-MANY = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200 of 20,000
+RERANK_ROWS = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200
+# of 20,000
 
 
 def feasible(g: Floats, kind: NDArray[np.int64]) -> Mask:
@@ -31,7 +32,7 @@ def rankable(g: Floats, kind: NDArray[np.int64]) -> Mask:
     return np.asarray((kind == OK) | ((kind == CHECKED) & (g > 0).any(1)))
 
 
-def excess(g: Floats) -> Floats:
+def total_violation(g: Floats) -> Floats:
     """Return by how much the rows of g [n, c] break constraints in sum, each in its own units, [n].
 
     What was not measured adds nothing; nan where nothing was.
@@ -49,9 +50,9 @@ def constrained_rank(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Floats:
     if f.shape[1] == 1 and not g.shape[1]:
         return np.where(kind == PARTIAL, np.nan, f[:, 0])
     good, here = feasible(g, kind), rankable(g, kind)
-    broken = here & ~good
+    infeasible = here & ~good
     level = f[good, 0] if f.shape[1] == 1 else dominance_numbers(f[good])
-    return _arranged(good, broken, level, violation(g[broken]))
+    return _arranged(good, infeasible, level, violation_ranks(g[infeasible]))
 
 
 class ConstrainedRanks:
@@ -63,45 +64,45 @@ class ConstrainedRanks:
     def __init__(self, losses: int, constraints: int) -> None:
         self._one, self._numbers = losses == 1, np.empty(0)
         self._dominated = DominanceNumbers(losses)  # of the feasible rows
-        self._violations = ViolationRanks(constraints)  # of the broken ones
+        self._violations = ViolationRanks(constraints)  # of the infeasible ones
 
-    def append(self, f: Floats, g: Floats, good: Mask, broken: Mask) -> None:
+    def append(self, f: Floats, g: Floats, good: Mask, infeasible: Mask) -> None:
         """Add rows, f [k, m] and g [k, c]: which are feasible, and which are ranked although infeasible, [k]."""
         self._dominated.append(f[good])
-        self._violations.append(g[broken])
+        self._violations.append(g[infeasible])
 
-    def of(self, f: Floats, good: Mask, broken: Mask) -> Floats:
+    def of(self, f: Floats, good: Mask, infeasible: Mask) -> Floats:
         """Return the ranks of all rows, [n], given their losses [n, m] and masks."""
         if len(self._numbers) != len(f):
             level = f[good, 0] if self._one else self._dominated.numbers
-            self._numbers = _arranged(good, broken, level, self._violations.totals)
+            self._numbers = _arranged(good, infeasible, level, self._violations.totals)
         return self._numbers
 
 
-def _arranged(good: Mask, broken: Mask, level: Floats | NDArray[np.int64], over: Floats) -> Floats:
-    """Return the ranks [n] of rows of which some are feasible, some `broken` (infeasible), others without rank.
+def _arranged(good: Mask, infeasible: Mask, level: Floats | NDArray[np.int64], over: Floats) -> Floats:
+    """Return the ranks [n] of rows of which some are feasible, some infeasible, others without rank.
 
-    level: what the feasible rows compare by, in order; over: the same of the broken ones. Both ascend.
+    level: what the feasible rows compare by, in order; over: the same of the infeasible ones. Both ascend.
     """
     result = np.full(len(good), np.nan)
-    result[good] = first = _places(level)
-    result[broken] = first.max(initial=-1.0) + 1.0 + _places(over)
+    result[good] = first = _dense_ranks(level)
+    result[infeasible] = first.max(initial=-1.0) + 1.0 + _dense_ranks(over)
     return result
 
 
-def _places(level: Floats | NDArray[np.int64]) -> Floats:
+def _dense_ranks(level: Floats | NDArray[np.int64]) -> Floats:
     """Return 0 for the lowest number, 1 for the next, and so on, equals equal, [n]."""
     if level.dtype == np.int64 and len(level):  # counts of rows: there is no need to sort them
         above = level - level.min()
-        place: Floats = (np.cumsum(np.bincount(above) > 0) - 1.0)[above]
-        return place
+        ranks: Floats = (np.cumsum(np.bincount(above) > 0) - 1.0)[above]
+        return ranks
     return np.unique(level, return_inverse=True)[1].astype(float)
 
 
 # Ranks of violations --------------------------------------------------------------------------------------------------
 
 
-def violation(g: Floats) -> Floats:
+def violation_ranks(g: Floats) -> Floats:
     """Return the sum over constraints of the rank of each row's violation among all violations of it, [n].
 
     Nothing but the order of the violations of a constraint enters, and equals share their middle rank. g [n, c]; nan,
@@ -110,10 +111,10 @@ def violation(g: Floats) -> Floats:
     total = np.zeros(len(g))
     for column in g.T:
         over = np.where(np.isnan(column), np.inf, column)
-        broken = over > 0
-        if broken.any():
-            _, place, count = np.unique(over[broken], return_inverse=True, return_counts=True)
-            total[broken] += (np.cumsum(count) - (count - 1) / 2)[place]
+        infeasible = over > 0
+        if infeasible.any():
+            _, inverse, count = np.unique(over[infeasible], return_inverse=True, return_counts=True)
+            total[infeasible] += (np.cumsum(count) - (count - 1) / 2)[inverse]
     return total
 
 
@@ -133,7 +134,7 @@ class ViolationRanks:
         self._n = self._ranked = 0
 
     def append(self, g: Floats) -> None:
-        """Take the excesses of rows, g [k, c]; nan, not measured, counts as the worst."""
+        """Take the violations of rows, g [k, c]; nan, not measured, counts as the worst."""
         first, self._n = self._n, self._n + len(g)
         if self._n > len(self._totals):
             more = max(self._n, 2 * len(self._totals)) - len(self._totals)
@@ -144,8 +145,8 @@ class ViolationRanks:
     @property
     def totals(self) -> Floats:
         """The sums, [n]: a view, so copy what has to outlive the next rows."""
-        if self._n - self._ranked > MANY:
-            self._totals[: self._n] = violation(self._over[:, : self._n].T)
+        if self._n - self._ranked > RERANK_ROWS:
+            self._totals[: self._n] = violation_ranks(self._over[:, : self._n].T)
             self._breaking = np.count_nonzero(self._over[:, : self._n], axis=1)
             self._ranked = self._n
         while self._ranked < self._n:

@@ -1,7 +1,7 @@
 """Pareto dominance between rows of losses [n, m]: lower is better in every column.
 
 A row dominates another if it is nowhere worse and somewhere better; so equal rows do not dominate each other. A row
-with nan takes no part: it dominates none, none dominates it, its number is `UNKNOWN`, and it is on no front.
+with nan takes no part: it dominates none, none dominates it, its number is `UNKNOWN_NUMBER`, and it is on no front.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
-UNKNOWN = -1  # the number of a row with nan: no count of rows, so that `numbers == 0` is the front and nothing else
-PAIRS = 2**20  # compared at once: a few megabytes, which stay in a cache; 2^16 to 2^22 took the same time
+UNKNOWN_NUMBER = -1  # the number of a row with nan: no count, so that `numbers == 0` is the front alone
+MAX_PAIRS = 2**20  # compared at once: a few megabytes, which stay in a cache; 2^16 to 2^22 took the same time
 BLOCK = 32  # rows whose victims are thrown out at once; 8 to 1,000 took about the same time
 
 
@@ -26,7 +26,7 @@ def dominance_numbers(f: Floats) -> Rows:
     Returns
     -------
     array of int of shape (n,)
-        0 for the front; `UNKNOWN`, -1, for a row with nan.
+        0 for the front; `UNKNOWN_NUMBER`, -1, for a row with nan.
 
     Examples
     --------
@@ -82,9 +82,9 @@ class DominanceNumbers:
         first, self._n = self._n, self._n + len(rows)
         self._make_room()
         self._columns[:, first : self._n] = rows.T
-        self._numbers[first : self._n] = np.where(np.isnan(rows).any(1), UNKNOWN, 0)
+        self._numbers[first : self._n] = np.where(np.isnan(rows).any(1), UNKNOWN_NUMBER, 0)
         while first < self._n:  # rows that come later in the batch wait: each pair is compared once
-            last = min(self._n, first + max(1, PAIRS // self._n))
+            last = min(self._n, first + max(1, MAX_PAIRS // self._n))
             self._compare(first, last)
             first = last
 
@@ -161,7 +161,7 @@ def _front(f: Floats) -> Mask:
     left = np.argsort(places.sum(0), kind="stable")  # who dominates comes before whom it dominates
     on = np.zeros(len(distinct), bool)
     while len(left):
-        block = left[: max(1, min(BLOCK, PAIRS // len(left)))]
+        block = left[: max(1, min(BLOCK, MAX_PAIRS // len(left)))]
         better, _ = _compared(places[:, block], places[:, left])
         kept: Mask = ~np.any(better, axis=0)
         on[block[kept[: len(block)]]] = True

@@ -14,7 +14,7 @@ from lamcts.text import safe_repr, shortened
 from lamcts.types import Floats, Json, Point, number_of
 
 ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
-MOST_LINES = 20  # of points in a repr: what stays readable at a prompt
+MAX_LINES = 20  # of points in a repr: what stays readable at a prompt
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +157,12 @@ class Front(Sequence[FrontPoint]):
         cells = [list(self.senses), *([f"{value:.6g}" for value in row] for row in self.values)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         middle = self.knee()
-        for row, point in zip(cells[: MOST_LINES + 1], [None, *self._points], strict=False):
+        for row, point in zip(cells[: MAX_LINES + 1], [None, *self._points], strict=False):
             text = "point" if point is None else shortened(safe_repr(point.point))
             numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
             yield f"  {numbers}  {text}{'  <- knee' if point is middle else ''}"
-        if len(self) > MOST_LINES:
-            yield f"  ... and {len(self) - MOST_LINES} more"
+        if len(self) > MAX_LINES:
+            yield f"  ... and {len(self) - MAX_LINES} more"
 
     def _losses(self, points: Sequence[FrontPoint]) -> Floats:
         values = np.array([[point.values[name] for name in self.senses] for point in points], float)

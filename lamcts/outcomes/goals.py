@@ -24,7 +24,7 @@ FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # no name, but a sum o
 ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
 VALUE = "value"  # name of an objective that was given none
-LARGEST = 1e300  # stands for an infinite excess, so that sums of them are finite
+MAX_VIOLATION = 1e300  # stands for an infinite violation, so that sums of them are finite
 
 
 @dataclass(frozen=True)
@@ -78,22 +78,24 @@ class Constraint:
         """How many numbers it is inside: an equality is its two inequalities, which have no kink as |h| has."""
         return 2 if self.relation == "==" else 1
 
-    def excesses(self, value: float) -> tuple[float, ...]:
+    def violations(self, value: float) -> tuple[float, ...]:
         """Return by how much a value of the quantity is beyond each end: at most 0 where it is not; nan for nan."""
         off = value - self.bound
         ends = {"<=": (off,), ">=": (-off,), "==": (off - self.tolerance, -off - self.tolerance)}[self.relation]
-        return tuple(beyond if math.isnan(beyond) else min(max(beyond, -LARGEST), LARGEST) for beyond in ends)
+        return tuple(
+            beyond if math.isnan(beyond) else min(max(beyond, -MAX_VIOLATION), MAX_VIOLATION) for beyond in ends
+        )
 
-    def quantity(self, excess: float) -> float:
-        """Return the shortest number whose first excess is this one, which is probably the number that was told."""
+    def quantity(self, violation: float) -> float:
+        """Return the shortest number whose first violation is this one, which is probably the number that was told."""
         sign, end = (-1, self.bound) if self.relation == ">=" else (1, self.bound + self.tolerance)
-        value = end + sign * excess
+        value = end + sign * violation
         texts = (f"{value:.{digits}g}" for digits in range(1, 18))
-        return next((float(text) for text in texts if self.excesses(float(text))[0] == excess), value)
+        return next((float(text) for text in texts if self.violations(float(text))[0] == violation), value)
 
-    def excess(self, value: float) -> float:
+    def violation(self, value: float) -> float:
         """Return by how much a value of the quantity breaks it: at most 0 where it does not; nan for nan."""
-        return max(self.excesses(value))
+        return max(self.violations(value))
 
     def __str__(self) -> str:
         room = f" +- {_digits(self.tolerance)}" if self.relation == "==" else ""
@@ -177,9 +179,9 @@ class Goals:
         losses: Floats = self.signs * np.array([values[name] for name in self.names])
         return losses
 
-    def excesses(self, values: Mapping[str, float]) -> Floats:
+    def violations(self, values: Mapping[str, float]) -> Floats:
         """Return by how much values by name are beyond each end, [columns]; nan where the quantity is not there."""
-        ends = [end for held in self.constraints for end in held.excesses(values.get(held.name, math.nan))]
+        ends = [end for held in self.constraints for end in held.violations(values.get(held.name, math.nan))]
         return np.array(ends, float)
 
     @property
@@ -187,7 +189,7 @@ class Goals:
         """How many numbers the constraints are inside."""
         return sum(held.columns for held in self.constraints)
 
-    def broken(self, g: Floats) -> Floats:
+    def per_constraint(self, g: Floats) -> Floats:
         """Return by how much rows of g [n, columns] break each constraint, [n, c], in the user's order."""
         if self.columns == len(self.constraints):
             return g

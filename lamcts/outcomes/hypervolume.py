@@ -13,12 +13,11 @@ import numpy as np
 
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.cells import Cells, cells_below, cells_of, front_below
-from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.dominance import MAX_PAIRS, non_dominated
 from lamcts.types import Floats
 
-OWN = 4  # columns up to which the cells do: a front of 100 rows has 200 at m = 3, 700 at 4, 3,200 at 5
-MARGIN = 0.1  # of the front's range, between its worst and the default reference: what BoTorch and Ax take
-PAIRS = 2**20  # of candidates and cells at once: a few megabytes
+MAX_CELL_COLUMNS = 4  # columns up to which the cells do: a front of 100 rows has 200 at m = 3, 700 at 4, 3,200 at 5
+REFERENCE_MARGIN = 0.1  # of the front's range, between its worst and the default reference: what BoTorch and Ax take
 
 
 def hypervolume(f: Floats, reference: Floats) -> float:
@@ -59,7 +58,7 @@ def _volume(front: Floats, reference: Floats) -> float:
     try:
         from moocore import hypervolume as fast
     except ImportError:
-        if len(reference) > OWN:
+        if len(reference) > MAX_CELL_COLUMNS:
             raise MissingExtra.of("moocore", "pareto") from None
         return _dominated(front, reference)
     with _unbounded():
@@ -94,15 +93,15 @@ def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
     """
     f = np.asarray(f, float)
     (front, reference), volume = front_below(f[:0], reference), 0.0
-    course = np.empty(len(f))
+    volumes = np.empty(len(f))
     counts = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
     for i, row in enumerate(f):
         if i in counts and not (front <= row).all(1).any():  # else it adds nothing
             front = np.concatenate([front[(front < row).any(1)], row[None]])
             front = front[np.lexsort(front.T[::-1])]  # as of all at once: what is kept is a front, each row once
             volume = _volume(front, reference)
-        course[i] = volume
-    return course
+        volumes[i] = volume
+    return volumes
 
 
 def contributions(f: Floats, reference: Floats) -> Floats:
@@ -170,7 +169,7 @@ def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
     candidates = np.asarray(candidates, float)
     gain = np.zeros(len(candidates))
     ready = np.flatnonzero(np.isfinite(candidates).all(1))
-    step = max(1, PAIRS // len(cells.upper))
+    step = max(1, MAX_PAIRS // len(cells.upper))
     for first in range(0, len(ready), step):
         block = ready[first : first + step]
         gain[block] = _gained(candidates[block], cells)
@@ -210,7 +209,7 @@ def default_reference(f: Floats) -> Floats:
     size = np.where(worst == 0, 1.0, np.abs(worst))
     with _unbounded():
         extent = worst - front.min(0)
-        result: Floats = np.minimum(worst + MARGIN * np.where(extent > 0, extent, size), np.finfo(float).max)
+        result: Floats = np.minimum(worst + REFERENCE_MARGIN * np.where(extent > 0, extent, size), np.finfo(float).max)
     return result
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.forest import LEAST
+from lamcts.models.forest import MIN_ROWS
 from lamcts.plot import canvas
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
@@ -198,7 +198,7 @@ def _ready(run: Source) -> Evaluations:
         values = shown.forest.loss[np.isfinite(shown.forest.loss)]
         got = f"{len(values)} with {len(np.unique(values))} different values"
         cure = "evaluate more points, or draw `slices` or `parameters`"
-        raise ValueError(f"expected {LEAST} evaluations or more, with values that differ, got {got}: {cure}")
+        raise ValueError(f"expected {MIN_ROWS} evaluations or more, with values that differ, got {got}: {cure}")
     return shown
 
 

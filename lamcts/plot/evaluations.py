@@ -19,7 +19,16 @@ from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
 from lamcts.models.forest import Forest
 from lamcts.optimizer import Optimizer
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, constrained_rank, excess, feasible
+from lamcts.outcomes.constrained_rank import (
+    CHECKED,
+    FAILED,
+    OK,
+    PARTIAL,
+    PRUNED,
+    constrained_rank,
+    feasible,
+    total_violation,
+)
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
@@ -90,7 +99,7 @@ class Evaluations:
     @property
     def violation(self) -> Floats:
         """The sum of all constraint violations, [n]; nan where it is unknown."""
-        amount = excess(self.g)
+        amount = total_violation(self.g)
         return np.where(self.known | (amount > 0), amount, np.nan)
 
     @cached_property

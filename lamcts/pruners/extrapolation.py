@@ -14,6 +14,8 @@ from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
 from lamcts.types import Floats, whole_number
 
+MIN_FINISHED = 10  # finished trials before the first prediction (untuned; paper: 100 of thousands)
+PROBABILITY = 0.95  # that the final loss is not among the best, at which a trial is stopped (paper: the same)
 FEATURES = 3  # of a curve: one, its last value, and how far it came in the second half of its steps
 
 
@@ -27,14 +29,10 @@ class Extrapolation:
 
     Parameters
     ----------
-    startup : int, default 10
-        Number of finished trials before the first prediction; untuned; paper: 100 of thousands.
     warmup : int, default 0
         No trial is stopped before this step; as in `Median`.
-    probability : float, default 0.95
-        Probability that the final loss is not among the best, at which a trial is stopped; paper: the same.
     best : float, default 0.1
-        Share of the finished trials that count as the best; above 1 - probability, so that uninformative curves stop no
+        Share of the finished trials that count as the best; above 1 - 0.95, so that uninformative curves stop no
         trial; paper: the best one alone.
 
     References
@@ -42,16 +40,11 @@ class Extrapolation:
     Baker et al. 2018, Accelerating neural architecture search using performance prediction.
     """
 
-    startup: int = 10
     warmup: int = 0
-    probability: float = 0.95
     best: float = 0.1
 
     def __post_init__(self) -> None:
-        whole_number(self.startup, "startup", least=FEATURES + 2)  # an error has to be seen, too
         whole_number(self.warmup, "warmup", least=0)
-        if not 0.5 <= self.probability < 1:
-            raise ValueError(f"probability: expected a number from 0.5 to below 1, got {self.probability!r}")
         if not 0 <= self.best < 1:
             raise ValueError(f"best: expected a share from 0 to below 1, got {self.best!r}")
 
@@ -62,12 +55,12 @@ class Extrapolation:
             return False
         steps = self._steps(list(curves.losses[number]))
         mine, x, ends = _curve(curves, number, steps), *_finished(curves, steps)
-        if len(ends) < self.startup:
+        if len(ends) < MIN_FINISHED:
             return False
         if not np.isfinite(mine).all():
             return last[1] == math.inf
         mean, deviation = predicted(x, ends, mine)
-        return mean - NormalDist().inv_cdf(self.probability) * deviation > float(np.quantile(ends, self.best))
+        return mean - NormalDist().inv_cdf(PROBABILITY) * deviation > float(np.quantile(ends, self.best))
 
     @staticmethod
     def _steps(steps: list[int]) -> tuple[int, int]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from lamcts.pruners.curves import Curves
 
 GROWTH = 1.2  # of the trials that have ended, from one fit of hyper-parameters to the next (untuned)
-MOST_TRIALS = 150  # in the model: the better half of them and the latest of the others (untuned)
-MOST_REPORTS = 300  # in the model (untuned)
-MOST_STEPS = 8  # of a curve in the model, in geometric order (of 5, 8 and 12; benchmarks/neural, two problems)
+MAX_TRIALS = 150  # in the model: the better half of them and the latest of the others (untuned)
+MAX_REPORTS = 300  # in the model (untuned)
+MAX_STEPS = 8  # of a curve in the model, in geometric order (of 5, 8 and 12; benchmarks/neural, two problems)
 
 
 class Forecast(NamedTuple):
@@ -43,7 +43,7 @@ class Forecast(NamedTuple):
         if not curve:
             mean, sd = self.model.full(curves.x[number][None])
             return float(mean[0]), float(sd[0])
-        steps = thinned(curve, MOST_STEPS)
+        steps = thinned(curve, MAX_STEPS)
         losses = _finite([curve[step] for step in steps], self.worst)
         return self.model.end(curves.x[number], _positions(np.array(steps), self.last), losses)
 
@@ -88,7 +88,7 @@ def _model(curves: "Curves", n: int, theta: Floats | None = None) -> Forecast:
         whole[number][last] = curves.ends[number]
     worst = max(loss for curve in whole.values() for loss in curve.values() if math.isfinite(loss))
     numbers = _chosen({number: curve for number, curve in whole.items() if curve})
-    steps = [thinned(whole[number], MOST_REPORTS // len(numbers)) for number in numbers]
+    steps = [thinned(whole[number], MAX_REPORTS // len(numbers)) for number in numbers]
     x = np.repeat(_points(curves, numbers), [len(own) for own in steps], axis=0)
     at = _positions(np.array([step for own in steps for step in own]), last)
     losses = [whole[number][step] for number, own in zip(numbers, steps, strict=True) for step in own]
@@ -109,7 +109,7 @@ def _until(last: int, curve: Mapping[int, float]) -> dict[int, float]:
 def thinned(curve: Mapping[int, float], most: int) -> list[int]:
     """Return at most `most` steps of a curve (at least 2), the last one and others in geometric order."""
     steps = np.array(list(curve), float)
-    most = min(max(most, 2), MOST_STEPS)
+    most = min(max(most, 2), MAX_STEPS)
     if len(steps) <= most:
         return list(curve)
     wanted = np.geomspace(1.0, steps[-1] - steps[0] + 1.0, most) + steps[0] - 1.0
@@ -119,10 +119,10 @@ def thinned(curve: Mapping[int, float], most: int) -> list[int]:
 
 def _chosen(curves: Mapping[int, Mapping[int, float]]) -> list[int]:
     """Return the trials of the model: all, or the better half of the most and the latest others."""
-    if len(curves) <= MOST_TRIALS:
+    if len(curves) <= MAX_TRIALS:
         return list(curves)
-    better = {*sorted(curves, key=lambda number: curves[number][max(curves[number])])[: MOST_TRIALS // 2]}
-    others = [number for number in curves if number not in better][len(better) - MOST_TRIALS :]
+    better = {*sorted(curves, key=lambda number: curves[number][max(curves[number])])[: MAX_TRIALS // 2]}
+    others = [number for number in curves if number not in better][len(better) - MAX_TRIALS :]
     kept = {*better, *others}
     return [number for number in curves if number in kept]
 

@@ -16,7 +16,8 @@ from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
 Rivals = Callable[[int], bool]
-SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
+REDUCTION, FIRST_RUNG = 3, 1  # of Hyperband, as in Optuna (paper: 3 or 4)
+FIRST_RUNG_SHARE = 100  # of the steps of a whole trial, the first rung where nothing else is said: Optuna's
 
 
 @register("halving", "successive halving without waiting (ASHA): worse than the best 1/4 at a rung")
@@ -33,8 +34,6 @@ class Halving:
     first : int or None, default None
         Step of the first rung. None: a hundredth of the last step of the first trial that finishes, at least 1;
         Optuna's.
-    skip : int, default 0
-        Number of rungs left out at the start; paper: s, the minimum early-stopping rate.
 
     References
     ----------
@@ -53,12 +52,10 @@ class Halving:
 
     reduction: int = 4
     first: int | None = None
-    skip: int = 0
 
     def __post_init__(self) -> None:
         whole_number(self.reduction, "reduction", least=2)
         whole_number(self.first, "first", optional=True)
-        whole_number(self.skip, "skip", least=0)
 
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether the trial should stop now, after its last report."""
@@ -66,11 +63,10 @@ class Halving:
 
     def among(self, number: int, curves: Curves, rivals: Rivals) -> bool:
         """Return whether the trial should stop, compared only with trials whose number is a rival's."""
-        last, first = curves.last(number), self._first(curves)
-        if last is None or first is None:
+        last, rung = curves.last(number), self._first(curves)
+        if last is None or rung is None:
             return False
         before = max((step for step in curves.losses[number] if step < last[0]), default=-1)
-        rung = first * self.reduction**self.skip
         while rung <= last[0]:
             if rung > before and self._behind(number, curves.rung(rung), rivals):
                 return True
@@ -81,7 +77,7 @@ class Halving:
         if self.first is not None:
             return self.first
         steps = whole_steps(curves)
-        return None if steps is None else max(steps // SHARE, 1)
+        return None if steps is None else max(steps // FIRST_RUNG_SHARE, 1)
 
     def _behind(self, number: int, rung: dict[int, float], rivals: Rivals) -> bool:
         """Return whether a trial is not among the best of a rung; of fewer than `reduction`, only the best one is."""
@@ -100,10 +96,6 @@ class Hyperband:
 
     Parameters
     ----------
-    reduction : int, default 3
-        Factor between two rungs; Optuna's; paper: 3 or 4.
-    first : int, default 1
-        Step of the earliest rung; Optuna's.
     most : int or None, default None
         Number of steps of a whole trial. None: that of the first trial that finishes; no trial is stopped before.
 
@@ -112,13 +104,9 @@ class Hyperband:
     Li et al. 2018, Hyperband: a novel bandit-based approach to hyperparameter optimization.
     """
 
-    reduction: int = 3
-    first: int = 1
     most: int | None = None
 
     def __post_init__(self) -> None:
-        whole_number(self.reduction, "reduction", least=2)
-        whole_number(self.first, "first")
         whole_number(self.most, "most", optional=True)
 
     def prune(self, number: int, curves: Curves) -> bool:
@@ -129,9 +117,9 @@ class Hyperband:
             if last is None:
                 return False
             steps = last + 1
-        shares = brackets(steps, self.first, self.reduction)
+        shares = brackets(steps)
         mine = bracket_of(number, shares)
-        rule = Halving(self.reduction, self.first, mine)
+        rule = Halving(REDUCTION, FIRST_RUNG * REDUCTION**mine)
         return rule.among(number, curves, lambda other: bracket_of(other, shares) == mine)
 
 
@@ -143,12 +131,12 @@ def whole_steps(curves: Curves) -> int | None:
     return None
 
 
-def brackets(steps: int, first: int, reduction: int) -> tuple[int, ...]:
+def brackets(steps: int) -> tuple[int, ...]:
     """Return the shares of the brackets, those with the earliest rungs first."""
     n = 1
-    while first * reduction**n <= steps:
+    while FIRST_RUNG * REDUCTION**n <= steps:
         n += 1
-    return tuple(math.ceil(n * reduction**s / (s + 1)) for s in reversed(range(n)))
+    return tuple(math.ceil(n * REDUCTION**s / (s + 1)) for s in reversed(range(n)))
 
 
 @lru_cache(maxsize=2**14)  # called for all trials of a rung

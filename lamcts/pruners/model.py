@@ -10,8 +10,8 @@ from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
 from lamcts.types import whole_number
 
-HOPELESS = 0.01  # the chance of a new trial at least: a trial with less is stopped at its first report (untuned)
-MARGIN = 0.01  # units by which a loss is better at least: equal costs that are known exactly are no gain (untuned)
+MIN_CHANCE = 0.01  # the chance of a new trial at least: a trial with less is stopped at its first report (untuned)
+MIN_IMPROVEMENT = 0.01  # units by which a loss is better at least: equal costs are no gain (untuned)
 
 
 @register("model", "a Gaussian process over points and steps gives the rest of the trial less chance than a new one")
@@ -57,7 +57,7 @@ class Model:
     (False, True)
     """
 
-    several: ClassVar[bool] = True
+    multi_objective: ClassVar[bool] = True
     startup: int = 5
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Model:
         if last[0] >= found.last or (chances := chances_on_front(number, curves)) is None:
             return False
         before, now = chances
-        return now < max(before, HOPELESS) * (1.0 - last[0] / found.last)
+        return now < max(before, MIN_CHANCE) * (1.0 - last[0] / found.last)
 
 
 def chances_on_front(number: int, curves: Curves) -> tuple[float, float] | None:
@@ -79,7 +79,7 @@ def chances_on_front(number: int, curves: Curves) -> tuple[float, float] | None:
 
     None before a trial has finished, and without a point. The final losses of the trial are independent normals in the
     units of their models. These units rise with the losses, so that they keep the front. What the front does not
-    dominate is a union of disjoint boxes, whose probabilities add up. The front lies `MARGIN` lower than it is.
+    dominate is a union of disjoint boxes, whose probabilities add up. The front is lowered by `MIN_IMPROVEMENT`.
     """
     from scipy.special import ndtr
 
@@ -88,7 +88,7 @@ def chances_on_front(number: int, curves: Curves) -> tuple[float, float] | None:
     if len(found) < len(models) or number not in curves.x:
         return None
     ends = [model.model.standard(np.array([*own.ends.values()])) for model, own in found]
-    front = np.array(ends).T - MARGIN  # [n, m]
+    front = np.array(ends).T - MIN_IMPROVEMENT  # [n, m]
     reference = front.max(0) + 1.0
     lower, upper = cells_of(front, reference)
     upper = np.where(upper == reference, np.inf, upper)

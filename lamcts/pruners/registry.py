@@ -9,7 +9,7 @@ from lamcts.pruners.curves import Curves
 class Pruner(Protocol):
     """A rule that stops trials early.
 
-    With several objectives a rule whose attribute `several` is true gets the curves of all of them, and another one
+    With several objectives a rule whose attribute `multi_objective` is true gets the curves of all of them. Another one
     stops a trial that it would stop in each objective alone.
     """
 

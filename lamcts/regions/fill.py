@@ -21,14 +21,14 @@ How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
 WAYS = ("auto", "rejection", "polytope", "walk", "boxes")
 
 PROBE = 128  # draws over the whole space that tell whether rejection is worth it (untuned)
-LEAST = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
-MARGIN = 1.2  # more draws than the share inside asks for, so that few rounds fall short (untuned)
-MOST_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known (untuned)
-DRAWS_EACH = 10  # for each point of a space that has few: exp(-10) of them are never met
+MIN_INSIDE_SHARE = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
+DRAW_MARGIN = 1.2  # more draws than the share inside asks for, so that few rounds fall short (untuned)
+MAX_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known (untuned)
+DRAWS_PER_POINT = 10  # for each point of a space that has few: exp(-10) of them are never met
 BLOCK_NUMBERS = 2_000_000  # numbers drawn at once: 16 MB
-SCARCE = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known (untuned)
-FIRST_DRAWS, MOST_AT_ONCE = 64, 65_536  # draws of the whole space that look for what is left of it (untuned)
-FRUITLESS = 3  # rounds without a fresh point after which a discrete region counts as spent (untuned)
+SCARCITY = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known (untuned)
+FIRST_DRAWS, MAX_BLOCK = 64, 65_536  # draws of the whole space that look for what is left of it (untuned)
+FRUITLESS_ROUNDS = 3  # rounds without a fresh point after which a discrete region counts as spent (untuned)
 
 
 class Fill(NamedTuple):
@@ -125,11 +125,11 @@ def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.G
     found = np.empty((0, space.dim))
     draws = max(n, FIRST_DRAWS)
     fruitless = 0
-    while len(found) < wanted and fruitless < FRUITLESS:  # ends: every point has a chance in every draw
+    while len(found) < wanted and fruitless < FRUITLESS_ROUNDS:  # ends: every point has a chance in every draw
         x = np.vstack([found, space.sample(draws, rng)])
         fresh = x[seen.unseen(x)][:n]
-        fruitless += seen.keyed and draws >= MOST_AT_ONCE and len(fresh) == len(found)
-        found, draws = fresh, min(2 * draws, MOST_AT_ONCE)
+        fruitless += seen.keyed and draws >= MAX_BLOCK and len(fresh) == len(found)
+        found, draws = fresh, min(2 * draws, MAX_BLOCK)
     if len(found) < wanted and not seen.repeat and (left := seen.remaining(lambda: rows_of(space))) is not None:
         return left[rng.permutation(len(left))[:n]]  # draws hardly ever meet what has few points of its kind
     return found
@@ -153,7 +153,9 @@ def _listed(space: SearchSpace, seen: Observations) -> Floats | None:
     """Return the remaining points of a space that is nearly exhausted, [k, d]; None where draws suffice."""
     if seen.repeat or math.isinf(space.size):
         return None
-    if SCARCE * (space.size - seen.distinct) > space.size and not (seen.keyed and SCARCE * seen.distinct > space.size):
+    if SCARCITY * (space.size - seen.distinct) > space.size and not (
+        seen.keyed and SCARCITY * seen.distinct > space.size
+    ):
         return None
     return seen.remaining(lambda: rows_of(space))
 
@@ -203,19 +205,21 @@ class _Catch:
 def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
     """Draw from the whole space until enough points are inside, or the share inside is too small."""
     space = catch.region.space
-    most = MOST_DRAWS if patient else math.inf
-    if space.size <= MOST_DRAWS / DRAWS_EACH:
-        most, patient = DRAWS_EACH * space.size, True  # few enough to have met nearly every point
+    most = MAX_DRAWS if patient else math.inf
+    if space.size <= MAX_DRAWS / DRAWS_PER_POINT:
+        most, patient = DRAWS_PER_POINT * space.size, True  # few enough to have met nearly every point
     fruitless = 0
-    while not catch.full and catch.drawn < most and (fruitless < FRUITLESS or patient):
+    while not catch.full and catch.drawn < most and (fruitless < FRUITLESS_ROUNDS or patient):
         wanted = (
-            catch.missing if not catch.drawn else math.ceil(MARGIN * catch.missing * catch.drawn / (catch.inside or 1))
+            catch.missing
+            if not catch.drawn
+            else math.ceil(DRAW_MARGIN * catch.missing * catch.drawn / (catch.inside or 1))
         )
         count = int(min(max(wanted, PROBE), max(BLOCK_NUMBERS // space.dim, PROBE)))
         if catch.region.steps and not catch.drawn:
             count = PROBE
         fruitless = 0 if catch.put(space.spread(sobol(count, space.dim, rng)), count) else fruitless + 1
-        if not patient and catch.inside < LEAST * catch.drawn:
+        if not patient and catch.inside < MIN_INSIDE_SHARE * catch.drawn:
             break
     if not catch.full and not patient and catch.region.steps:
         catch.clear()
@@ -224,7 +228,7 @@ def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
 def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: bool) -> None:
     """Call `draw(missing) -> (points, draws)` until enough points are found or nothing new comes."""
     fruitless = 0
-    while not catch.full and fruitless < FRUITLESS:
+    while not catch.full and fruitless < FRUITLESS_ROUNDS:
         x, looks = draw(catch.missing)
         fruitless = 0 if catch.put(x, looks, checked) else fruitless + 1
 

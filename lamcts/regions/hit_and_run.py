@@ -10,12 +10,12 @@ import numpy as np
 from lamcts.regions.region import Region
 from lamcts.types import Floats, Rows
 
-CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)
+MIN_CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)
 # How many moves mix well enough: tests/regions/test_fill.py compares moments at d = 50 with a long run.
 SWEEPS = 8  # rounds of moves
-ACROSS = 4  # moves along differences in each round
-PASSES = 3  # moves along each bent axis, over all rounds
-MOST_BENT = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
+DIFFERENCE_MOVES = 4  # moves along differences in each round
+AXIS_MOVES = 3  # moves along each bent axis, over all rounds
+MAX_AXIS_NUMBERS = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
 # (benchmarks/optimizer/fill_region.py prints the seconds)
 ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, are error: some 1e-16, grown by `pinv`
 
@@ -34,13 +34,13 @@ def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator
         if centre is None:
             return np.empty((0, region.space.dim)), n
         starts = centre[None]
-    c = max(n, CHAINS) + max(n, CHAINS) % 2  # even: halves lend each other their directions
+    c = max(n, MIN_CHAINS) + max(n, MIN_CHAINS) % 2  # even: halves lend each other their directions
     x = starts[rng.integers(len(starts), size=c)]  # [c, d]
-    bent = np.concatenate([rng.permutation(x.shape[1]) for _ in range(PASSES)])[: MOST_BENT // x.size]
+    bent = np.concatenate([rng.permutation(x.shape[1]) for _ in range(AXIS_MOVES)])[: MAX_AXIS_NUMBERS // x.size]
     for axes in np.array_split(bent, SWEEPS):
         _along_axes(x, w, b, rng)
         _bent(axes, x, w, b, rng)
-        for _ in range(ACROSS):
+        for _ in range(DIFFERENCE_MOVES):
             _across(x, w, b, rng)
     return x[rng.permutation(c)[:n]], n
 

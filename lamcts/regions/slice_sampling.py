@@ -11,14 +11,14 @@ from lamcts.regions.region import Region
 from lamcts.regions.sobol import sobol
 from lamcts.types import Floats
 
-LOOKS = 24  # looks at the region that a walk may spend on each point: four to six moves (untuned)
-LOOK_NUMBERS = 5_000_000  # coordinates to look at beyond which it spends fewer, to stay below a second or two
+LOOKS_PER_POINT = 24  # looks at the region that a walk may spend on each point: four to six moves (untuned)
+MAX_LOOK_NUMBERS = 5_000_000  # coordinates to look at beyond which it spends fewer, to stay below a second or two
 PROBE = 64  # points that tell which splits say no most often (untuned)
-MOST_SHRINKS = 60  # of one move: by then it is some 2^-60 of the cube wide; the chain stays where it is
+MAX_SHRINKS = 60  # of one move: by then it is some 2^-60 of the cube wide; the chain stays where it is
 FIRST_SIDE = 1e-4  # half the side of the first box (thesis 5.3)
-OUTSIDE = 0.1  # a box grows until this share of its points is outside (thesis fig. 5.4)
-PER_BOX = 8  # Sobol points in a box, of which one is about OUTSIDE (untuned)
-MOVED = 0.5  # share of the coordinates that every other move changes (untuned)
+OUTSIDE_SHARE = 0.1  # a box grows until this share of its points is outside (thesis fig. 5.4)
+PER_BOX = 8  # Sobol points in a box, of which one is about OUTSIDE_SHARE (untuned)
+MOVED_SHARE = 0.5  # share of the coordinates that every other move changes (untuned)
 
 
 def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -32,7 +32,7 @@ def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generato
         return np.empty((0, region.space.dim)), 0
     region = _keenest_first(region, starts, rng)
     x = starts[_deal(len(starts), c, rng)]  # [c, d]
-    looks, turn, most = 0, 0, min(LOOKS * c, max(LOOK_NUMBERS / x.shape[1], c))
+    looks, turn, most = 0, 0, min(LOOKS_PER_POINT * c, max(MAX_LOOK_NUMBERS / x.shape[1], c))
     while looks < most:
         looks += _move(region, x, rng, whole=turn % 2 == 0)
         turn += 1
@@ -43,10 +43,10 @@ def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> i
     """Move every row of `x` [c, d] in place; return the number of draws."""
     low, high = np.zeros_like(x), np.ones_like(x)
     if not whole:
-        keep = rng.random(x.shape) < 1 - MOVED
+        keep = rng.random(x.shape) < 1 - MOVED_SHARE
         low[keep] = high[keep] = x[keep]
     going, looks = np.arange(len(x)), 0
-    for _ in range(MOST_SHRINKS):
+    for _ in range(MAX_SHRINKS):
         new = low[going] + (high[going] - low[going]) * rng.random((len(going), x.shape[1]))
         inside = region.contains(region.space.snap(new))
         looks += len(going)
@@ -63,8 +63,8 @@ def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> i
 def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
     """Return about `c` points inside [k, d] (unsnapped) from boxes around `starts` [m, d], and the number of draws.
 
-    Each box holds `PER_BOX` scrambled Sobol points and doubles until `OUTSIDE` of them are outside; the others are kept
-    (thesis fig. 5.4, which grows the box in smaller steps).
+    Each box holds `PER_BOX` scrambled Sobol points and doubles until `OUTSIDE_SHARE` of them are outside; others are
+    kept (thesis fig. 5.4, which grows the box in smaller steps).
     """
     if not len(starts):
         return np.empty((0, region.space.dim)), 0
@@ -83,7 +83,7 @@ def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> t
         looks += inside.size
         some = inside.any(1)  # a box that has left the region altogether keeps its last size
         x[growing[some]], kept[growing[some]] = new[some], inside[some]
-        growing, side = growing[inside.mean(1) > 1 - OUTSIDE], 2 * side
+        growing, side = growing[inside.mean(1) > 1 - OUTSIDE_SHARE], 2 * side
     return x[kept], looks
 
 

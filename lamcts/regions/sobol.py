@@ -12,15 +12,15 @@ from lamcts.types import Floats
 if TYPE_CHECKING:
     from scipy.stats.qmc import Sobol
 
-MOST_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 2008) that scipy ships
+MAX_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 2008) that scipy ships
 
 
 def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
     """Return the first `n` points of a scrambled Sobol sequence, [n, dim].
 
-    Each call draws a new scrambling from `rng`. Beyond `MOST_DIMENSIONS` a Latin hypercube is returned.
+    Each call draws a new scrambling from `rng`. Beyond `MAX_DIMENSIONS` a Latin hypercube is returned.
     """
-    if n <= 0 or dim > MOST_DIMENSIONS:
+    if n <= 0 or dim > MAX_DIMENSIONS:
         return latin_hypercube(n, dim, rng)
     # scipy spawns from a generator's seed, which a restored one has not: it gets a generator of its own.
     points: Floats = _engine()(dim, scramble=True, rng=child(rng)).random_base2((n - 1).bit_length())[:n]  # [n, dim]
@@ -42,7 +42,7 @@ class SobolSequence:
 
     def draw(self, n: int) -> Floats:
         """Return the next `n` points, [n, dim]."""
-        if self.dim > MOST_DIMENSIONS:
+        if self.dim > MAX_DIMENSIONS:
             points = np.array([stream(self.seed, self.position + i).random(self.dim) for i in range(n)])
         else:
             if self._engine is None:

@@ -9,7 +9,7 @@ from lamcts.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 Scope = Literal["selected", "incumbent", "space"]
-Several = bool | Literal["constraints"]
+MultiOutputSupport = bool | Literal["constraints"]
 
 
 class Proposal(NamedTuple):
@@ -104,7 +104,7 @@ class Sampler(Protocol):
         """Whether sessions can be restored from their state; journalled runs refuse False (default True)."""
 
     @property
-    def several(self) -> Several:
+    def multi_output(self) -> MultiOutputSupport:
         """Whether sessions handle several columns: objectives and constraints (default False).
 
         "constraints" is one objective with constraints. A sampler that does not handle the columns of a problem sees a
@@ -112,7 +112,7 @@ class Sampler(Protocol):
         """
 
     @property
-    def relocates(self) -> bool:
+    def restarts_itself(self) -> bool:
         """Whether a session restarts elsewhere by itself; by default no tree then selects regions (default False)."""
 
     @property

@@ -15,7 +15,7 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.registry import register
 from lamcts.types import Floats, Json, Note, Rows, whole_number
 
-LEAST_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
+MIN_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
 
 
 @register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
@@ -32,8 +32,6 @@ class Cma(LocalSampler):
         First step size, as a share of the region's width (Hansen, arXiv 1604.00772). The thesis uses 0.5.
     popsize : int or None, default None
         Results in a generation. None is Hansen's 4 + 3 ln d.
-    diagonal : bool or None, default None
-        Whether only variances are learned. None is from 1000 dimensions on.
     tolx : float, default 1e-9
         The run has converged when steps are below this share of the space's width; untuned. The library uses 1e-11.
     tolfun : float, default 1e-9
@@ -43,7 +41,6 @@ class Cma(LocalSampler):
 
     sigma: float = 0.3
     popsize: int | None = None
-    diagonal: bool | None = None
     tolx: float = 1e-9
     tolfun: float = 1e-9
 
@@ -51,7 +48,7 @@ class Cma(LocalSampler):
         library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
-        whole_number(self.popsize, "Cma: popsize", least=LEAST_POPSIZE, optional=True)
+        whole_number(self.popsize, "Cma: popsize", least=MIN_POPSIZE, optional=True)
         if not (self.tolx >= 0 and self.tolfun >= 0):
             raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
@@ -117,7 +114,7 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
     def _started(self, entry: Json) -> "CmaRun":
         """Return the run that begins with the mean and the step of a log's first entry."""
         own = self.settings
-        limits = {"popsize": own.popsize, "diagonal": own.diagonal, "tolx": own.tolx, "tolfun": own.tolfun}
+        limits = {"popsize": own.popsize, "tolx": own.tolx, "tolfun": own.tolfun}
         return CmaRun(np.array(entry["mean"]), entry["sigma"], **limits)  # type: ignore[arg-type]
 
     def _anchors(self, run: "CmaRun") -> list[Floats]:
@@ -158,7 +155,7 @@ def _first_inside(batch: Batch, anchors: Sequence[Floats]) -> Floats | None:
     return next((x for x, here in zip(anchors, inside, strict=True) if here), None)
 
 
-WIDEST = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
+MAX_DEVIATION = 1 / 3  # most deviation of a coordinate, in widths of the space: the library's own default
 DIAGONAL_FROM = 1000  # at 6392 dimensions a full covariance takes 327 MB; at 1000 an update takes a tenth of a second
 
 
@@ -175,16 +172,14 @@ def library() -> ModuleType:
 class CmaRun:
     """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
 
-    def __init__(
-        self, mean: Floats, sigma: float, *, popsize: int | None, diagonal: bool | None, tolx: float, tolfun: float
-    ) -> None:
+    def __init__(self, mean: Floats, sigma: float, *, popsize: int | None, tolx: float, tolfun: float) -> None:
         cma, dim = library(), len(mean)
         self._rng = np.random.default_rng(0)
         options: dict[str, object] = {
             "bounds": [0, 1],
             "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
             "randn": lambda *shape: self._rng.standard_normal(shape),
-            "CMA_diagonal": dim >= DIAGONAL_FROM if diagonal is None else diagonal,
+            "CMA_diagonal": dim >= DIAGONAL_FROM,
             "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
             "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
             "tolx": tolx,
@@ -232,7 +227,7 @@ class CmaRun:
         self._strategy.tell(list(x.copy()), ranks.tolist())
         if x.shape[1] == 1:
             widest = float(self._strategy.stds[0])
-            self._strategy.sigma *= min(1.0, WIDEST / widest)
+            self._strategy.sigma *= min(1.0, MAX_DEVIATION / widest)
         low, high = float(y[good].min()), float(y[good].max())
         span = high / 2 - low / 2  # halves, for values near the largest float
         self._scale = span if self._scale is None else self._scale

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 PORTFOLIO = "portfolio"
-LEAD = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
+WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
 def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
@@ -131,4 +131,4 @@ def portfolio(space: "SearchSpace") -> "Portfolio":
     arms: list[Sampler] = [base, Quadratic(), Coordinate()]
     if space.continuous.all():
         return Portfolio(tuple(arms))
-    return Portfolio((*arms, MixedGp()), lead=LEAD if Parameters(space).partly_discrete else 0)
+    return Portfolio((*arms, MixedGp()), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)

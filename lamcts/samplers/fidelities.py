@@ -23,11 +23,11 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.point_keys import keys_of
 from lamcts.types import Floats, Note, Rows
 
-MOST_ROWS = 300  # in the model (untuned)
-FEWEST = 4  # values before a model is fitted (untuned)
-MOST_LOOKED = 60  # configurations of the lowest predictions whose next evaluations are looked at (untuned)
+MAX_ROWS = 300  # in the model (untuned)
+MIN_VALUES = 4  # values before a model is fitted (untuned)
+MAX_CANDIDATES = 60  # configurations of the lowest predictions whose next evaluations are compared (untuned)
 OFFSET = 0.1  # of the model; with 3, as in pruning, two of three problems ended higher (tuned on benchmarks.neural)
-EQUAL = 3  # configurations with equal values at several fidelities, before a warning
+EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MultiFidelity(LocalSampler):
     1
     """
 
-    relocates: ClassVar[bool] = True
+    restarts_itself: ClassVar[bool] = True
     inner: Sampler
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":
@@ -89,10 +89,10 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
     def tell(self, notes: list[Note], rows: Rows) -> None:
         if not self._warned and _ignored(self.axis, self.seen):
             self._warned = True
-            text = (
-                f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL} configurations had equal values at"
+            text = f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL_CONFIGURATIONS} configurations had"
+            warnings.warn(
+                f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
             )
-            warnings.warn(f"{text} several; use it in the objective, or leave it out", UserWarning, stacklevel=2)
 
     def _chosen(self, known: "Configurations", model: FidelityModel | None, new: Floats | None) -> Floats | None:
         """Return the row [d] of a new or an open configuration that gains most per cost; None if there is none.
@@ -104,19 +104,19 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         valued = np.flatnonzero(known.reached > 0)
         mean, _ = model.full(known.x[valued])
         order = valued[np.argsort(mean, kind="stable")]
-        looked = order[known.open[order]][:MOST_LOOKED]
-        x, reached, least = known.x[looked], known.reached[looked], np.full(len(looked), mean.min())
-        least[looked == order[0]] = np.partition(mean, 1)[1]
+        shortlist = order[known.open[order]][:MAX_CANDIDATES]
+        x, reached, least = known.x[shortlist], known.reached[shortlist], np.full(len(shortlist), mean.min())
+        least[shortlist == order[0]] = np.partition(mean, 1)[1]
         if new is not None:
             x, reached, least = np.vstack([x, new]), np.append(reached, 0), np.append(least, mean.min())
         fidelity = self.axis.fidelity
         pairs = [(i, level) for i, own in enumerate(reached) for level in fidelity.levels if level > own]
-        places, levels = np.array(pairs).T
-        cost = levels - fidelity.resumes * reached[places]
-        positions = self.axis.at(x[places], levels)[:, self.axis.column]
-        best = int(np.argmax(model.gains(x[places], positions, least[places]) / cost))
-        level = levels[places == places[best]][0] if fidelity.resumes else levels[best]
-        chosen: Floats = self.axis.at(x[places[[best]]], int(level))[0]
+        owners, levels = np.array(pairs).T
+        cost = levels - fidelity.resumes * reached[owners]
+        positions = self.axis.at(x[owners], levels)[:, self.axis.column]
+        best = int(np.argmax(model.gains(x[owners], positions, least[owners]) / cost))
+        level = levels[owners == owners[best]][0] if fidelity.resumes else levels[best]
+        chosen: Floats = self.axis.at(x[owners[[best]]], int(level))[0]
         return chosen
 
     def _new(self, known: "Configurations", model: FidelityModel | None) -> Floats | None:
@@ -178,23 +178,23 @@ class Configurations:
 
         It has the largest expected improvement on the best full value, or before one the best prediction.
         """
-        places = np.flatnonzero(self.open)
-        if not len(places):
+        rows = np.flatnonzero(self.open)
+        if not len(rows):
             return None
         if model is None:
-            worth = -self.value[places]
+            acquisition = -self.value[rows]
         else:
-            mean, sd = model.full(self.x[places])
+            mean, sd = model.full(self.x[rows])
             best = model.full(self.x[self.full])[0].min() if self.full.any() else None
-            worth = -mean if best is None else expected_improvement(mean, sd, float(best))
-        row: Floats = self.axis.at(self.x[places[[int(np.argmax(worth))]]], self.axis.fidelity.high)[0]
+            acquisition = -mean if best is None else expected_improvement(mean, sd, float(best))
+        row: Floats = self.axis.at(self.x[rows[[int(np.argmax(acquisition))]]], self.axis.fidelity.high)[0]
         return row
 
 
 def model_of(axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
     """Return the model of the latest values; None where they are too few or equal."""
-    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MOST_ROWS:]
-    if len(rows) < FEWEST or not np.ptp(seen.f[rows, 0]) > 0:
+    rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MAX_ROWS:]
+    if len(rows) < MIN_VALUES or not np.ptp(seen.f[rows, 0]) > 0:
         return None
     x = seen.x[rows]
     return FidelityModel(Parameters(axis.rest), axis.without(x), x[:, axis.column], seen.f[rows, 0], offset=OFFSET)
@@ -205,4 +205,4 @@ def _ignored(axis: FidelityAxis, seen: Observations) -> bool:
     rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))
     _, owner, count = np.unique(axis.without(seen.x[rows]), axis=0, return_inverse=True, return_counts=True)
     pairs = {*zip(owner.ravel().tolist(), seen.f[rows, 0].tolist(), strict=True)}
-    return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL
+    return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL_CONFIGURATIONS

@@ -15,8 +15,8 @@ from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows, whole_number
 
-LEAST_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
-TWICE = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
+MIN_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
+DOUBLE_MOVES = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
 
 
 @register("hillclimb", "first-improvement local search, one parameter at a time")
@@ -52,7 +52,7 @@ class HillClimb(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
 
     patience: int | None = None
     scope: Scope = "space"
@@ -68,7 +68,7 @@ class HillClimb(LocalSampler):
 
 @dataclass
 class HillClimbProgress(Progress):
-    place: int = 0  # the number of the incumbent, among those of the search: the note of its neighbours
+    centre_number: int = 0  # the number of the incumbent, among those of the search: the note of its neighbours
     out: int = 0  # neighbours of the incumbent without a result yet
     failures: int = 0  # results in a row that were no better
     spent: bool = False  # whether no neighbour is left that is neither seen nor out
@@ -92,7 +92,7 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
     def done(self) -> bool:
         progress, patience = self.progress, self.settings.patience
         if patience is None and self.endless:
-            patience = max(LEAST_PATIENCE, 2 * self.parameters.count)
+            patience = max(MIN_PATIENCE, 2 * self.parameters.count)
         tired = patience is not None and progress.failures >= patience
         return self.incumbent is not None and (tired or (progress.spent and progress.out == 0))
 
@@ -104,8 +104,8 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
         else:
             z = self.parameters.codes(self.seen.x[[self.incumbent]])
             self._take_neighbours(batch, z[0])
-            notes = [progress.place] * len(batch.x)
-            breed(batch, self.parameters, lambda m: np.repeat(z, m, axis=0), progress.rng, TWICE)
+            notes = [progress.centre_number] * len(batch.x)
+            breed(batch, self.parameters, lambda m: np.repeat(z, m, axis=0), progress.rng, DOUBLE_MOVES)
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
     def _take_neighbours(self, batch: Batch, z: Floats) -> None:
@@ -122,12 +122,17 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
         progress, before = self.progress, self.incumbent
         super().tell(notes, rows)
         if self.incumbent == before:
-            progress.out -= notes.count(progress.place)
+            progress.out -= notes.count(progress.centre_number)
             progress.failures += len(notes)
         else:
-            progress.place, progress.out, progress.failures, progress.spent = progress.place + 1, 0, 0, False
+            progress.centre_number, progress.out, progress.failures, progress.spent = (
+                progress.centre_number + 1,
+                0,
+                0,
+                False,
+            )
 
     def forget(self, notes: list[int | None]) -> None:
-        lost = notes.count(self.progress.place)
+        lost = notes.count(self.progress.centre_number)
         self.progress.out -= lost
         self.progress.spent &= not lost  # these were not tried

@@ -8,33 +8,30 @@ import numpy as np
 
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.discrete_surrogate import DiscreteSurrogate
-from lamcts.models.hamming_fit import HammingPrior
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
 from lamcts.types import Floats, Note, Rows, whole_number
 
-FEWEST_START, MOST_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
-CLIMBED, MUTATED, CHILDREN, DRAWN = 3, 5, 20, 100  # best rows whose exchanges and mutations are looked at, mutations of
-# each, draws of the whole space (untuned)
-KNOWN = 100  # best rows whose options are tried of a category with too many to try all (untuned)
-MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
+MIN_START, MAX_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)
+EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whose exchanges and mutations are pool
+# at, mutations of each, draws of the whole space (untuned)
+OPTION_ROWS = 100  # best rows whose options are tried of a category with too many to try all (untuned)
+MUTATION_MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
 CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
-STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
+DESCENT_STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
-LOOKS = 64  # candidates at a time that are looked up among the points that are known (untuned)
-PENDING = 200  # most pending points that are believed, the latest: bounds the factor, as in bo.py (untuned)
-PRIOR = HammingPrior()
+LOOKUP_BLOCK = 64  # candidates at a time that are pool up among the points that are known (untuned)
 
 
 @register("mixed_gp", "Gaussian process over categories, integers and reals, with local search over single changes")
@@ -49,8 +46,6 @@ class MixedGp(LocalSampler):
         paper uses 20.
     scope : {"space", "selected"}, default "space"
         Region of the search: the whole space, or what the tree selects at each ask.
-    prior : HammingPrior, default HammingPrior()
-        Priors of weights, length scales and noise.
 
     Notes
     -----
@@ -70,10 +65,9 @@ class MixedGp(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     n_start: int | None = None
     scope: Literal["space", "selected"] = "space"
-    prior: HammingPrior = PRIOR
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "MixedGp: n_start", optional=True)
@@ -81,7 +75,7 @@ class MixedGp(LocalSampler):
             raise ValueError(f"MixedGp: expected a scope of space or selected, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MixedGpSession":
-        n_start = min(max(Parameters(region.space).count + 2, FEWEST_START), MOST_START)
+        n_start = min(max(Parameters(region.space).count + 2, MIN_START), MAX_START)
         n_start = n_start if self.n_start is None else self.n_start
         progress = MixedGpProgress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
         return _MixedGpSession(self, region, seen, progress)
@@ -99,7 +93,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: MixedGpProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.model = DiscreteModel(seen, self.parameters, settings.prior, progress.model)
+        self.model = DiscreteModel(seen, self.parameters, progress.model)
 
     @property
     def scope(self) -> Scope:
@@ -163,14 +157,14 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     def _propose(self, batch: Batch, surrogate: DiscreteSurrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
-        out = np.vstack([self.seen.pending_x()[-PENDING:], batch.x])
-        known = self.parameters.codes(self.seen.x[self._best(KNOWN)])
+        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
+        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
         while batch.open:
             if len(out):
-                surrogate = surrogate.believing(self.model.coding(self.parameters.codes(out)))
-            looked = _Looked(surrogate, self.model, self._within, self._share)
-            self._climb(looked, looked.at(self._candidates(known)), known)
-            out = self._first_fresh(batch, looked.ranked())
+                surrogate = surrogate.fantasize(self.model.coding(self.parameters.codes(out)))
+            pool = _CandidatePool(surrogate, self.model, self._within, self._share)
+            self._climb(pool, pool.at(self._candidates(known)), known)
+            out = self._first_fresh(batch, pool.ranked())
             if not len(out) and self.progress.radius is not None:
                 self.progress.radius = None  # all that is near is known
             elif not batch.take(out).any():
@@ -197,20 +191,20 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def _candidates(self, known: Floats) -> Floats:
         """Return codes near the best rows, and from anywhere, [m, p]; `known` as of `exchanges`."""
         rng = self.progress.rng
-        rows = self._best(MUTATED, None if self.seen.plain else rng)  # the rows of a front are level
+        rows = self._best(MUTATED_ROWS, None if self.seen.plain else rng)  # the rows of a front are level
         best = self.parameters.codes(self.seen.x[rows])
-        near = [exchanges(self.parameters, z, rng, known) for z in best[:CLIMBED]]
-        children = mutations(self.parameters, np.repeat(best, CHILDREN, axis=0), rng, MOVES)
-        return np.vstack([*near, children, self.parameters.draw(DRAWN, rng)])
+        near = [exchanges(self.parameters, z, rng, known) for z in best[:EXCHANGED_ROWS]]
+        children = mutations(self.parameters, np.repeat(best, MUTATIONS, axis=0), rng, MUTATION_MOVES)
+        return np.vstack([*near, children, self.parameters.draw(DRAWS, rng)])
 
-    def _climb(self, looked: "_Looked", value: Floats, known: Floats) -> None:
+    def _climb(self, pool: "_CandidatePool", value: Floats, known: Floats) -> None:
         """From the best candidates go to the best neighbour while it is better, then down the slope of the numbers."""
         order = np.argsort(-value, kind="stable")[:CLIMBS]
-        tops = [(looked.z[-1][i], float(value[i])) for i in order]
+        tops = [(pool.z[-1][i], float(value[i])) for i in order]
         peaks = []
         for _ in range(ORDER_ROUNDS if self.parameters.permutations else ROUNDS):
             near = [exchanges(self.parameters, z, self.progress.rng, known) for z, _ in tops]
-            found = np.split(looked.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
+            found = np.split(pool.at(np.vstack(near)), np.cumsum([len(own) for own in near])[:-1])
             best = [int(own.argmax()) if len(own) else -1 for own in found]
             moving = [i for i, k in enumerate(best) if k >= 0 and found[i][k] > tops[i][1]]
             peaks += [top for i, top in enumerate(tops) if i not in moving]
@@ -218,15 +212,15 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
             if not tops:
                 break
         if self.parameters.continuous.any():
-            self._descend(looked, np.array([z for z, _ in peaks + tops]))
+            self._descend(pool, np.array([z for z, _ in peaks + tops]))
 
-    def _descend(self, looked: "_Looked", z: Floats) -> None:
+    def _descend(self, pool: "_CandidatePool", z: Floats) -> None:
         """Improve the real parameters of codes `z` [k, p] down the slope of the acquisition."""
         model, ordered = self.model, self.model.coding.ordered
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            loss, along = looked.surrogate.slope(model.coding(self.parameters.codes(x)))
+            loss, along = pool.surrogate.slope(model.coding(self.parameters.codes(x)))
             gradient = np.zeros(x.shape)
             gradient[:, coordinate] = along
             return loss, gradient
@@ -235,21 +229,21 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         free = np.tile(self.region.space.continuous, (len(x), 1))
         free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        better = gradient_descent(self.region, x, slope, low, high, free, STEPS)
-        looked.at(self.parameters.codes(self.region.space.snap(better)))
+        better = gradient_descent(self.region, x, slope, low, high, free, DESCENT_STEPS)
+        pool.at(self.parameters.codes(self.region.space.snap(better)))
 
     def _first_fresh(self, batch: Batch, z: Floats) -> Floats:
         """Return the first of the codes `z` [m, p] that is new and inside, as x [1, d]; [0, d] where none is."""
-        for i in range(0, len(z), LOOKS):
-            x = self.parameters.rows(z[i : i + LOOKS])
+        for i in range(0, len(z), LOOKUP_BLOCK):
+            x = self.parameters.rows(z[i : i + LOOKUP_BLOCK])
             fresh = self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :] & self.region.contains(x)
             if fresh.any():
                 return x[[int(fresh.argmax())]]
         return np.empty((0, batch.x.shape[1]))
 
 
-class _Looked:
-    """The codes that a search for the best candidate has looked at, and what they are worth: -inf if not `within`."""
+class _CandidatePool:
+    """The codes that a search for the best candidate has compared, and their acquisition: -inf if not `within`."""
 
     def __init__(
         self, surrogate: DiscreteSurrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0

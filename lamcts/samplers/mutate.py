@@ -42,7 +42,7 @@ class Mutate(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
 
     population: int = 20
     sample: int = 5

@@ -16,11 +16,13 @@ from lamcts.types import Floats, Note, Rows, whole_number
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
+ENTROPY_WEIGHT = 0.01  # of the bonus that delays convergence (untuned)
+DECAY = 0.9  # of the moving averages of losses (untuned)
 TEMPERATURES = (1.0, 1.0, 2.0, 4.0, 8.0)  # of each round of draws, higher where all points are evaluated (untuned)
-DRAWN = 8  # draws of a round for each missing point (untuned)
-FAILED = -1.0  # advantage of a failed evaluation, in standard deviations (untuned)
-LARGEST = 3.0  # advantage of one result at most, in standard deviations (untuned)
-HUGE = 1e100  # losses beyond it are equal, so that their squares are finite
+DRAWS_PER_POINT = 8  # draws of a round for each missing point (untuned)
+FAILED_ADVANTAGE = -1.0  # advantage of a failed evaluation, in standard deviations (untuned)
+MAX_ADVANTAGE = 3.0  # advantage of one result at most, in standard deviations (untuned)
+MAX_LOSS = 1e100  # losses beyond it are equal, so that their squares are finite
 
 
 @register("reinforce", "REINFORCE: a policy over the options, learned by policy gradients; a baseline")
@@ -35,10 +37,6 @@ class Reinforce(LocalSampler):
     ----------
     rate : float, default 0.1
         Step size of the logits, above 0; untuned.
-    entropy : float, default 0.01
-        Weight of the entropy bonus, which delays convergence; untuned.
-    decay : float, default 0.9
-        Decay of the moving averages, from 0 to below 1; untuned.
     bins : int, default 16
         Equal intervals of a real number, or of a number with too many values to list; untuned. The policy chooses an
         interval, and the value is uniform inside.
@@ -67,15 +65,12 @@ class Reinforce(LocalSampler):
     """
 
     rate: float = 0.1
-    entropy: float = 0.01
-    decay: float = 0.9
     bins: int = 16
 
     def __post_init__(self) -> None:
         whole_number(self.bins, "Reinforce: bins", least=2)
-        if not (self.rate > 0 and self.entropy >= 0 and 0 <= self.decay < 1):
-            got = f"{self.rate!r}, {self.entropy!r}, {self.decay!r}"
-            raise ValueError(f"Reinforce: expected rate > 0, entropy >= 0 and decay in [0, 1), got {got}")
+        if not self.rate > 0:
+            raise ValueError(f"Reinforce: expected a rate above 0, got {self.rate!r}")
 
     @classmethod
     def suited(cls, space: "SearchSpace", detail: str) -> "Reinforce | None":
@@ -111,7 +106,7 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
         for temperature in TEMPERATURES:
             if not batch.open:
                 break
-            batch.take(self.policy.draw(DRAWN * batch.missing, progress.logits / temperature, progress.rng))
+            batch.take(self.policy.draw(DRAWS_PER_POINT * batch.missing, progress.logits / temperature, progress.rng))
         batch.fill(progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))
 
@@ -125,21 +120,21 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
         progress, own = self.progress, self.settings
         advantage = self._advantage(loss)
         gradient = advantage * self.policy.score(x, progress.logits)
-        gradient += own.entropy * self.policy.entropy_slope(progress.logits)
+        gradient += ENTROPY_WEIGHT * self.policy.entropy_slope(progress.logits)
         progress.logits = progress.logits + own.rate * gradient
 
     def _advantage(self, loss: float) -> float:
         """Return how much better a loss is than the moving average, and move the average; 0 for the first loss."""
         progress = self.progress
         if not np.isfinite(loss):
-            return FAILED
+            return FAILED_ADVANTAGE
         progress.results += 1
-        share = max(1 - self.settings.decay, 1 / progress.results)  # a plain mean at first
-        gap = float(np.clip(loss, -HUGE, HUGE)) - progress.mean
+        share = max(1 - DECAY, 1 / progress.results)  # a plain mean at first
+        gap = float(np.clip(loss, -MAX_LOSS, MAX_LOSS)) - progress.mean
         deviation = progress.variance**0.5 if progress.results > 1 else 0.0
         progress.mean += share * gap
         progress.variance = (1 - share) * (progress.variance + share * gap**2)
-        return float(np.clip(-gap / deviation, -LARGEST, LARGEST)) if deviation > 0 else 0.0
+        return float(np.clip(-gap / deviation, -MAX_ADVANTAGE, MAX_ADVANTAGE)) if deviation > 0 else 0.0
 
 
 class Policy:

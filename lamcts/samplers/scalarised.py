@@ -13,15 +13,16 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.regions.region import Region
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Scope, Session, Several
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Scope, Session
+from lamcts.samplers.parts.scalarisation import SUM_SHARE
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-FARTHEST = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum
+MAX_SIZE = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum
 
 
 def bounded(numbers: Floats) -> Floats:
-    """Return numbers of at most `FARTHEST` in size, the same array where all are."""
-    return np.clip(numbers, -FARTHEST, FARTHEST) if (np.abs(numbers) > FARTHEST).any() else numbers
+    """Return numbers of at most `MAX_SIZE` in size, the same array where all are."""
+    return np.clip(numbers, -MAX_SIZE, MAX_SIZE) if (np.abs(numbers) > MAX_SIZE).any() else numbers
 
 
 class _View(Observations):
@@ -37,7 +38,7 @@ class _View(Observations):
 
 
 class BoundedColumns(_View):
-    """Observations with columns bounded by `FARTHEST`, compared as the original: differences do not overflow."""
+    """Observations with columns bounded by `MAX_SIZE`, compared as the original: differences do not overflow."""
 
     @property
     def f(self) -> Floats:
@@ -48,12 +49,12 @@ class BoundedColumns(_View):
         return bounded(self._seen.g)
 
 
-CORNERS = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
+CORNER_CHANCE = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
 
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
     """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
-    own = sampler.several
+    own = sampler.multi_output
     if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
         return sampler
     return Scalarised(sampler)
@@ -66,8 +67,8 @@ class Scalarised:
     inner: the sampler.
     """
 
-    several: ClassVar[Several] = True
-    relocates: ClassVar[bool] = False
+    multi_output: ClassVar[MultiOutputSupport] = True
+    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
     inner: Sampler
 
@@ -86,7 +87,7 @@ class Scalarised:
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
     """Return weights [m] of sum 1: one objective alone, or evenly from the simplex."""
-    weights: Floats = np.eye(m)[rng.integers(m)] if rng.random() < CORNERS else rng.dirichlet(np.ones(m))
+    weights: Floats = np.eye(m)[rng.integers(m)] if rng.random() < CORNER_CHANCE else rng.dirichlet(np.ones(m))
     return weights
 
 
@@ -131,13 +132,12 @@ class _Scalarised:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 
-UNKNOWN = 1e12  # excess, in units, of one that was not measured, and the largest
-SUM_SHARE = 0.05  # of the weighted sum next to the weighted maximum: Knowles (ParEGO, 2006)
+UNKNOWN_VIOLATION = 1e12  # violation, in units, of one that was not measured, and the largest
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual excesses."""
+    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual violations."""
 
     weights: list[float]
     low: list[float]
@@ -148,13 +148,13 @@ class Weighting:
         """Return the number of each row, [n], lower is better, nan for one without a standing.
 
         Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
-        [2, 3) by the sum of their excesses.
+        [2, 3) by the sum of their violations.
         """
         with np.errstate(over="ignore"):  # of a quotient, which is cut
-            lost, excess = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN)
+            lost, violation = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
         weighted = np.array(self.weights) * lost  # [n, m]
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
-        over = np.maximum(np.where(np.isnan(g), UNKNOWN, excess), 0.0).sum(1)
+        over = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, violation), 0.0).sum(1)
         number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
         return np.where(rankable(g, kind), number, np.nan)
 
@@ -172,7 +172,7 @@ def weighting_of(seen: Observations, weights: Floats) -> Weighting:
 
 
 def _usual(g: Floats) -> float:
-    """Return the usual excess of a constraint [n]; of one that was not broken yet, by how much it was kept."""
+    """Return the usual violation of a constraint [n]; of one that was not broken yet, by how much it was kept."""
     sizes = g[g > 0] if (g > 0).any() else -g[g < 0]
     return float(np.median(sizes)) if len(sizes) else 1.0
 

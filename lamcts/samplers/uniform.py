@@ -31,7 +31,7 @@ class Uniform(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
         progress = UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))

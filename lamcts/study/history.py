@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported, reports_of
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, excess, feasible
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, feasible, total_violation
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
@@ -175,7 +175,7 @@ class History:
     @property
     def violation(self) -> Floats:
         """By how much constraints are broken in sum, [n]; nan where none was measured."""
-        return excess(self.constraints)
+        return total_violation(self.constraints)
 
     def rows(self) -> list[Json]:
         """Return a dict for each evaluation: trial, values, sem, constraints, parameters, metrics, seconds, message."""

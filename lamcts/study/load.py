@@ -12,7 +12,7 @@ from lamcts import samplers
 from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.settings import difference
-from lamcts.outcomes.goals import LARGEST, Goals
+from lamcts.outcomes.goals import MAX_VIOLATION, Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature, of_points
@@ -112,7 +112,7 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
 
 def with_reference(goals: Goals, given: object) -> Goals:
     """Return goals with the reference point that a run records, if it records one that fits."""
-    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < LARGEST for each in given)
+    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < MAX_VIOLATION for each in given)
     if not (known and isinstance(given, list) and len(given) == len(goals.names)):
         return goals
     return replace(goals, reference=tuple(map(float, given)))

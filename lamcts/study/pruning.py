@@ -23,14 +23,14 @@ from lamcts.trial import Trial
 class Pruning:
     """The curves of all trials, and a rule over them (None: no trial is stopped).
 
-    A rule without an attribute `several` judges each objective alone, and a trial stops if it stops in all of them.
+    A rule without an attribute `multi_objective` judges each objective alone. A trial stops if all of them stop it.
     """
 
     def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
         goals, reports = problem.goals, problem.declared.reports
         self.curves = Curves(len(goals.objectives), problem.space)
         self._pruner, self._names, self._signs = make(pruner), goals.names, tuple(goals.signs.tolist())
-        self._judged = (self.curves,) if getattr(self._pruner, "several", False) else self.curves.objectives
+        self._judged = (self.curves,) if getattr(self._pruner, "multi_objective", False) else self.curves.objectives
         self._told: dict[int, Predicted] = {}  # by pruned trial: its losses as predicted when it was told
         self._wanted = takes(problem.f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what

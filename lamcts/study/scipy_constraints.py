@@ -64,7 +64,7 @@ class ConstraintFunction:
         return {name: float(value) for name, value in zip(self.names, values, strict=True) if name is not None}
 
     def kept(self, found: Mapping[str, float]) -> bool:
-        return all(held.excess(found[held.name]) <= 0 for held in self.constraints)
+        return all(held.violation(found[held.name]) <= 0 for held in self.constraints)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
 from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_chose, tree_share
-from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, excess
+from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
 from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
@@ -98,7 +98,7 @@ def history_of(opt: RunState, checks: list[Check], curves: Sequence[Reported] = 
         messages=dict(opt.failures),
         maximize=goals.objectives[0].maximize,
         goals=goals,
-        excesses=None if goals.plain else goals.broken(seen.g),
+        excesses=None if goals.plain else goals.per_constraint(seen.g),
         kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
         curves=curves,
         metrics=dict(opt.metrics),
@@ -142,7 +142,7 @@ def _held(opt: RunState, row: int | None) -> tuple[bool, float, dict[str, float]
         return False, math.nan, {}
     seen, goals = opt.seen, opt.goals
     constraints = goals.measured(seen.g[row])
-    return bool(seen.feasible[row]), float(excess(seen.g[[row]])[0]), constraints
+    return bool(seen.feasible[row]), float(total_violation(seen.g[[row]])[0]), constraints
 
 
 def _misses(opt: RunState, found: Json) -> str:
@@ -152,7 +152,7 @@ def _misses(opt: RunState, found: Json) -> str:
         return f"; all {n} evaluations failed, the first with: {opt.failures[0]}"
     if found["success"] or found["x"] is None:
         return ""
-    excesses = [(held, held.excess(found["constraints"][held.name])) for held in opt.goals.constraints]
+    excesses = [(held, held.violation(found["constraints"][held.name])) for held in opt.goals.constraints]
     broken = [f"{held} by {over:.3g}" for held, over in excesses if over > 0]
     more = f" and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
     by = f": the least infeasible one breaks {', '.join(broken[:SHOWN])}{more}" if broken else ""

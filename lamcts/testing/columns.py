@@ -94,8 +94,8 @@ def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int 
 
     Notes
     -----
-    A sampler whose class does not set `several = True` (or "constraints") gets a single number for each evaluation, as
-    in the optimizer.
+    A sampler whose class does not set `multi_output = True` (or "constraints") gets a single number for each
+    evaluation, as in the optimizer.
 
     Examples
     --------

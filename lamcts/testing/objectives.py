@@ -146,7 +146,7 @@ def _says_what_it_measures(objective: DictObjective) -> None:
 
 def _within(objective: DictObjective, values: Mapping[str, float]) -> bool:
     """Return whether `values` satisfy all constraints."""
-    return all(held.excess(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
+    return all(held.violation(values[held.name]) <= 0 for held in map(Constraint.read, objective.constraints))
 
 
 def _names(objective: DictObjective) -> set[str]:

@@ -15,8 +15,9 @@ from lamcts.types import Floats
 
 Kernel = Literal["rbf", "linear", "poly"]
 
-NEAR = 1e-9  # relative; a product of 1000 float64 terms errs by some 1e-13, so the margin is ample
-EQUAL = 1e-9  # spread of a coordinate that rows share, in widths of the space: far above rounding (untuned)
+RELATIVE_TOLERANCE = 1e-9  # relative; a product of 1000 float64 terms errs by some 1e-13, so the margin is ample
+CONSTANT_TOLERANCE = 1e-9  # spread of a coordinate that rows share, in widths of the space: far above rounding
+# (untuned)
 BLOCK = 2000  # rows evaluated at once: bounds the temporaries to 2000 x s
 
 
@@ -34,7 +35,7 @@ class Frame:
     def of(cls, x: Floats) -> "Frame":
         """Return the frame of rows `x` [n, d]."""
         spread = x.std(0)
-        wide = spread > EQUAL
+        wide = spread > CONSTANT_TOLERANCE
         return cls(x.mean(0), np.divide(1.0, spread, out=np.zeros(x.shape[1]), where=wide))
 
     def __call__(self, x: Floats) -> Floats:
@@ -59,7 +60,7 @@ class Halfspace:
     def good(self, x: Floats) -> Mask:
         """Return which rows of `x` [n, d] are on the good side, [n]."""
         score = x @ self.w + self.b  # [n]
-        for i in np.flatnonzero(np.abs(score) <= NEAR * (np.abs(self.w).sum() + abs(self.b))):
+        for i in np.flatnonzero(np.abs(score) <= RELATIVE_TOLERANCE * (np.abs(self.w).sum() + abs(self.b))):
             score[i] = np.sum(x[i] * self.w) + self.b
         return np.asarray(score >= 0)
 
@@ -100,7 +101,7 @@ class KernelBoundary:
             size = np.ones(len(z))  # no value of this kernel is above 1
         else:
             size = np.abs(values).max(1, initial=1.0)
-        for i in np.flatnonzero(np.abs(score) <= NEAR * (size * np.abs(self.weight).sum() + abs(self.b))):
+        for i in np.flatnonzero(np.abs(score) <= RELATIVE_TOLERANCE * (size * np.abs(self.weight).sum() + abs(self.b))):
             score[i] = np.sum(self._values_of_one(z[i]) * self.weight) + self.b
         return np.asarray(score >= 0)
 

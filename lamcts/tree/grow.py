@@ -20,11 +20,12 @@ from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
 from lamcts.tree.select import SELECT, follow
-from lamcts.tree.splits import LEAST_ROWS, KMeansSvm, Splitter, thin
+from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
 GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
-ROUTED = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
+MAX_DEPTH = 32  # splits on a path (untuned)
+BLOCK_NUMBERS = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class LatentTree:
     cp : float, default 0.1
         Exploration constant of "ucb", in the unit of `values`: 1 to 10 % of the largest value (thesis 5.4.4). The paper
         uses 1, and 10 on MuJoCo, in raw values.
-    selector : {"ucb", "greedy", "leaf"}, default "ucb"
-        How a leaf is selected (thesis 5.3). "ucb" descends to the child of the highest upper bound, "greedy" to that of
-        the higher value. "leaf" compares the upper bounds of all leaves.
+    selector : {"ucb", "leaf"}, default "ucb"
+        How a leaf is selected (thesis 5.3). "ucb" descends to the child of the highest upper bound. "leaf" compares the
+        upper bounds of all leaves.
     values : {"ranks", "raw", "hypervolume"}, default "ranks"
         Value of a node. "ranks" is the mean rank among all rows, in [0, 1], which depends on no unit. "raw" is the mean
         of the objective, as in the paper. "hypervolume" is the share that the node's feasible rows dominate, as in
@@ -52,8 +53,6 @@ class LatentTree:
     refit : int or None, default None
         Number of new rows after which the whole tree is fitted again: 50 in LaNAS, 1 in LA-MCTS. None refits each node
         when it has grown by half.
-    max_depth : int, default 32
-        Largest number of splits on a path; untuned.
     room : int, default 4
         Rows for each dimension that the region around a search of scope "incumbent" keeps; untuned. In the paper the
         search stays in its leaf.
@@ -74,11 +73,10 @@ class LatentTree:
     leaf_size: int = 20
     splitter: Splitter = field(default_factory=KMeansSvm)
     cp: float = 0.1
-    selector: Literal["ucb", "greedy", "leaf"] = "ucb"
+    selector: Literal["ucb", "leaf"] = "ucb"
     values: Literal["ranks", "raw", "hypervolume"] = "ranks"
     height: int | None = None
     refit: int | None = None
-    max_depth: int = 32
     room: int = 4
     chooses: bool = True
 
@@ -94,8 +92,6 @@ class LatentTree:
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
         whole_number(self.refit, "LatentTree: refit", optional=True)
-        if self.max_depth < 0:
-            raise ValueError(f"LatentTree: expected a max_depth of at least 0, got {self.max_depth}")
         if self.room < 0:
             raise ValueError(f"LatentTree: expected a room of at least 0, got {self.room}")
 
@@ -163,7 +159,7 @@ class LatentTree:
 
     def fit_size(self, n: int) -> int:
         """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
-        size = float(2 * self.leaf_size if self.height is None else LEAST_ROWS)
+        size = float(2 * self.leaf_size if self.height is None else MIN_ROWS)
         if n < size:
             return 0
         if self.refit is not None:
@@ -178,7 +174,7 @@ class _Moment(NamedTuple):
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
-    worth: utility.Worth
+    value: utility.NodeValue
 
 
 @dataclass
@@ -188,11 +184,13 @@ class _FittedSplit:
     m: int
     split: Split | None
     routed: int = 0  # how many of the node's rows have been sorted
-    kids: tuple["_Place", "_Place"] = field(default_factory=lambda: (_Place(), _Place()))  # good, bad
+    kids: tuple["_CachedNode", "_CachedNode"] = field(
+        default_factory=lambda: (_CachedNode(), _CachedNode())
+    )  # good, bad
 
 
 @dataclass
-class _Place:
+class _CachedNode:
     """Cache of a node between calls: its rows, ascending, and its latest fit."""
 
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
@@ -217,8 +215,8 @@ class IncrementalTree:
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
         self.chooses = tree.chooses  # whether it selects regions
-        self._depth = tree.max_depth if tree.height is None else tree.height
-        self._root, self._learned = _Place(), 0  # the second of use with `refit` alone
+        self._depth = MAX_DEPTH if tree.height is None else tree.height
+        self._root, self._learned = _CachedNode(), 0  # the second of use with `refit` alone
 
     def root(self) -> Node:
         """Return the root over all rows. Later rows do not change it or its children."""
@@ -227,7 +225,7 @@ class IncrementalTree:
             self._relearn(self._tree.refit)
         self._root.rows = seen.good
         learned = len(seen) if self._tree.refit is None else self._learned
-        now = _Moment(len(seen), learned, utility.worth(self._tree.values, seen))
+        now = _Moment(len(seen), learned, utility.node_value(self._tree.values, seen))
         return self._node(self._root, now, seen.pending_x(), ())
 
     def _relearn(self, refit: int) -> None:
@@ -236,7 +234,7 @@ class IncrementalTree:
         whole = len(good) // refit * refit
         learned = int(good[whole - 1]) + 1 if whole else 0
         if learned != self._learned:
-            self._root, self._learned = _Place(), learned
+            self._root, self._learned = _CachedNode(), learned
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf selected now; `rng` breaks ties."""
@@ -246,26 +244,28 @@ class IncrementalTree:
         """Return the deepest region around `x` [d] that keeps enough rows now."""
         return self._tree.around(self.root(), x)
 
-    def _node(self, place: _Place, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
-        rows = place.rows[: np.searchsorted(place.rows, at.n)]  # later rows are none of this root's
-        value = at.worth(rows) if len(rows) else 0.0
+    def _node(self, cached: _CachedNode, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
+        rows = cached.rows[: np.searchsorted(cached.rows, at.n)]  # later rows are none of this root's
+        value = at.value(rows) if len(rows) else 0.0
 
         def expand(node: Node) -> tuple[Split, Node, Node] | None:
-            return self._expand(node, place, at, path)
+            return self._expand(node, cached, at, path)
 
         return Node(self._space, rows, value, pending, len(path), expand)
 
-    def _expand(self, node: Node, place: _Place, at: _Moment, path: tuple[int, ...]) -> tuple[Split, Node, Node] | None:
+    def _expand(
+        self, node: Node, cached: _CachedNode, at: _Moment, path: tuple[int, ...]
+    ) -> tuple[Split, Node, Node] | None:
         """Return the split and children of a node, updated to this moment."""
         usable = int(np.searchsorted(node.rows, at.learned))
         m = self._tree.fit_size(usable) if len(path) < self._depth else 0
         if not m:
             return None
-        fitted = place.fitted
+        fitted = cached.fitted
         if fitted is None or fitted.m != m:
             fitted = _FittedSplit(m, self._fit(node.rows[:m], path))
-            if place.fitted is None or place.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
-                place.fitted = fitted
+            if cached.fitted is None or cached.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
+                cached.fitted = fitted
         if fitted.split is None:
             return None
         self._route(fitted, fitted.split, node.rows)
@@ -285,7 +285,7 @@ class IncrementalTree:
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
         """Assign the new rows of a node to its children."""
-        block = max(1, ROUTED // self._space.dim)
+        block = max(1, BLOCK_NUMBERS // self._space.dim)
         for start in range(fitted.routed, len(rows), block):
             new = rows[start : start + block]
             good = split.good(self._seen.x[new])

@@ -15,7 +15,7 @@ from lamcts.types import Floats
 Rule = Callable[[Floats, Floats, np.random.Generator], Mask]
 
 STARTS = 3  # more starts changed the clusters of 200 random rows in under 1 % of 400 trials
-MOST_STEPS = 30  # Lloyd's; the boundary is learned from the labels, so the last few rows do not matter (untuned)
+MAX_STEPS = 30  # Lloyd's; the boundary is learned from the labels, so the last few rows do not matter (untuned)
 RIDGE = 0.1  # penalty of the trend under `residual`, as of `Linear` (untuned)
 
 
@@ -74,7 +74,7 @@ def _lloyd(points: Floats, rng: np.random.Generator) -> tuple[Mask, float]:
         return np.zeros(n, bool), np.inf
     second = points[rng.choice(n, p=far / far.sum())]
     label = np.zeros(n, bool)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         new = points @ (second - first) > (second @ second - first @ first) / 2  # nearer to the second
         if np.array_equal(new, label) or new.all() or not new.any():
             break

@@ -17,11 +17,6 @@ def ucb(root: Node, rng: np.random.Generator, cp: float) -> Region:
     return descend(root, rng, lambda parent, kid: upper_bound(parent, kid, cp))
 
 
-def greedy(root: Node, rng: np.random.Generator, cp: float = 0.0) -> Region:
-    """Descend to the child of the higher value; return the leaf's region; `rng` breaks ties."""
-    return descend(root, rng, lambda parent, kid: kid.value)
-
-
 def best_leaf(root: Node, rng: np.random.Generator, cp: float) -> Region:
     """Return the region of the leaf with the highest `upper_bound` (LaMOO); `rng` breaks ties."""
     found = list(_leaves(root, root, ()))
@@ -72,8 +67,4 @@ def follow(root: Node, x: Floats, room: int) -> Region:
     return node.region(tuple(steps))
 
 
-SELECT: dict[str, Callable[[Node, np.random.Generator, float], Region]] = {
-    "ucb": ucb,
-    "greedy": greedy,
-    "leaf": best_leaf,
-}
+SELECT: dict[str, Callable[[Node, np.random.Generator, float], Region]] = {"ucb": ucb, "leaf": best_leaf}

@@ -15,9 +15,9 @@ from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import RULES, Rule, rule
 from lamcts.types import Floats, Rows
 
-LEAST_ROWS = 4  # two for each side
-LEAST_SIDE = 2  # rows: one says nothing about its side
-MOST_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever (untuned)
+MIN_ROWS = 4  # two for each side
+MIN_SIDE_ROWS = 2  # rows: one says nothing about its side
+MAX_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever (untuned)
 
 
 class Splitter(Protocol):
@@ -67,8 +67,6 @@ class KMeansSvm:
         coordinates together. The paper uses 1.
     degree : int, default 2
         Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
-    cost : float, default 1.0
-        Penalty C of the machine; scikit-learn's default.
     min_share : float, default 0.1
         Least share of the rows on either side; untuned. The paper has none.
     check : HoldOut or None, default HoldOut()
@@ -91,7 +89,6 @@ class KMeansSvm:
     labels: tuple[Literal["kmeans", "median", "residual"], ...] = ("kmeans", "median", "residual")
     y_weight: tuple[float | None, ...] = (None, 1.0)
     degree: int = 2
-    cost: float = 1.0
     min_share: float = 0.1
     check: HoldOut | None = field(default_factory=HoldOut)
     max_rows: int = 500
@@ -154,7 +151,7 @@ class KMeansSvm:
         with warnings.catch_warnings():  # a machine that is not quite optimal is judged like any other
             warnings.simplefilter("ignore", ConvergenceWarning)
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
-            machine = SVC(C=self.cost, kernel="precomputed", max_iter=MOST_STEPS, random_state=0).fit(kernel, good)
+            machine = SVC(kernel="precomputed", max_iter=MAX_STEPS, random_state=0).fit(kernel, good)
         return machine.support_.astype(np.int64), machine.dual_coef_[0].copy(), float(machine.intercept_[0])
 
 
@@ -164,7 +161,7 @@ def prepared(
     """Return a sample of the rows, standardised utility [m] and the frame; None if all rows are equal."""
     rows = thin(utility, max_rows, rng)
     x, s = x[rows], standard(utility[rows])
-    if len(x) < LEAST_ROWS or not s.any():
+    if len(x) < MIN_ROWS or not s.any():
         return None
     frame = Frame.of(x)
     return (x, s, frame) if frame.rate.any() else None
@@ -192,12 +189,12 @@ def standard(utility: Floats) -> Floats:
 def balanced(good: Mask, min_share: float) -> bool:
     """Return whether each side has two rows, and `min_share` of all rows."""
     smaller = min(np.count_nonzero(good), np.count_nonzero(~good))
-    return bool(smaller >= LEAST_SIDE and smaller >= min_share * len(good))
+    return bool(smaller >= MIN_SIDE_ROWS and smaller >= min_share * len(good))
 
 
 def check_common(name: str, min_share: float, max_rows: int) -> None:
     """Raise ValueError for settings out of range."""
     if not 0 <= min_share < 0.5:
         raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share}")
-    if max_rows < LEAST_ROWS:
-        raise ValueError(f"{name}: expected max_rows of at least {LEAST_ROWS}, got {max_rows}")
+    if max_rows < MIN_ROWS:
+        raise ValueError(f"{name}: expected max_rows of at least {MIN_ROWS}, got {max_rows}")

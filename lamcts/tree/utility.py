@@ -9,7 +9,7 @@ from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.types import Floats, Rows
 
 REFERENCE = 1.1  # of objectives that the feasible rows range over 0 to 1 in: what papers take
-Worth = Callable[[Rows], float]
+NodeValue = Callable[[Rows], float]
 
 
 def ranks(y: Floats) -> Floats:
@@ -19,10 +19,10 @@ def ranks(y: Floats) -> Floats:
     """
     if not len(y):
         return np.empty(0)
-    _, place, count = np.unique(y, return_inverse=True, return_counts=True)
+    _, inverse, count = np.unique(y, return_inverse=True, return_counts=True)
     below = np.cumsum(count) - count  # how many losses are lower than each distinct one
-    middle = below + (count - 1) / 2  # mean place of equals, counted from 0
-    return 1 - middle[place] / (len(y) - 1) if len(y) > 1 else np.full(1, 0.5)
+    middle = below + (count - 1) / 2  # mean rank of equals, counted from 0
+    return 1 - middle[inverse] / (len(y) - 1) if len(y) > 1 else np.full(1, 0.5)
 
 
 def raw(y: Floats) -> Floats:
@@ -30,7 +30,7 @@ def raw(y: Floats) -> Floats:
     return -y
 
 
-def worth(values: str, seen: Observations) -> Worth:
+def node_value(values: str, seen: Observations) -> NodeValue:
     """Return the function from rows of a node to its value."""
     if values == "hypervolume":
         return _dominated(seen)
@@ -39,7 +39,7 @@ def worth(values: str, seen: Observations) -> Worth:
     return lambda rows: mean(utility[rows])
 
 
-def _dominated(seen: Observations) -> Worth:
+def _dominated(seen: Observations) -> NodeValue:
     """Return the share of hypervolume that feasible rows of a node dominate (LaMOO)."""
     kept, f = seen.feasible, np.array(seen.f)
     if kept.any():

@@ -60,12 +60,12 @@ BROKEN_COLUMNS = {
 
 
 def of_columns(session: type[Session]) -> Plain:
-    kind = dataclass(frozen=True)(type(f"Several{session.__name__}", (type(of(session)),), {"several": True}))
+    kind = dataclass(frozen=True)(type(f"MultiOutput{session.__name__}", (type(of(session)),), {"multi_output": True}))
     sampler: Plain = kind()
     return sampler
 
 
-@pytest.mark.parametrize("several", [of, of_columns])
+@pytest.mark.parametrize("multi_output", [of, of_columns])
 def test_the_plain_sampler_holds_the_contract_of_columns(several: Any) -> None:
     check_columns(several(Columnar))
 

@@ -5,38 +5,38 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 from lamcts.models.additive_model import (
+    BEND_DEVIATION,
     GRID,
     LENGTHS,
-    LINE,
-    MOST,
+    MAX_DIFFERENCES,
     NOISES,
-    PARABOLA,
     PRIOR_WEIGHT,
     SIZES,
+    SLOPE_DEVIATION,
     AdditiveModel,
     Profile,
 )
 from lamcts.observations import Floats
 
-Place = tuple[int, int, int]
+GridIndex = tuple[int, int, int]
 Difference = tuple[Floats, Floats, float]
 SOME = [(0, 0, 0), (3, 1, 2), (5, 0, 3), (2, 1, 1)]
 
 
-def effect_covariance(s: Floats, t: Floats, place: Place) -> float:
+def effect_covariance(s: Floats, t: Floats, index: GridIndex) -> float:
     """Return the prior covariance of g(s) and g(t): a line, a parabola and a smooth part."""
-    length, size = LENGTHS[place[0]], SIZES[place[1]]
+    length, size = LENGTHS[index[0]], SIZES[index[1]]
     s, t = s - 0.5, t - 0.5
-    line = LINE**2 * float(s @ t)
-    parabola = PARABOLA**2 * float(s**2 @ t**2)
+    line = SLOPE_DEVIATION**2 * float(s @ t)
+    parabola = BEND_DEVIATION**2 * float(s**2 @ t**2)
     return line + parabola + size**2 * float(np.exp(-((s - t) @ (s - t)) / (2 * length**2)))
 
 
-def covariance(ends: Floats, starts: Floats, other_ends: Floats, other_starts: Floats, place: Place) -> Floats:
+def covariance(ends: Floats, starts: Floats, other_ends: Floats, other_starts: Floats, index: GridIndex) -> Floats:
     """Return the prior covariances of the differences g(end) - g(start)."""
 
     def k(s: Floats, t: Floats) -> float:
-        return effect_covariance(s, t, place)
+        return effect_covariance(s, t, index)
 
     return np.array(
         [
@@ -46,8 +46,8 @@ def covariance(ends: Floats, starts: Floats, other_ends: Floats, other_starts: F
     )
 
 
-def noisy(ends: Floats, starts: Floats, place: Place) -> Floats:
-    return covariance(ends, starts, ends, starts, place) + (NOISES[place[2]] ** 2 + 1e-9) * np.eye(len(ends))
+def noisy(ends: Floats, starts: Floats, index: GridIndex) -> Floats:
+    return covariance(ends, starts, ends, starts, index) + (NOISES[index[2]] ** 2 + 1e-9) * np.eye(len(ends))
 
 
 def differences(n: int, width: int, seed: int = 0) -> list[Difference]:
@@ -76,26 +76,26 @@ def columns(given: list[Difference]) -> tuple[Floats, Floats, Floats]:
     return np.array(ends), np.array(starts), np.array(rises)
 
 
-@pytest.mark.parametrize("place", SOME)
+@pytest.mark.parametrize("index", SOME)
 @pytest.mark.parametrize("width", [1, 3])
-def test_it_predicts_as_a_gaussian_process_of_the_stated_prior(place: Place, width: int) -> None:
+def test_it_predicts_as_a_gaussian_process_of_the_stated_prior(index: GridIndex, width: int) -> None:
     given = differences(9, width)
     ends, starts, rises = columns(given)
     at, to = np.full(width, 0.4), np.random.default_rng(1).random((6, width))
     starts_at = np.repeat(at[None], 6, axis=0)
-    cross = covariance(ends, starts, to, starts_at, place)
-    gain = np.linalg.solve(noisy(ends, starts, place), cross)
-    left = covariance(to, starts_at, to, starts_at, place) - cross.T @ gain
-    rise, deviation = profile(given).predict(place, at, to, [])
+    cross = covariance(ends, starts, to, starts_at, index)
+    gain = np.linalg.solve(noisy(ends, starts, index), cross)
+    left = covariance(to, starts_at, to, starts_at, index) - cross.T @ gain
+    rise, deviation = profile(given).predict(index, at, to, [])
     np.testing.assert_allclose(rise, gain.T @ rises, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(deviation**2, np.diag(left), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("place", SOME)
-def test_without_a_difference_it_predicts_the_prior(place: Place) -> None:
+@pytest.mark.parametrize("index", SOME)
+def test_without_a_difference_it_predicts_the_prior(index: GridIndex) -> None:
     at, to = np.array([0.2]), np.array([[0.2], [0.21], [0.9]])
-    rise, deviation = Profile(1).predict(place, at, to, [])
-    expected = np.diag(covariance(to, np.array([at] * 3), to, np.array([at] * 3), place))
+    rise, deviation = Profile(1).predict(index, at, to, [])
+    expected = np.diag(covariance(to, np.array([at] * 3), to, np.array([at] * 3), index))
     assert np.array_equal(rise, np.zeros(3))
     np.testing.assert_allclose(deviation**2, expected, atol=1e-12)
     assert deviation[0] == 0.0
@@ -103,7 +103,7 @@ def test_without_a_difference_it_predicts_the_prior(place: Place) -> None:
 
 @pytest.mark.parametrize("known", [0, 5])
 def test_differences_that_are_out_lower_the_deviation_as_if_told_and_leave_the_mean(known: int) -> None:
-    place: Place = (3, 1, 1)
+    index: GridIndex = (3, 1, 1)
     given, out = differences(known + 2, 1)[:known], differences(7, 1, seed=3)[5:]
     model, told = Profile(1), Profile(1)
     for end, start, rise in given:
@@ -111,10 +111,10 @@ def test_differences_that_are_out_lower_the_deviation_as_if_told_and_leave_the_m
     for end, start, rise in [*given, *out]:
         told.add(end, start, rise)
     at, to = np.array([0.5]), np.linspace(0, 1, 20)[:, None]
-    rise, deviation = model.predict(place, at, to, [])
-    same, lower = model.predict(place, at, to, [(end, start) for end, start, _ in out])
+    rise, deviation = model.predict(index, at, to, [])
+    same, lower = model.predict(index, at, to, [(end, start) for end, start, _ in out])
     np.testing.assert_allclose(same, rise, rtol=1e-12)
-    np.testing.assert_allclose(lower, told.predict(place, at, to, [])[1], rtol=1e-9)
+    np.testing.assert_allclose(lower, told.predict(index, at, to, [])[1], rtol=1e-9)
     assert np.all(lower <= deviation + 1e-12)
     assert np.any(lower < 0.9 * deviation)
 
@@ -125,7 +125,7 @@ def test_the_evidence_is_that_of_a_normal_distribution_everywhere_on_the_grid(wi
     ends, starts, rises = columns(given)
     logs, squares = profile(given).evidence()
     found = -logs - squares / 2 - 3 * np.log(2 * np.pi)
-    expected = [multivariate_normal(np.zeros(6), noisy(ends, starts, place)).logpdf(rises) for place in GRID]
+    expected = [multivariate_normal(np.zeros(6), noisy(ends, starts, index)).logpdf(rises) for index in GRID]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
@@ -143,8 +143,8 @@ def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
         rises = amplitude * rng.multivariate_normal(np.zeros(4), true)
         given.append(list(zip(ends, starts, rises, strict=True)))
     evidence = []
-    for place in GRID:
-        kernels = [noisy(*columns(own)[:2], place) for own in given]
+    for index in GRID:
+        kernels = [noisy(*columns(own)[:2], index) for own in given]
         rises = [columns(own)[2] for own in given]
         common = sum(r @ np.linalg.solve(k, r) for r, k in zip(rises, kernels, strict=True)) / 20
         evidence.append(
@@ -152,25 +152,25 @@ def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
                 multivariate_t.logpdf(r, shape=common * k, df=PRIOR_WEIGHT) for r, k in zip(rises, kernels, strict=True)
             )
         )
-    assert effects(*given).place == GRID[int(np.argmax(evidence))]
+    assert effects(*given).index == GRID[int(np.argmax(evidence))]
 
 
 def test_differences_without_error_from_a_smooth_wave_choose_the_smallest_noise_and_a_fitting_length() -> None:
     at = np.linspace(0, 1, 30)
     wave = [(np.array([t]), np.array([0.5]), float(np.sin(20 * t) - np.sin(10))) for t in at]
     model = effects(wave)
-    assert NOISES[model.place[2]] == min(NOISES)
-    assert 0.03 < LENGTHS[model.place[0]] < 0.3
+    assert NOISES[model.index[2]] == min(NOISES)
+    assert 0.03 < LENGTHS[model.index[0]] < 0.3
     shaken = [
         (end, start, rise + float(np.random.default_rng(i).normal())) for i, (end, start, rise) in enumerate(wave)
     ]
-    assert NOISES[effects(shaken).place[2]] > min(NOISES)
+    assert NOISES[effects(shaken).index[2]] > min(NOISES)
 
 
 def test_amplitudes_are_drawn_towards_the_common_one_by_as_much_as_trust_says() -> None:
     strong, weak = differences(5, 1), [(e, s, 0.01 * r) for e, s, r in differences(2, 1, seed=1)]
     model = effects(strong, weak, [])
-    g = GRID.index(model.place)
+    g = GRID.index(model.index)
     squares = np.array([profile(own).evidence()[1][g] for own in (strong, weak)])
     common = squares.sum() / 7
     expected = [
@@ -189,22 +189,22 @@ def test_another_unit_of_the_rises_scales_what_is_predicted_and_nothing_else(pow
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     rise, deviation = one.predict(0, at, to, [])
     scaled, same = other.predict(0, at, to, [])
-    assert one.place == other.place
+    assert one.index == other.index
     assert np.array_equal(rise * 2.0**power, scaled)
     assert np.array_equal(deviation, same)
     assert np.array_equal(one.sizes * 2.0**power, other.sizes)
 
 
 def test_only_the_latest_differences_count_but_all_are_counted() -> None:
-    given = differences(MOST + 25, 1)
-    model, latest = effects(given), effects(given[-MOST:])
-    assert model.count(0) == MOST + 25
-    assert latest.count(0) == MOST
-    assert model.place == latest.place
+    given = differences(MAX_DIFFERENCES + 25, 1)
+    model, latest = effects(given), effects(given[-MAX_DIFFERENCES:])
+    assert model.count(0) == MAX_DIFFERENCES + 25
+    assert latest.count(0) == MAX_DIFFERENCES
+    assert model.index == latest.index
     assert np.array_equal(model.sizes, latest.sizes)
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     assert np.array_equal(model.predict(0, at, to, []), latest.predict(0, at, to, []))
-    assert not np.array_equal(model.sizes, effects(given[-MOST - 1 : -1]).sizes)
+    assert not np.array_equal(model.sizes, effects(given[-MAX_DIFFERENCES - 1 : -1]).sizes)
 
 
 def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
@@ -213,15 +213,15 @@ def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
     for end, start, rise in more[1:]:
         model.add(1, end, start, rise)
         model.fit()
-    assert model.place == effects(given, more).place
+    assert model.index == effects(given, more).index
     assert np.array_equal(model.sizes, effects(given, more).sizes)
 
 
 def test_a_fit_to_nothing_changes_nothing() -> None:
     model = AdditiveModel([1, 2])
-    before = model.place
+    before = model.index
     model.fit()
-    assert model.place == before
+    assert model.index == before
     assert np.array_equal(model.sizes, np.ones(2))
 
 

@@ -6,7 +6,6 @@ import pytest
 import lamcts
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain
-from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.output_transforms import plain
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
@@ -36,7 +35,7 @@ def traded(n):
     error = np.exp(np.abs(z - 3).sum(1) / 2)
     f = np.stack([error, cost], axis=1)
     seen.append(x, f, np.full(len(x), np.nan), np.arange(len(x)), np.full(len(x), -1))
-    return DiscreteModel(seen, parameters, HammingPrior(), DiscreteModelState()), seen, parameters
+    return DiscreteModel(seen, parameters, DiscreteModelState()), seen, parameters
 
 
 def test_each_objective_is_in_the_units_that_foretell_it():
@@ -71,7 +70,7 @@ def columns(n=40, seed=0, c=2, m=2):
     kind = rng.choice([OK, FAILED, CHECKED], n, p=[0.8, 0.1, 0.1])
     f[kind != OK], g[kind == FAILED] = np.nan, np.nan
     seen.append(x, f, np.full(n, np.nan), np.arange(n), np.full(n, -1), g, kind)
-    return DiscreteModel(seen, parameters, HammingPrior(), DiscreteModelState()), seen, parameters
+    return DiscreteModel(seen, parameters, DiscreteModelState()), seen, parameters
 
 
 def test_points_that_break_a_constraint_are_worth_less_and_slopes_are_those_of_the_value():
@@ -105,7 +104,7 @@ def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():
     never = Observations(MIXED.dim, losses=2, constraints=1)
     g = np.abs(parameters.codes(seen.x)[:, [5]]) + 0.1
     never.append(seen.x, np.ones((len(g), 2)), np.full(len(g), np.nan), seen.trial, seen.source, g)
-    surrogate = DiscreteModel(never, parameters, HammingPrior(), DiscreteModelState()).update(0)
+    surrogate = DiscreteModel(never, parameters, DiscreteModelState()).update(0)
     z = parameters.codes(seen.x[:1]).repeat(2, axis=0)
     z[:, 5] = [0.0, 0.9]
     low, high = surrogate.value(model.coding(z))
@@ -129,7 +128,7 @@ def test_a_point_that_is_out_is_believed_and_worth_little_again():
     z = parameters.draw(200, np.random.default_rng(5))
     value = surrogate.value(model.coding(z))
     best = model.coding(z[[int(value.argmax())]])
-    again = surrogate.believing(best)
+    again = surrogate.fantasize(best)
     assert again.value(best)[0] < value.max() - 1
     assert len(again.front) >= 1
 
@@ -139,7 +138,7 @@ def test_a_constraint_that_was_never_broken_changes_nothing():
     more = Observations(MIXED.dim, losses=2, constraints=1)
     n = len(seen)
     more.append(seen.x, seen.f, seen.seconds, seen.trial, seen.source, np.full((n, 1), -1.0), seen.kind)
-    other = DiscreteModel(more, parameters, HammingPrior(), DiscreteModelState())
+    other = DiscreteModel(more, parameters, DiscreteModelState())
     z = model.coding(parameters.draw(50, np.random.default_rng(5)))
     assert np.array_equal(model.update(0).value(z), other.update(0).value(z))
 

@@ -9,9 +9,9 @@ from hamming_cases import SPACES, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import REFIT, DiscreteModel, DiscreteModelState
-from lamcts.models.discrete_surrogate import LEAST_VALID, DiscreteSurrogate
+from lamcts.models.discrete_surrogate import MIN_VALID, DiscreteSurrogate
 from lamcts.models.hamming import HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior, hyper_of
+from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.output_transforms import half_rank
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
@@ -37,7 +37,7 @@ def modelled(
 ) -> tuple[Observations, DiscreteModel, DiscreteSurrogate]:
     seen = Observations(space.dim)
     add(seen, space, n, failing=failing)
-    model = DiscreteModel(seen, Parameters(space), HammingPrior(), state or DiscreteModelState())
+    model = DiscreteModel(seen, Parameters(space), state or DiscreteModelState())
     assert seen.best is not None
     return seen, model, model.update(seen.best)
 
@@ -62,10 +62,13 @@ def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside:
     assert model.state.columns[0][-1] == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
 
 
-def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere() -> None:
+def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     space = Space([Choice(list("abcd")), Float(0, 1)])
     seen, model, _ = modelled(space, 12, failing=True)
-    other = DiscreteModel(seen, Parameters(space), HammingPrior(noise_real=1e-7), DiscreteModelState())
+    monkeypatch.setattr("lamcts.models.hamming_fit.NOISE_REAL", 1e-7)
+    other = DiscreteModel(seen, Parameters(space), DiscreteModelState())
     assert seen.best is not None
     other.update(seen.best)
     assert other.state.valid == model.state.valid
@@ -85,7 +88,7 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
         seen, model, surrogate = modelled(WORDS, n, failing)
         saved = json.dumps(to_json(model.state))
         state = from_json(DiscreteModelState, json.loads(saved))
-        copy = DiscreteModel(seen, Parameters(WORDS), HammingPrior(), state)
+        copy = DiscreteModel(seen, Parameters(WORDS), state)
         assert json.dumps(to_json(copy.state)) == saved
         at = model.coding(model._parameters.draw(30, np.random.default_rng(1)))
         assert seen.best is not None
@@ -118,7 +121,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
     assert price.max() <= 0.0
-    assert price.min() >= np.log(LEAST_VALID) - 1e-12
+    assert price.min() >= np.log(MIN_VALID) - 1e-12
 
 
 def test_failures_are_no_losses_to_the_process() -> None:
@@ -156,7 +159,7 @@ def test_believed_points_are_worth_little_and_their_neighbours_less(failing: boo
     inputs = model.coding(z)
     before = surrogate.value(inputs)
     top = z[[int(before.argmax())]]
-    new = surrogate.believing(model.coding(top))
+    new = surrogate.fantasize(model.coding(top))
     assert new.value(model.coding(top))[0] < before.max() - 1.0
     assert new.best <= surrogate.best
     assert (new.value(inputs) <= before + 1e-6).all()
@@ -172,7 +175,7 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     seen = Observations(space.dim)
     y = np.where(bad, np.nan, z.sum(1))
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
-    model = DiscreteModel(seen, parameters, HammingPrior(), DiscreteModelState())
+    model = DiscreteModel(seen, parameters, DiscreteModelState())
     model.update(int(seen.best or 0))
     weights = model.state.valid[: len(space.members)]  # logarithms
     assert weights[0] > max(weights[1:]) + 1.0

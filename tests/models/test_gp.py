@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from lamcts.models.fit import Loss, Prior, fit
+from lamcts.models.fit import LENGTH_LOCATION, Loss, fit, prior_mode
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.kernel import correlate, fall, matern, squares
 from lamcts.observations import Floats
@@ -21,7 +21,7 @@ def rows(n: int = 60, d: int = 4, seed: int = 0) -> tuple[Floats, Floats]:
 
 def test_the_gradient_of_the_loss_is_its_slope() -> None:
     x, z = rows()
-    loss = Loss(x, z, Prior())
+    loss = Loss(x, z, LENGTH_LOCATION)
     slope = approx_fprime(THETA, lambda theta: loss(theta)[0], 1e-6)
     assert np.allclose(loss(THETA)[1], slope, rtol=1e-4, atol=1e-4)
 
@@ -31,7 +31,7 @@ def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
     from lamcts.models.torch_gp import TorchLoss
 
     x, z = rows()
-    ours, theirs = Loss(x, z, Prior())(THETA), TorchLoss(x, z, Prior())(THETA)
+    ours, theirs = Loss(x, z, LENGTH_LOCATION)(THETA), TorchLoss(x, z, LENGTH_LOCATION)(THETA)
     assert abs(ours[0] - theirs[0]) < 1e-8
     assert np.abs(ours[1] - theirs[1]).max() < 1e-6
 
@@ -94,9 +94,9 @@ def test_believing_a_point_keeps_the_mean_and_lowers_the_variance_there() -> Non
     x, z = rows()
     at = np.random.default_rng(1).random((5, 4))
     plain = GaussianProcess(x, z, HYPER)
-    believing = plain.believing(at)
-    assert np.abs(believing.expect(x) - plain.expect(x)).max() < 1e-9
-    assert (believing.moments(at)[1] < 0.1 * plain.moments(at)[1]).all()
+    fantasy = plain.fantasize(at)
+    assert np.abs(fantasy.expect(x) - plain.expect(x)).max() < 1e-9
+    assert (fantasy.moments(at)[1] < 0.1 * plain.moments(at)[1]).all()
 
 
 def test_fitted_values_are_the_posterior_mean_at_the_rows() -> None:
@@ -112,14 +112,14 @@ def test_duplicate_rows_and_equal_losses_are_no_error(noise: float) -> None:
     mean, variance = model.moments(x)
     assert np.abs(mean).max() < 1e-6
     assert np.isfinite(variance).all()
-    hyper, loss = fit(x, np.zeros((40, 1)), Prior().mode(3), Prior(), 20)
+    hyper, loss = fit(x, np.zeros((40, 1)), prior_mode(3, LENGTH_LOCATION), LENGTH_LOCATION, 20)
     assert np.isfinite(loss)
     assert np.isfinite(hyper.lengths).all()
 
 
 def test_one_row_is_enough() -> None:
     x = np.array([[0.2, 0.7]])
-    hyper, _ = fit(x, np.zeros((1, 1)), Prior().mode(2), Prior(), 20)
+    hyper, _ = fit(x, np.zeros((1, 1)), prior_mode(2, LENGTH_LOCATION), LENGTH_LOCATION, 20)
     mean, variance = GaussianProcess(x, np.zeros((1, 1)), hyper).moments(np.array([[0.2, 0.7], [0.9, 0.1]]))
     assert mean[0, 0] == mean[1, 0] == 0.0
     assert variance[0, 0] < variance[1, 0]
@@ -128,24 +128,24 @@ def test_one_row_is_enough() -> None:
 def test_a_fit_finds_which_coordinates_matter() -> None:
     x = np.random.default_rng(0).random((80, 5))
     z = np.sin(8 * x[:, 1])
-    hyper, _ = fit(x, ((z - z.mean()) / z.std())[:, None], Prior().mode(5), Prior(), 100)
+    hyper, _ = fit(x, ((z - z.mean()) / z.std())[:, None], prior_mode(5, LENGTH_LOCATION), LENGTH_LOCATION, 100)
     assert hyper.lengths.argmin() == 1
     assert hyper.lengths[1] < 0.2 * np.delete(hyper.lengths, 1).min()
 
 
 def test_a_fit_improves_on_its_start_and_says_by_how_much() -> None:
     x, z = rows()
-    start = Prior().mode(4)
-    hyper, value = fit(x, z, start, Prior(), 50)
-    loss = Loss(x, z, Prior())
+    start = prior_mode(4, LENGTH_LOCATION)
+    hyper, value = fit(x, z, start, LENGTH_LOCATION, 50)
+    loss = Loss(x, z, LENGTH_LOCATION)
     assert value < loss(np.append(np.log(start.lengths), np.log(start.noise)))[0]
     assert abs(loss(np.append(np.log(hyper.lengths), np.log(hyper.noise)))[0] - value) < 1e-8
 
 
 def test_the_mode_of_the_prior_grows_with_the_root_of_the_dimension_and_has_no_slope() -> None:
-    assert np.isclose(Prior().mode(100).lengths[0], 10 * Prior().mode(1).lengths[0])
-    mode = Prior().mode(3)
-    loss = Loss(np.full((1, 3), 0.5), np.zeros((1, 1)), Prior())
+    assert np.isclose(prior_mode(100, LENGTH_LOCATION).lengths[0], 10 * prior_mode(1, LENGTH_LOCATION).lengths[0])
+    mode = prior_mode(3, LENGTH_LOCATION)
+    loss = Loss(np.full((1, 3), 0.5), np.zeros((1, 1)), LENGTH_LOCATION)
     slope = loss(np.append(np.log(mode.lengths), np.log(mode.noise)))[1]
     assert np.abs(slope[:-1]).max() < 1e-12  # one row says nothing about lengths
 

@@ -70,7 +70,7 @@ def test_believing_keeps_the_mean_everywhere_and_lowers_the_variance(name: str) 
     posterior, _, coding, _, others = standing(name)
     believed, rest = coding(others[:3]), coding(others)
     mean, variance = posterior.moments(rest)
-    new = posterior.believing(believed)
+    new = posterior.fantasize(believed)
     new_mean, new_variance = new.moments(rest)
     assert np.abs(new_mean - mean).max() < 1e-9
     assert (new_variance <= variance + 1e-12).all()
@@ -82,7 +82,7 @@ def test_believing_keeps_the_mean_everywhere_and_lowers_the_variance(name: str) 
 @KINDS
 def test_believing_is_the_process_of_all_rows_with_mean_and_signal_as_they_were(name: str) -> None:
     posterior, parameters, coding, z, others = standing(name)
-    new = posterior.believing(coding(others[:2])).believing(coding(others[2:3]))
+    new = posterior.fantasize(coding(others[:2])).fantasize(coding(others[2:3]))
     both = np.vstack([z, others[:3]])
     system = matrix(parameters, posterior.hyper, both, both) + posterior.hyper.noise * np.eye(len(both))
     cross = matrix(parameters, posterior.hyper, both, others)

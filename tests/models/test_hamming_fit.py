@@ -9,7 +9,7 @@ from hamming_cases import SPACES, made, matrix, slope_of
 from lamcts.models.fit import NO_FACTOR
 from lamcts.models.gp import SIGNAL_SHAPE, profiled_signal
 from lamcts.models.hamming import Coding, HammingHyper
-from lamcts.models.hamming_fit import FARTHEST, HammingLoss, HammingPrior, fit, hyper_of
+from lamcts.models.hamming_fit import MAX_DEVIATIONS, HammingLoss, HammingPrior, fit, hyper_of
 from lamcts.spaces import Choice, Float, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -132,7 +132,7 @@ def test_a_fit_is_no_worse_than_its_start_and_stays_within_bounds(name: str) -> 
     again = fit(inputs, y, coding.owner, PRIOR, first, 15)
     assert loss(again)[0] <= loss(first)[0] + 1e-9 <= loss(loss.centre)[0] + 1e-9
     far = fit(inputs, y, coding.owner, PRIOR, np.full(len(loss.centre), 1e9), 15)
-    assert (np.abs(far - loss.centre) <= FARTHEST * loss.spreads + 1e-12).all()
+    assert (np.abs(far - loss.centre) <= MAX_DEVIATIONS * loss.spreads + 1e-12).all()
 
 
 @KINDS

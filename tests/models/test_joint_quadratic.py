@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, TermScales
-from lamcts.models.quadratic_posterior import JITTER, LEVEL, Place
+from lamcts.models.quadratic_posterior import JITTER, LEVEL_DEVIATION, GridIndex
 from lamcts.types import Floats
 
 
@@ -22,17 +22,17 @@ def model() -> JointQuadraticPosteriors:
     return JointQuadraticPosteriors(steps, columns(steps), [None] * 3, rng(1))
 
 
-def covariance(a: Floats, b: Floats, place: Place) -> Floats:
+def covariance(a: Floats, b: Floats, index: GridIndex) -> Floats:
     """Return the covariances of the values at steps a [m, d] and b [n, d], written out, [m, n]."""
-    prior, products = TermScales.at(place), a @ b.T
+    prior, products = TermScales.at(index), a @ b.T
     bowl = np.outer((a**2).sum(1), (b**2).sum(1))
     bent = prior.curvature**2 / 2 * products**2 + prior.bowl**2 / 4 * bowl + prior.diagonal**2 / 4 * (a**2 @ (b**2).T)
-    return np.asarray(LEVEL**2 + products + bent)
+    return np.asarray(LEVEL_DEVIATION**2 + products + bent)
 
 
-def whole(steps: Floats, place: Place) -> Floats:
+def whole(steps: Floats, index: GridIndex) -> Floats:
     """Return the covariance of the results at steps, errors and all, [n, n]."""
-    prior, kernel = TermScales.at(place), covariance(steps, steps, place)
+    prior, kernel = TermScales.at(index), covariance(steps, steps, index)
     errors = prior.noise**2 + prior.remainder**2 / 6 * (steps**2).sum(1) ** 3
     return np.asarray(kernel + np.diag(errors + JITTER * np.diag(kernel)))
 
@@ -40,8 +40,8 @@ def whole(steps: Floats, place: Place) -> Floats:
 def test_each_column_is_told_as_by_a_regression_of_its_own(model: JointQuadraticPosteriors) -> None:
     ours, at, h = model.mean(), rng(2).uniform(-1, 1, (1, 3)), 1e-4
     for j, column in enumerate(columns(model.steps)):
-        weights = np.linalg.solve(whole(model.steps, model.places[j]), column)
-        told = lambda s: covariance(s, model.steps, model.places[j]) @ weights  # noqa: B023, E731
+        weights = np.linalg.solve(whole(model.steps, model.indices[j]), column)
+        told = lambda s: covariance(s, model.steps, model.indices[j]) @ weights  # noqa: B023, E731
         np.testing.assert_allclose(ours.at(at[0])[j], told(at)[0], rtol=1e-5, atol=1e-6)
         slope = (told(at + h * np.eye(3)) - told(at - h * np.eye(3))) / (2 * h)
         np.testing.assert_allclose(ours.slopes(at[0])[j], slope, rtol=1e-4, atol=1e-5)
@@ -57,17 +57,17 @@ def test_polynomials_are_had_exactly_and_noise_is_not(model: JointQuadraticPoste
 
 
 def test_columns_choose_among_all_places_by_their_own_evidence(model: JointQuadraticPosteriors) -> None:
-    assert TermScales.at(model.places[1]).noise == 0 < TermScales.at(model.places[2]).noise
+    assert TermScales.at(model.indices[1]).noise == 0 < TermScales.at(model.indices[2]).noise
     swapped = JointQuadraticPosteriors(model.steps, columns(model.steps)[::-1], [None] * 3, rng(1))
-    assert swapped.places == model.places[::-1]
+    assert swapped.indices == model.indices[::-1]
 
 
 def test_the_deviation_is_that_of_a_regression(model: JointQuadraticPosteriors) -> None:
     s = rng(4).uniform(-1, 1, (1, 3))
-    for j, (place, column) in enumerate(zip(model.places, columns(model.steps), strict=True)):
-        kernel, cross = whole(model.steps, place), covariance(s, model.steps, place)[0]
+    for j, (index, column) in enumerate(zip(model.indices, columns(model.steps), strict=True)):
+        kernel, cross = whole(model.steps, index), covariance(s, model.steps, index)[0]
         square = column @ np.linalg.solve(kernel, column) / len(column)
-        left = whole(s, place) / (1 + JITTER) - cross @ np.linalg.solve(kernel, cross)
+        left = whole(s, index) / (1 + JITTER) - cross @ np.linalg.solve(kernel, cross)
         np.testing.assert_allclose(
             model.deviations(s[0])[j], np.sqrt(square * left.clip(0)[0, 0]), rtol=1e-2, atol=1e-5
         )
@@ -75,10 +75,10 @@ def test_the_deviation_is_that_of_a_regression(model: JointQuadraticPosteriors) 
 
 def error(steps: Floats, column: Floats, new: Floats, told: Floats) -> float:
     """Return the largest error of the mean at `new`, after some looks at the hyper-parameters."""
-    places, draws = None, rng(1)
+    indices, draws = None, rng(1)
     for _ in range(20):
-        model = JointQuadraticPosteriors(steps, column[None], [places], draws)
-        places = model.places[0]
+        model = JointQuadraticPosteriors(steps, column[None], [indices], draws)
+        indices = model.indices[0]
     mean = model.mean()
     return float(max(abs(mean.at(s)[0] - y) for s, y in zip(new, told, strict=True)))
 
@@ -105,5 +105,5 @@ def test_draws_scatter_round_the_mean(model: JointQuadraticPosteriors) -> None:
 
 def test_a_column_more_changes_no_other(model: JointQuadraticPosteriors) -> None:
     fewer = JointQuadraticPosteriors(model.steps, columns(model.steps)[:2], [None] * 2, rng(1))
-    assert fewer.places == model.places[:2]
+    assert fewer.indices == model.indices[:2]
     np.testing.assert_allclose(fewer.mean().weights, model.mean().weights[:2], rtol=1e-9)

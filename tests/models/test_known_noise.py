@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.models.fit import Loss, Prior, fit
+from lamcts.models.fit import LENGTH_LOCATION, Loss, fit, prior_mode
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.hamming import Coding, HammingPosterior
 from lamcts.models.hamming_fit import HammingLoss, HammingPrior, hyper_of
@@ -50,10 +50,10 @@ def test_the_signal_settles_where_known_noise_is_a_share_of_it() -> None:
     z = Scale.of(y).down(y)
     known = KnownNoise.of(sd, y, z)
     assert known is not None
-    hyper, _ = fit(x, z[:, None], Prior().mode(1), Prior(), 30, known)
+    hyper, _ = fit(x, z[:, None], prior_mode(1, LENGTH_LOCATION), LENGTH_LOCATION, 30, known)
     told, blind = (
         GaussianProcess(x, z[:, None], hyper, known),
-        GaussianProcess(x, z[:, None], *fit(x, z[:, None], Prior().mode(1), Prior(), 30)[:1]),
+        GaussianProcess(x, z[:, None], *fit(x, z[:, None], prior_mode(1, LENGTH_LOCATION), LENGTH_LOCATION, 30)[:1]),
     )
     truth = Scale.of(y).down(np.sin(6 * x[:, 0]))
 
@@ -77,7 +77,7 @@ def test_an_exact_row_is_met_and_one_without_an_error_keeps_the_fitted_noise() -
 @pytest.mark.parametrize("k", range(3))
 def test_the_slope_of_the_loss_with_known_noise_is_that_of_its_differences(k: int) -> None:
     known = KnownNoise(RNG.random(12), np.where(np.arange(12) % 4 == 0, 0.0, 1.0))
-    loss, theta = Loss(X, Z[:, None], Prior(), known), np.array([-0.5, 0.2, -2.0])
+    loss, theta = Loss(X, Z[:, None], LENGTH_LOCATION, known), np.array([-0.5, 0.2, -2.0])
     step = 1e-5 * np.eye(3)[k]
     slope = (loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5
     assert slope == pytest.approx(loss(theta)[1][k], rel=1e-4)

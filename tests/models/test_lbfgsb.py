@@ -16,7 +16,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     """Both ways: SciPy's core called by hand, and the one of a version that nobody has looked at."""
     lbfgsb._core.cache_clear()
     if request.param == "minimize":
-        monkeypatch.setattr(lbfgsb, "KNOWN", set())
+        monkeypatch.setattr(lbfgsb, "KNOWN_VERSIONS", set())
     yield str(request.param)
     lbfgsb._core.cache_clear()
 
@@ -63,4 +63,4 @@ def test_the_versions_tried_here_are_called_by_hand() -> None:
     import scipy
 
     lbfgsb._core.cache_clear()
-    assert (lbfgsb._core() is not None) == (tuple(map(int, scipy.__version__.split(".")[:2])) in lbfgsb.KNOWN)
+    assert (lbfgsb._core() is not None) == (tuple(map(int, scipy.__version__.split(".")[:2])) in lbfgsb.KNOWN_VERSIONS)

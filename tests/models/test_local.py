@@ -6,18 +6,27 @@ import pytest
 
 import lamcts.models
 from lamcts.errors import MissingExtra
-from lamcts.models.fit import Prior
+from lamcts.models import local
+from lamcts.models.fit import LENGTH_LOCATION
 from lamcts.models.gp import GaussianProcess
-from lamcts.models.local import LocalModel, ModelBudget, ModelState
+from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.output_transforms import Scale
 from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
+from lamcts.samplers import GpBo, Turbo
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows
 
-SMALL = ModelBudget(rows=40, fit_rows=20, iterations=5)
+MOST_ROWS = 40
 AT = np.random.default_rng(9).random((10, 3))
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are small, and their fits are short."""
+    monkeypatch.setattr(local, "limits", lambda dim: (MOST_ROWS, 20))
+    monkeypatch.setattr(local, "ITERATIONS", 5)
 
 
 def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, high: float = 1.0) -> None:
@@ -26,9 +35,9 @@ def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, 
     seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
 
 
-def grown(steps: int, model_budget: ModelBudget = SMALL, seed: int = 0) -> tuple[Observations, LocalModel, MultiOutput]:
-    seen, rng = Observations(3), np.random.default_rng(seed)
-    model = LocalModel(seen, Prior(), model_budget)
+def grown(steps: int, device: str | None = None) -> tuple[Observations, LocalModel, MultiOutput]:
+    seen, rng = Observations(3), np.random.default_rng(0)
+    model = LocalModel(seen, LENGTH_LOCATION, device)
     add(seen, 12, rng)
     posterior = model.update(seen.x[0])
     for _ in range(steps):
@@ -37,8 +46,9 @@ def grown(steps: int, model_budget: ModelBudget = SMALL, seed: int = 0) -> tuple
     return seen, model, posterior
 
 
-def test_the_model_is_the_process_over_its_rows() -> None:
-    seen, model, posterior = grown(1, ModelBudget(growth=10.0))  # no refit: the second row set grew from the first
+def test_the_model_is_the_process_over_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "GROWTH", 10.0)
+    seen, model, posterior = grown(1)  # no refit: the second row set grew from the first
     y = seen.y[model.rows]
     assert len(y) == 13
     assert model.state.hyper is not None
@@ -50,7 +60,7 @@ def test_a_restored_model_goes_on_bit_for_bit() -> None:
     for steps in (0, 1, 3, 30, 50):
         seen, model, posterior = grown(steps)
         saved = json.dumps(to_json(model.state))
-        copy = LocalModel(seen, Prior(), SMALL, from_json(ModelState, json.loads(saved)))
+        copy = LocalModel(seen, LENGTH_LOCATION, None, from_json(ModelState, json.loads(saved)))
         assert json.dumps(to_json(copy.state)) == saved
         assert np.array_equal(copy.update(seen.x[0]).expect(AT), posterior.expect(AT))
         add(seen, 2, np.random.default_rng(5))
@@ -59,11 +69,11 @@ def test_a_restored_model_goes_on_bit_for_bit() -> None:
 
 def test_the_model_stays_small_and_keeps_the_nearest_rows() -> None:
     seen, model, _ = grown(100)
-    assert len(model.rows) <= SMALL.rows
+    assert len(model.rows) <= MOST_ROWS
     assert model.state.hyper is not None
     seen, rng = Observations(3), np.random.default_rng(1)
     add(seen, 200, rng)
-    model = LocalModel(seen, Prior(), SMALL)
+    model = LocalModel(seen, LENGTH_LOCATION)
     model.update(seen.x[0])
     far = np.linalg.norm(seen.x - seen.x[0], axis=1)
     assert set(model.rows) == set(np.argsort(far)[:30])  # 3/4 of 40; all length scales were equal when it chose
@@ -72,7 +82,7 @@ def test_the_model_stays_small_and_keeps_the_nearest_rows() -> None:
 def test_far_rows_of_other_searches_are_left_out() -> None:
     seen, rng = Observations(3), np.random.default_rng(1)
     add(seen, 200, rng, high=0.3)
-    model = LocalModel(seen, Prior(), SMALL)
+    model = LocalModel(seen, LENGTH_LOCATION)
     model.update(seen.x[0])
     before = set(model.rows)
     add(seen, 1, rng, low=0.9)
@@ -92,7 +102,7 @@ def test_failures_never_enter_the_model() -> None:
 def test_the_route_through_gpytorch_gives_the_same_model() -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     _, _, closed = grown(30)
-    _, _, other = grown(30, ModelBudget(rows=40, fit_rows=20, iterations=5, device="cpu"))
+    _, _, other = grown(30, "cpu")
     assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
     assert type(other.parts[0]).__name__ == "TorchProcess"
 
@@ -107,15 +117,15 @@ def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
     monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
     monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
     with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install '\.\[torch\]'"):
-        ModelBudget(device="cpu")
-    assert ModelBudget().device is None  # the closed form needs neither
+        GpBo(device="cpu")
+    assert GpBo().device is None  # the closed form needs neither
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", 3.5])
 def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(device: str) -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
     with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
-        ModelBudget(device=device)
+        Turbo(device=device)
 
 
 def test_pruned_rows_are_modelled_as_predicted_with_the_deviation_of_the_prediction() -> None:
@@ -136,5 +146,5 @@ def told(seen: Observations, rows: Rows, loss: float, deviations: tuple[float, .
         own = Observations(seen.dim)
         own.append(seen.x, seen.f, seen.seconds, seen.trial, seen.source, kind=seen.kind)
         own.predicted |= {int(row): ((loss, deviation),) for row in rows}
-        models.append(LocalModel(own, Prior(), ModelBudget()))
+        models.append(LocalModel(own, LENGTH_LOCATION))
     return models

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from lamcts.models.fit import Loss, Prior, fit
+from lamcts.models import local
+from lamcts.models.fit import LENGTH_LOCATION, Loss, fit
 from lamcts.models.gp import GaussianProcess, Hyper
-from lamcts.models.local import LocalModel, ModelBudget, ModelState
+from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.output_transforms import ColumnUnits
 from lamcts.models.posterior_paths import PosteriorPaths
@@ -50,7 +51,7 @@ def test_a_column_that_is_never_known_says_nothing() -> None:
 
 
 def test_the_shared_loss_falls_as_its_slope_says() -> None:
-    loss = Loss(X, Z, Prior())
+    loss = Loss(X, Z, LENGTH_LOCATION)
     theta = np.array([-0.2, 0.1, 0.3, -4.0])
     _, slope = loss(theta)
     for i, step in enumerate(1e-5 * np.eye(4)):
@@ -71,9 +72,10 @@ def test_draws_fall_as_their_slopes_say_and_pass_near_the_rows() -> None:
 def test_rows_that_lack_a_column_are_left_out_of_a_fit() -> None:
     lacking = np.where(np.arange(len(Z))[:, None] % 10 == 0, np.nan, Z)
     whole = ~np.isnan(lacking).any(1)
-    (some, loss), (same, other) = (fit(x, z, HYPER, Prior(), 5) for x, z in ((X, lacking), (X[whole], Z[whole])))
+    some, loss = fit(X, lacking, HYPER, LENGTH_LOCATION, 5)
+    same, other = fit(X[whole], Z[whole], HYPER, LENGTH_LOCATION, 5)
     assert loss == other and np.array_equal(some.lengths, same.lengths)
-    assert np.isfinite(fit(X[:4], lacking[:4] * np.nan, HYPER, Prior(), 5)[1])
+    assert np.isfinite(fit(X[:4], lacking[:4] * np.nan, HYPER, LENGTH_LOCATION, 5)[1])
 
 
 @pytest.mark.parametrize(("losses", "order"), [(1, [0, 2, 1]), (3, [2, 0, 1])])
@@ -96,15 +98,15 @@ def test_an_infinite_excess_is_a_large_one() -> None:
     assert np.isfinite(ColumnUnits.of(Z[:, :1], g).down(Z[:, :1], g)).all()
 
 
-def test_a_restored_model_of_columns_goes_on_bit_for_bit() -> None:
+def test_a_restored_model_of_columns_goes_on_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     seen, rng = Observations(3, losses=2, constraints=2), np.random.default_rng(3)
-    small = ModelBudget(rows=40, fit_rows=20, iterations=5)
-    model = LocalModel(seen, Prior(), small, ModelState())
+    monkeypatch.setattr(local, "limits", lambda dim: (40, 20))
+    model = LocalModel(seen, LENGTH_LOCATION, None, ModelState())
     for step in range(40):
         _add(seen, 1 if step else 12, 0.9 if step < 20 else 0.5, rng)
         expected = model.update(seen.x[-1]).expect(AT)
         saved = json.loads(json.dumps(to_json(model.state)))
-        copy = LocalModel(seen, Prior(), small, from_json(ModelState, saved))
+        copy = LocalModel(seen, LENGTH_LOCATION, None, from_json(ModelState, saved))
         assert np.array_equal(copy.update(seen.x[-1]).expect(AT), expected)
 
 

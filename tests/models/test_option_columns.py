@@ -23,8 +23,8 @@ def results(space: Space) -> list[Floats]:
     process = HammingPosterior(coding(z[:30]), y, some_hyper(coding), coding.owner)
     loss = HammingLoss(coding(z[:30]), y, coding.owner, HammingPrior())
     value, gradient = loss(loss.centre + 0.3)
-    believing = process.believing(coding(z[30:33]))
-    return [process.root, *process.moments(coding(z[25:])), *believing.moments(coding(z[25:])), gradient + value]
+    fantasy = process.fantasize(coding(z[30:33]))
+    return [process.root, *process.moments(coding(z[25:])), *fantasy.moments(coding(z[25:])), gradient + value]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def results(space: Space) -> list[Floats]:
 )
 def test_many_options_are_treated_as_few_are(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     few = results(space)
-    monkeypatch.setattr(options, "DENSE", 0)
+    monkeypatch.setattr(options, "MAX_DENSE_OPTIONS", 0)
     for one, other in zip(few, results(space), strict=True):
         assert np.abs(one - other).max() < 1e-10
 

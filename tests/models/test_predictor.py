@@ -70,7 +70,7 @@ def test_noise_that_is_told_pulls_the_mean_to_the_precise_values() -> None:
 
 
 def test_of_many_rows_the_better_half_is_modelled_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 40)
+    monkeypatch.setattr(module, "MAX_ROWS", 40)
     data = told(100)
     (column,) = RunModel(BOX, Goals(), data).objectives
     z = np.sort(column.process.y)

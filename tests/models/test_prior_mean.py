@@ -71,8 +71,8 @@ def test_a_process_with_a_mean_expects_it_far_from_its_rows_and_its_slopes_are_r
         given.fitted(), given.y, atol=1e-3
     )
     assert np.allclose(given.moments(inputs(X))[0], given.expect(inputs(X)))
-    believing = given.believing(inputs(X[:3]))
-    assert np.allclose(believing.expect(inputs(X[3:])), given.expect(inputs(X[3:])), atol=1e-6)
+    fantasy = given.fantasize(inputs(X[:3]))
+    assert np.allclose(fantasy.expect(inputs(X[3:])), given.expect(inputs(X[3:])), atol=1e-6)
     at = inputs(X[:5])
     for k in range(CODING.numbers):
         step = np.eye(CODING.numbers)[k] * 1e-6

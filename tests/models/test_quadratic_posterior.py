@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lamcts.models.quadratic_posterior import GRID, JITTER, LEVEL, MIDDLE, Place, QuadraticPosterior, Quadric
+from lamcts.models.quadratic_posterior import (
+    FIRST_INDEX,
+    GRID,
+    JITTER,
+    LEVEL_DEVIATION,
+    GridIndex,
+    QuadraticPosterior,
+    Quadric,
+)
 from lamcts.observations import Floats
 
-PLACES: list[Place] = [(0, 0, 4, 1), MIDDLE, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
+INDICES: list[GridIndex] = [(0, 0, 4, 1), FIRST_INDEX, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -25,18 +33,18 @@ def rows(n: int, d: int, seed: int = 0) -> tuple[Floats, Floats]:
     return steps, np.sin(steps).sum(1) + 0.7 * (steps**2).sum(1) + 0.2 * draw.standard_normal(n)
 
 
-def at(steps: Floats, losses: Floats, place: Place) -> QuadraticPosterior:
-    """Return the model with the hyper-parameters of `place`, whatever the evidence says."""
-    model = QuadraticPosterior(steps, losses, place, rng())
-    model.place, model._fit = place, model._fitted(place)
+def at(steps: Floats, losses: Floats, index: GridIndex) -> QuadraticPosterior:
+    """Return the model with the hyper-parameters of `index`, whatever the evidence says."""
+    model = QuadraticPosterior(steps, losses, index, rng())
+    model.index, model._fit = index, model._fitted(index)
     return model
 
 
 class Dense:
     """The same prior as a linear regression on explicit features: 1, s_i, |s|^2 / 2, s_i s_j."""
 
-    def __init__(self, steps: Floats, losses: Floats, place: Place) -> None:
-        self.curvature, self.bowl, remainder, noise = (values[k] for values, k in zip(GRID, place, strict=True))
+    def __init__(self, steps: Floats, losses: Floats, index: GridIndex) -> None:
+        self.curvature, self.bowl, remainder, noise = (values[k] for values, k in zip(GRID, index, strict=True))
         features = self.features(steps)
         errors = noise**2 + remainder**2 / 6 * (steps**2).sum(1) ** 3
         covariance = features @ features.T + np.diag(errors)
@@ -50,7 +58,7 @@ class Dense:
     def features(self, s: Floats) -> Floats:
         """Return the features of `s` [n, d], each times its standard deviation a priori."""
         d = s.shape[1]
-        columns = [np.full(len(s), LEVEL), *s.T, self.bowl * (s**2).sum(1) / 2]
+        columns = [np.full(len(s), LEVEL_DEVIATION), *s.T, self.bowl * (s**2).sum(1) / 2]
         for i, j in itertools.combinations_with_replacement(range(d), 2):
             columns.append(self.curvature * s[:, i] * s[:, j] * (np.sqrt(0.5) if i == j else 1.0))
         return np.array(columns).T
@@ -60,11 +68,11 @@ class Dense:
         return float((self.features(np.stack([s, 0 * s])) @ self.mean) @ [1.0, -1.0])
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("index", INDICES)
 @pytest.mark.parametrize("n, d", [(4, 3), (30, 3), (5, 8)])
-def test_the_mean_is_that_of_a_regression_on_explicit_features(n: int, d: int, place: Place) -> None:
+def test_the_mean_is_that_of_a_regression_on_explicit_features(n: int, d: int, index: GridIndex) -> None:
     steps, losses = rows(n, d)
-    quadric, dense = at(steps, losses, place).mean(), Dense(steps, losses, place)
+    quadric, dense = at(steps, losses, index).mean(), Dense(steps, losses, index)
     scale = float(np.abs(dense.mean).max())
     for s in rng(1).uniform(-1, 1, (5, d)):
         value, slope = quadric.slope(s)
@@ -77,18 +85,18 @@ def test_the_mean_is_that_of_a_regression_on_explicit_features(n: int, d: int, p
 def test_the_evidence_is_the_likelihood_of_the_rows_at_the_scale_that_suits_them_best(n: int, d: int) -> None:
     steps, losses = rows(n, d)
     offsets = []
-    for place in PLACES:
-        dense = Dense(steps, losses, place)
+    for index in INDICES:
+        dense = Dense(steps, losses, index)
         likelihood = stats.multivariate_normal(np.zeros(n), dense.square * dense.covariance).logpdf(losses)
-        offsets.append(at(steps, losses, place)._fit.evidence - likelihood)
+        offsets.append(at(steps, losses, index)._fit.evidence - likelihood)
     assert np.ptp(offsets) < 1e-5  # a constant apart
 
 
 def test_the_evidence_of_some_rows_is_their_likelihood_given_the_others_at_one_scale() -> None:
     steps, losses = rows(14, 3)
-    for place in PLACES:
-        model, dense = at(steps, losses, place), Dense(steps, losses, place)
-        rest = Dense(steps[5:], losses[5:], place)
+    for index in INDICES:
+        model, dense = at(steps, losses, index), Dense(steps, losses, index)
+        rest = Dense(steps[5:], losses[5:], index)
         whole = -7 * np.log(dense.square) - 0.5 * np.linalg.slogdet(dense.covariance)[1]
         others = -4.5 * np.log(rest.square) - 0.5 * np.linalg.slogdet(rest.covariance)[1]
         np.testing.assert_allclose(model.evidence_of(5), whole - others, rtol=1e-6)
@@ -113,32 +121,32 @@ def test_far_rows_tell_the_near_ones_better_where_they_follow_the_same_polynomia
 def test_the_hyper_parameters_climb_to_a_place_that_no_step_along_an_axis_improves() -> None:
     steps, losses = rows(30, 3)
     model = QuadraticPosterior(steps, losses, None, rng())
-    best = model._fitted(model.place).evidence
+    best = model._fitted(model.index).evidence
     for axis, change in itertools.product(range(len(GRID)), (-1, 1)):
-        near = list(model.place)
+        near = list(model.index)
         near[axis] += change
         if 0 <= near[axis] < len(GRID[axis]):
             assert model._fitted(tuple(near)).evidence <= best
 
 
 def test_from_a_place_it_goes_one_step_at_most_and_never_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lamcts.models.quadratic_posterior.LEAPS", 0)
+    monkeypatch.setattr("lamcts.models.quadratic_posterior.RANDOM_TRIES", 0)
     steps, losses = rows(30, 3)
-    for seed, start in enumerate(PLACES):
+    for seed, start in enumerate(INDICES):
         model = QuadraticPosterior(steps, losses, start, rng(seed))
-        assert np.abs(np.subtract(model.place, start)).sum() <= 1
+        assert np.abs(np.subtract(model.index, start)).sum() <= 1
         assert model._fit.evidence >= model._fitted(start).evidence
 
 
 def test_leaps_lead_out_of_a_place_that_no_step_improves() -> None:
     steps, losses = rows(30, 3)
-    highest = max(QuadraticPosterior(steps, losses, None, rng())._fitted(place).evidence for place in EVERYWHERE)
-    place, left = (0, 0, 0, len(GRID[3]) - 1), []
+    highest = max(QuadraticPosterior(steps, losses, None, rng())._fitted(index).evidence for index in EVERYWHERE)
+    index, left = (0, 0, 0, len(GRID[3]) - 1), []
     draw = rng(1)
     for _ in range(60):
-        model = QuadraticPosterior(steps, losses, place, draw)
+        model = QuadraticPosterior(steps, losses, index, draw)
         left.append(highest - model._fit.evidence)
-        place = model.place
+        index = model.index
     assert (np.diff(left) <= 0).all()  # never down
     assert left[-1] < 0.05 * left[0]
 
@@ -149,8 +157,8 @@ def test_the_evidence_tells_ripples_from_a_smooth_polynomial() -> None:
     noise = GRID[3]
     quiet = QuadraticPosterior(steps, smooth, None, rng())
     loud = QuadraticPosterior(steps, smooth + 0.5 * np.cos(40 * steps).sum(1), None, rng())
-    assert noise[quiet.place[3]] == 0.0
-    assert noise[loud.place[3]] > 0.1
+    assert noise[quiet.index[3]] == 0.0
+    assert noise[loud.index[3]] > 0.1
 
 
 def test_enough_rows_of_a_quadratic_give_it_back() -> None:
@@ -177,11 +185,11 @@ def test_few_rows_leave_the_slope_along_unseen_directions_to_the_draws() -> None
     assert drawn[:, :3].std(0).max() < 0.5 * size
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_slopes_are_drawn_with_the_deviations_of_slope_and_errors(place: Place) -> None:
+@pytest.mark.parametrize("index", INDICES)
+def test_slopes_are_drawn_with_the_deviations_of_slope_and_errors(index: GridIndex) -> None:
     d = 3
     steps, losses = rows(12, d)
-    model, dense = at(steps, losses, place), Dense(steps, losses, place)
+    model, dense = at(steps, losses, index), Dense(steps, losses, index)
     drawn = np.array([model.draw(rng(seed)).gradient for seed in range(4000)])
     gain = dense.gain[1 : d + 1]  # [d, n], of the slope
     left = np.eye(d) - gain @ steps
@@ -244,9 +252,9 @@ def test_a_flat_model_still_has_a_lowest_step_inside() -> None:
     ],
     ids=["the point", "one row", "all at the point", "repeated", "contradicting", "equal", "far", "wide", "narrow"],
 )
-@pytest.mark.parametrize("place", [None, *PLACES])
-def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: Floats, place: Place | None) -> None:
-    model = QuadraticPosterior(steps, losses, place, rng())
+@pytest.mark.parametrize("index", [None, *INDICES])
+def test_poor_rows_make_a_poor_model_but_never_an_error(steps: Floats, losses: Floats, index: GridIndex | None) -> None:
+    model = QuadraticPosterior(steps, losses, index, rng())
     d = steps.shape[1]
     for quadric in (model.mean(), model.draw(rng())):
         step = quadric.lowest(-np.ones(d), np.ones(d))
@@ -261,7 +269,7 @@ def test_another_unit_of_the_losses_changes_the_size_of_the_model_alone(seed: in
         QuadraticPosterior(steps, losses, None, rng()),
         QuadraticPosterior(steps, 2.0**-30 * losses, None, rng()),
     )
-    assert one.place == other.place
+    assert one.index == other.index
     assert np.array_equal(one.mean().gradient * 2.0**-30, other.mean().gradient)
 
 
@@ -313,5 +321,5 @@ def test_only_more_rows_than_coefficients_are_tried_for_a_polynomial_without_rem
     losses = steps @ [1.0, -2.0, 0.5] + (steps**2).sum(1)
     model = QuadraticPosterior(steps, losses, None, rng(), whole)
     for seed in range(20):
-        model = QuadraticPosterior(steps, losses, model.place, rng(seed), whole)
+        model = QuadraticPosterior(steps, losses, model.index, rng(seed), whole)
     assert model.exact == (n > 10 and whole)

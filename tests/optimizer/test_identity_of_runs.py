@@ -11,7 +11,6 @@ import pytest
 import lamcts
 from lamcts import Box, LatentTree, Optimizer
 from lamcts.errors import JournalError
-from lamcts.models.fit import Prior
 from lamcts.optimizer.settings import difference, from_identity, identity, is_ours, shown
 from lamcts.samplers import Portfolio, Quadratic, Turbo, Uniform
 
@@ -110,7 +109,7 @@ def test_only_known_classes_are_made_of_an_identity() -> None:
     with pytest.raises(KeyError):
         from_identity(identity(LatentTree(splitter=Turbo())), {"LatentTree": "lamcts.tree.grow"})  # type: ignore[arg-type]
     impostor = type("Turbo", (Turbo,), {"__module__": "elsewhere"})()
-    assert is_ours(Turbo(prior=Prior())) and not is_ours(impostor) and not is_ours(Sampler())
+    assert is_ours(Turbo()) and not is_ours(impostor) and not is_ours(Sampler())
 
 
 def test_a_journal_and_a_file_outlive_a_new_setting_and_notice_a_changed_one(

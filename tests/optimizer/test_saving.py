@@ -16,7 +16,6 @@ import pytest
 
 import lamcts
 from lamcts import samplers
-from lamcts.models.hamming_fit import HammingPrior
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.neural.searches import alphax, lanas
 from lamcts.optimizer import Optimizer
@@ -92,7 +91,7 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         Turbo(scope="incumbent", n_start=5),
         Quadratic(rows=9),
         Coordinate(3),
-        MixedGp(n_start=4, prior=HammingPrior(weight=2.0)),
+        MixedGp(n_start=4),
         GpBo(),
         Uniform(),
         Portfolio((Turbo(), Uniform()), memory=9.0),

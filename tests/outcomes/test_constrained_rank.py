@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, constrained_rank, violation
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, constrained_rank, violation_ranks
 
 
 def made(seed, n=40, m=2, c=3, whole=True):
@@ -79,7 +79,7 @@ def test_an_objective_given_twice_changes_nothing():
 
 def test_a_constraint_that_was_not_measured_counts_as_its_worst_violation():
     g = np.array([[1.0], [np.nan], [5.0], [-1.0]])
-    assert violation(g).tolist() == [1.0, 3.0, 2.0, 0.0]
+    assert violation_ranks(g).tolist() == [1.0, 3.0, 2.0, 0.0]
     assert constrained_rank(np.zeros((4, 1)), g, np.full(4, OK)).tolist() == [1.0, 3.0, 2.0, 0.0]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lamcts.outcomes import dominance
-from lamcts.outcomes.dominance import UNKNOWN, DominanceNumbers, dominance_numbers, non_dominated
+from lamcts.outcomes.dominance import UNKNOWN_NUMBER, DominanceNumbers, dominance_numbers, non_dominated
 
 FEW = [0.0, -0.0, 1.0, 2.0, 3.0, np.inf, -np.inf, np.nan]  # so few values that ties and equal rows are frequent
 SETS = st.tuples(st.integers(0, 12), st.integers(1, 4)).flatmap(
@@ -18,7 +18,7 @@ SETS = st.tuples(st.integers(0, 12), st.integers(1, 4)).flatmap(
 def counted(f):
     """Return the dominance numbers by their definition."""
     worse = (f <= f[:, None]).all(2) & (f < f[:, None]).any(2)  # [i, j]: row j dominates row i
-    return np.where(np.isnan(f).any(1), UNKNOWN, worse.sum(1)).tolist()
+    return np.where(np.isnan(f).any(1), UNKNOWN_NUMBER, worse.sum(1)).tolist()
 
 
 def drawn(seed, n=None, m=None):
@@ -30,7 +30,7 @@ def drawn(seed, n=None, m=None):
 
 def test_two_points_of_a_front_a_copy_and_what_they_dominate():
     f = np.array([[1, 3], [3, 1], [1, 3], [2, 3], [4, 4], [np.nan, 0]], float)
-    assert dominance_numbers(f).tolist() == [0, 0, 0, 2, 4, UNKNOWN]
+    assert dominance_numbers(f).tolist() == [0, 0, 0, 2, 4, UNKNOWN_NUMBER]
     assert non_dominated(f).tolist() == [True, True, True, False, False, False]
 
 
@@ -86,7 +86,7 @@ def test_an_objective_given_twice_changes_nothing(f):
 def test_small_blocks_count_as_one_large_one(monkeypatch, pairs):
     sets = [drawn(seed, 40, m) for seed in range(20) for m in (1, 2, 3, 4)]
     whole = [(dominance_numbers(f).tolist(), non_dominated(f).tolist()) for f in sets]
-    monkeypatch.setattr(dominance, "PAIRS", pairs)
+    monkeypatch.setattr(dominance, "MAX_PAIRS", pairs)
     assert [(dominance_numbers(f).tolist(), non_dominated(f).tolist()) for f in sets] == whole
 
 
@@ -96,7 +96,7 @@ def test_no_more_pairs_are_compared_at_once_than_it_says(monkeypatch):
     monkeypatch.setattr(dominance, "_compared", lambda a, b: sizes.append(a.shape[1] * b.shape[1]) or compared(a, b))
     f = np.random.default_rng(0).random((3000, 3))
     dominance_numbers(f), non_dominated(f)
-    assert len(sizes) > 4 and max(sizes) <= dominance.PAIRS
+    assert len(sizes) > 4 and max(sizes) <= dominance.MAX_PAIRS
 
 
 def test_a_new_row_is_compared_with_all_others_once(monkeypatch):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.outcomes.goals import LARGEST, Constraint, Goals
+from lamcts.outcomes.goals import MAX_VIOLATION, Constraint, Goals
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from lamcts.outcomes.goals import LARGEST, Constraint, Goals
 def test_a_constraint_is_read_from_words_and_written_so_that_it_reads_the_same(words, text, kept, broken):
     held = Constraint.read(words)
     assert str(held) == text and Constraint.read(text) == held
-    assert held.excess(kept) <= 0 < held.excess(broken)
+    assert held.violation(kept) <= 0 < held.violation(broken)
 
 
 @pytest.mark.parametrize(
@@ -37,26 +37,26 @@ def test_words_that_are_no_constraint_are_refused(words):
 
 def test_excesses_say_by_how_much_and_an_infinite_one_stays_a_number():
     le, ge, eq = (Constraint.read(text) for text in ("a <= 2", "a >= 2", "a == 2 +- 0.5"))
-    assert (le.excess(3.0), ge.excess(3.0), eq.excess(3.0)) == (1.0, -1.0, 0.5)
-    assert le.excess(math.inf) == LARGEST and ge.excess(math.inf) == -LARGEST
-    assert all(math.isnan(held.excess(math.nan)) for held in (le, ge, eq))
+    assert (le.violation(3.0), ge.violation(3.0), eq.violation(3.0)) == (1.0, -1.0, 0.5)
+    assert le.violation(math.inf) == MAX_VIOLATION and ge.violation(math.inf) == -MAX_VIOLATION
+    assert all(math.isnan(held.violation(math.nan)) for held in (le, ge, eq))
 
 
 def test_an_equality_is_the_same_as_its_two_inequalities():
     both = Goals.of(constraints=["a >= 1.5", "a <= 2.5"])
     one = Goals.of(constraints=["a == 2 +- 0.5"])
     for value in np.linspace(0, 4, 33):
-        assert sorted(both.excesses({"a": value})) == pytest.approx(sorted(one.excesses({"a": value})))
+        assert sorted(both.violations({"a": value})) == pytest.approx(sorted(one.violations({"a": value})))
 
 
 def test_what_is_kept_apart_inside_is_told_as_one_by_the_users_words():
     goals = Goals.of(constraints=["a == 2 +- 0.5", "b <= 1", "c == 0 +- 0.25"])
-    g = np.array([goals.excesses({"a": 3.0, "b": 0.0, "c": -1.0}), goals.excesses({"a": 2.0, "c": 0.125})])
+    g = np.array([goals.violations({"a": 3.0, "b": 0.0, "c": -1.0}), goals.violations({"a": 2.0, "c": 0.125})])
     assert g.shape == (2, goals.columns) == (2, 5)
-    np.testing.assert_array_equal(goals.broken(g), [[0.5, -1.0, 0.75], [-0.5, math.nan, -0.125]])
+    np.testing.assert_array_equal(goals.per_constraint(g), [[0.5, -1.0, 0.75], [-0.5, math.nan, -0.125]])
     assert goals.measured(g[0]) == {"a": 3.0, "b": 0.0, "c": -1.0}
     assert repr(goals.measured(g[1])) == "{'a': 2.0, 'b': nan, 'c': 0.125}"
-    assert Goals.of().broken(np.empty((3, 0))).shape == (3, 0)
+    assert Goals.of().per_constraint(np.empty((3, 0))).shape == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_constraint_on_an_objective_needs_no_quantity_of_its_own():
         objectives={"cost": "min", "range": "max"}, constraints=["range >= 1", "stress <= 4", "stress >= 0"]
     )
     assert goals.quantities == ("stress",)
-    assert goals.excesses({"cost": 0.0, "range": 3.0, "stress": 5.0}).tolist() == [-2.0, 1.0, -5.0]
+    assert goals.violations({"cost": 0.0, "range": 3.0, "stress": 5.0}).tolist() == [-2.0, 1.0, -5.0]
 
 
 @pytest.mark.parametrize(
@@ -113,17 +113,17 @@ def test_a_signature_makes_the_same_goals_again():
 @pytest.mark.parametrize("value", [1.933, 0.0, -3.1, 1e-7, 123456.789, 0.1])
 def test_a_quantity_is_shown_as_it_was_told(text, value):
     goals = Goals.of(constraints=[text])
-    assert goals.measured(goals.excesses({"impurity": value})) == {
+    assert goals.measured(goals.violations({"impurity": value})) == {
         "impurity": pytest.approx(value, rel=1e-9, abs=1e-15)
     }
-    assert goals.excesses(goals.measured(goals.excesses({"impurity": value}))) == pytest.approx(
-        goals.excesses({"impurity": value})
+    assert goals.violations(goals.measured(goals.violations({"impurity": value}))) == pytest.approx(
+        goals.violations({"impurity": value})
     )
 
 
 def test_a_short_quantity_is_shown_with_its_own_digits():
     goals = Goals.of(constraints=["impurity <= 2"])
-    assert goals.measured(goals.excesses({"impurity": 1.933})) == {"impurity": 1.933}
+    assert goals.measured(goals.violations({"impurity": 1.933})) == {"impurity": 1.933}
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_candidates_in_small_blocks_gain_as_in_one(monkeypatch):
     f, candidates = sphere(20, 3), np.random.default_rng(1).random((50, 3))
     whole = improvement(candidates, f, np.ones(3))
     assert whole.max() > 0
-    monkeypatch.setattr(module, "PAIRS", 100)
+    monkeypatch.setattr(module, "MAX_PAIRS", 100)
     assert improvement(candidates, f, np.ones(3)).tolist() == whole.tolist()
 
 

@@ -7,12 +7,12 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import (
     CHECKED,
     FAILED,
-    MANY,
     OK,
+    RERANK_ROWS,
     ViolationRanks,
     constrained_rank,
     feasible,
-    violation,
+    violation_ranks,
 )
 
 
@@ -25,7 +25,9 @@ def made(rng, n, m, c):
     return f, g, kind
 
 
-@pytest.mark.parametrize("sizes", [[1] * 40, [3, 1, 0, 7, 1], [MANY + 1, 1, 1, MANY + 30, 2], [MANY]])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 40, [3, 1, 0, 7, 1], [RERANK_ROWS + 1, 1, 1, RERANK_ROWS + 30, 2], [RERANK_ROWS]]
+)
 @pytest.mark.parametrize("c", [0, 1, 5])
 def test_violations_that_come_in_parts_are_ranked_as_all_at_once(sizes, c):
     rng, ranks, seen = np.random.default_rng(0), ViolationRanks(c), np.empty((0, c))
@@ -33,15 +35,15 @@ def test_violations_that_come_in_parts_are_ranked_as_all_at_once(sizes, c):
         g = np.where(rng.random((k, c)) < 0.1, np.nan, rng.integers(-3, 4, (k, c)))
         ranks.append(g)
         seen = np.vstack([seen, g])
-        assert np.array_equal(ranks.totals, violation(seen))
+        assert np.array_equal(ranks.totals, violation_ranks(seen))
 
 
 def test_rows_wait_until_they_are_asked_for():
     rng = np.random.default_rng(1)
-    ranks, g = ViolationRanks(3), rng.standard_normal((MANY + 5, 3))
+    ranks, g = ViolationRanks(3), rng.standard_normal((RERANK_ROWS + 5, 3))
     for row in g:
         ranks.append(row[None])
-    assert np.array_equal(ranks.totals, violation(g))
+    assert np.array_equal(ranks.totals, violation_ranks(g))
 
 
 @pytest.mark.parametrize(("m", "c"), [(1, 1), (1, 4), (2, 0), (2, 3), (3, 1)])

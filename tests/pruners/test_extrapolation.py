@@ -80,6 +80,6 @@ def test_a_line_is_predicted_exactly() -> None:
 
 def test_it_has_its_name_and_checks_its_settings() -> None:
     assert isinstance(make("extrapolation"), Extrapolation) and NAMES["extrapolation"] is Extrapolation
-    for wrong in ({"startup": 3}, {"warmup": -1}, {"probability": 1.0}, {"best": 1.0}):
+    for wrong in ({"warmup": -1}, {"best": 1.0}):
         with pytest.raises(ValueError, match="expected"):
             Extrapolation(**wrong)

@@ -29,7 +29,7 @@ def filled(finished, running=(), steps=3):
 
 
 def test_one_objective_is_one_case_of_several(monkeypatch):
-    monkeypatch.setattr("lamcts.pruners.model.MARGIN", 0.0)
+    monkeypatch.setattr("lamcts.pruners.model.MIN_IMPROVEMENT", 0.0)
     curves = filled([(limit,) for limit, _ in FRONT], [(0.2,), (0.95,)])
     for number in (5, 6):
         model, best = curves.forecast(), np.array(min(curves.ends.values()))
@@ -53,7 +53,7 @@ def test_an_equal_cost_that_is_known_exactly_is_no_gain():
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_the_chance_is_that_of_draws_that_no_finished_trial_dominates(m, monkeypatch):
-    monkeypatch.setattr("lamcts.pruners.model.MARGIN", 0.0)
+    monkeypatch.setattr("lamcts.pruners.model.MIN_IMPROVEMENT", 0.0)
     rng = np.random.default_rng(0)
     curves = filled(rng.random((8, m)).tolist(), rng.random((4, m)).tolist(), steps=2)
     models = [own.forecast() for own in curves.objectives]

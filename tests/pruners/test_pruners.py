@@ -56,7 +56,7 @@ def test_halving_keeps_the_best_quarter_of_a_rung() -> None:
 def test_hyperband_compares_within_a_bracket_alone_and_begins_with_the_first_whole_trial() -> None:
     steps = [[float(number)] * 2 for number in range(30)]  # at step 1 the first bracket has its first rung, alone
     assert not any(Hyperband().prune(number, _curves(*steps, finished=0)) for number in range(30))
-    mine = [number for number in range(30) if bracket_of(number, brackets(9, 1, 3)) == 0]
+    mine = [number for number in range(30) if bracket_of(number, brackets(9)) == 0]
     stopped = [number for number in range(30) if Hyperband(most=9).prune(number, _curves(*steps))]
     assert 10 < len(mine) < 20 and stopped == mine[len(mine) // 3 :]
     whole = _curves([0.0] * 9, *steps[1:], finished=1)

@@ -18,7 +18,7 @@ RULES = [
     (pruners.Median(), lambda: optuna.pruners.MedianPruner()),
     (pruners.Median(2, 4, 3), lambda: optuna.pruners.MedianPruner(2, 4, 3)),
     (pruners.Halving(first=1), lambda: optuna.pruners.SuccessiveHalvingPruner(1)),
-    (pruners.Halving(3, 2, 1), lambda: optuna.pruners.SuccessiveHalvingPruner(2, 3, 1)),
+    (pruners.Halving(3, 6), lambda: optuna.pruners.SuccessiveHalvingPruner(2, 3, 1)),
 ]
 
 
@@ -60,8 +60,8 @@ def test_the_brackets_of_hyperband_are_as_wide_as_optunas() -> None:
     theirs = optuna.pruners.HyperbandPruner(max_resource=27)
     study = optuna.create_study(pruner=theirs)
     theirs._try_initialization(study)
-    assert brackets(27, 1, 3) == tuple(theirs._trial_allocation_budgets)
-    assert brackets(1, 1, 3) == (1,) and sum(bracket_of(number, (27, 12, 6, 4)) == 0 for number in range(490)) > 200
+    assert brackets(27) == tuple(theirs._trial_allocation_budgets)
+    assert brackets(1) == (1,) and sum(bracket_of(number, (27, 12, 6, 4)) == 0 for number in range(490)) > 200
 
 
 def test_a_rule_of_optuna_is_refused_before_the_first_trial_and_ours_is_named() -> None:

@@ -108,8 +108,8 @@ def test_a_polytope_at_fifty_dimensions_has_the_moments_of_a_long_run(
     x = fill(region, 3000, rng(2), seen, "polytope")
     assert x.acceptance > 0.999
     monkeypatch.setattr(hit_and_run, "SWEEPS", 40)
-    monkeypatch.setattr(hit_and_run, "PASSES", 10)
-    monkeypatch.setattr(hit_and_run, "MOST_BENT", 10**12)
+    monkeypatch.setattr(hit_and_run, "AXIS_MOVES", 10)
+    monkeypatch.setattr(hit_and_run, "MAX_AXIS_NUMBERS", 10**12)
     long = fill(region, 3000, rng(3), seen, "polytope")
     spread = long.x.std(0)
     assert np.abs((x.x.mean(0) - long.x.mean(0)) / spread).max() < 0.1
@@ -232,7 +232,7 @@ def test_wrong_ways_say_what_was_expected() -> None:
 
 
 def test_a_key_of_one_point_in_many_is_found_where_they_can_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "MOST_AT_ONCE", 64)  # so that draws do not meet it
+    monkeypatch.setattr(filling, "MAX_BLOCK", 64)  # so that draws do not meet it
     whole = lamcts.Space([lamcts.Int(0, 99), lamcts.Int(0, 99)])
     space = lamcts.Canonical(whole, lambda point: "rare" if point == (7, 77) else "usual", "rare")
     seen = Observations(2, keys=keys_of(space))
@@ -244,7 +244,7 @@ def test_a_key_of_one_point_in_many_is_found_where_they_can_be_listed(monkeypatc
 
 
 def test_where_points_with_keys_cannot_be_listed_draws_end_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "MOST_AT_ONCE", 64)
+    monkeypatch.setattr(filling, "MAX_BLOCK", 64)
     space = lamcts.Canonical(lamcts.Box(0, 1, dim=2), lambda point: int(3 * point[0]) or None, "third")
     for repeat, count in ((False, 2), (True, 5)):
         seen = Observations(2, repeat, keys_of(space))

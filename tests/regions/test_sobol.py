@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts.regions.sobol import MOST_DIMENSIONS, latin_hypercube, sobol
+from lamcts.regions.sobol import MAX_DIMENSIONS, latin_hypercube, sobol
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -45,12 +45,12 @@ def test_a_latin_hypercube_has_one_point_in_every_slice() -> None:
 
 
 def test_beyond_the_table_of_direction_numbers_a_latin_hypercube_takes_over() -> None:
-    x = sobol(4, MOST_DIMENSIONS + 1, rng())
-    assert x.shape == (4, MOST_DIMENSIONS + 1)
+    x = sobol(4, MAX_DIMENSIONS + 1, rng())
+    assert x.shape == (4, MAX_DIMENSIONS + 1)
     assert (np.sort((4 * x).astype(int), axis=0) == np.arange(4)[:, None]).all()
 
 
 def test_the_table_ends_where_scipy_says() -> None:
     from scipy.stats import qmc
 
-    assert qmc.Sobol.MAXDIM == MOST_DIMENSIONS
+    assert qmc.Sobol.MAXDIM == MAX_DIMENSIONS

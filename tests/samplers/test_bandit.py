@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.samplers.portfolio.bandit import NEGLIGIBLE_GAIN, PRIOR, SHARPNESS, AdaptiveAllocation, AllocationState
+from lamcts.samplers.portfolio.bandit import (
+    NEGLIGIBLE_GAIN,
+    PRIOR_EVALUATIONS,
+    SHARPNESS,
+    AdaptiveAllocation,
+    AllocationState,
+)
 
 ALL = [True, True, True]
 FLOORS = [0.3, 0.1, 0.1]
@@ -24,7 +30,9 @@ def test_gains_per_evaluation_share_what_is_left_above_the_floors() -> None:
     shares.credit(np.array([1.0, 6.0, 0.0]), np.array([10.0, 20.0, 10.0]))
     common = 7 / 40
     n = np.array([10.0, 20.0, 10.0])
-    rates = ((np.array([1.0, 6.0, 0.0]) + PRIOR * common) / (n + PRIOR) + NEGLIGIBLE_GAIN) ** SHARPNESS
+    rates = (
+        (np.array([1.0, 6.0, 0.0]) + PRIOR_EVALUATIONS * common) / (n + PRIOR_EVALUATIONS) + NEGLIGIBLE_GAIN
+    ) ** SHARPNESS
     np.testing.assert_allclose(shares.shares(ALL), FLOORS + 0.5 * rates / rates.sum())
 
 

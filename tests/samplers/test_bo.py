@@ -49,7 +49,7 @@ def test_a_discrete_space_is_searched_to_its_last_point() -> None:
     assert search.ask(1) == []
 
 
-@pytest.mark.parametrize("wrong", [{"n_start": 0}, {"candidates": 0}, {"local_search_rounds": -1}, {"candidates": 2.5}])
+@pytest.mark.parametrize("wrong", [{"candidates": 0}, {"local_search_rounds": -1}, {"candidates": 2.5}])
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"GpBo: .*expected .* got"):
         GpBo(**wrong)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.multi_output import MultiOutput
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
-from lamcts.samplers.bo.session import Outlook
+from lamcts.samplers.bo.session import Surrogate
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Space
 
@@ -125,8 +125,8 @@ def test_moments_of_columns_are_those_that_each_would_have_alone() -> None:
         own = alone.moments(at)
         assert np.allclose(mean[:, [j]], own[0]) and np.allclose(variance[:, [j]], own[1])
         assert np.allclose(both.fitted()[:, [j]], alone.fitted())
-        believed = alone.believing(at[:2]).moments(at)
-        assert np.allclose([own[:, [j]] for own in both.believing(at[:2]).moments(at)], believed)
+        believed = alone.fantasize(at[:2]).moments(at)
+        assert np.allclose([own[:, [j]] for own in both.fantasize(at[:2]).moments(at)], believed)
 
 
 def test_before_anything_is_feasible_a_point_is_worth_what_it_breaks_less() -> None:
@@ -145,12 +145,12 @@ def test_what_surely_breaks_a_constraint_is_worth_little_however_low_its_losses(
 
 
 def _outlook(groups: MultiOutput, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return Outlook(groups, kept, np.empty((0, 2))).loss(np.random.default_rng(0))
+    return Surrogate(groups, kept, np.empty((0, 2))).loss(np.random.default_rng(0))
 
 
 def test_of_many_losses_a_point_is_worth_more_the_lower_they_are() -> None:
     x = np.random.default_rng(0).random((20, 2))
     z = np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)])
-    outlook = Outlook(MultiOutput(x, z, 6, [HYPER] * 6), np.ones(20, bool), np.empty((0, 6)))
+    outlook = Surrogate(MultiOutput(x, z, 6, [HYPER] * 6), np.ones(20, bool), np.empty((0, 6)))
     worth = -outlook.loss(np.random.default_rng(0))(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]))
     assert np.isfinite(worth).all() and worth.argmax() == 0

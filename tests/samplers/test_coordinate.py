@@ -6,7 +6,7 @@ from moves import CUBE, DISCRETE, MIXED, best, discrete, failing, mixed, play, p
 
 from lamcts.observations import Floats
 from lamcts.regions.region import Step
-from lamcts.samplers.coordinate import CONSIDERED, DRAWN, PATTERN, Coordinate
+from lamcts.samplers.coordinate import DRAWN, MAX_PARAMETERS, PATTERN, Coordinate
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int
 from lamcts.testing.samplers import Ball
@@ -43,12 +43,12 @@ def test_of_two_thousand_million_discrete_points_the_best_is_found_in_seventy_fi
 
 @pytest.mark.parametrize("seed", range(2))
 def test_more_parameters_than_are_considered_at_once_all_get_their_turn(seed: int) -> None:
-    dim = CONSIDERED + 22
+    dim = MAX_PARAMETERS + 22
     search = Search(Coordinate(), Box(0.0, 1.0, dim=dim), seed, given=2, loss=rippled)
     first = best(search)
     asked = [kind for _ in range(40) for kind in play(search, 5)]
     assert len(set(asked) - {PATTERN, DRAWN}) > 0.6 * dim
-    assert max(asked) >= CONSIDERED
+    assert max(asked) >= MAX_PARAMETERS
     assert best(search) < 0.7 * first
 
 

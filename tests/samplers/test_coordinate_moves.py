@@ -5,7 +5,7 @@ import pytest
 from moves import CUBE, DISCRETE, MIXED, best, failing, mixed, moves, play, points, rippled, until_together
 
 from lamcts.regions.region import Region, Step
-from lamcts.samplers.coordinate import DRAWN, LATELY, PATTERN, Coordinate
+from lamcts.samplers.coordinate import DRAWN, PATTERN, RECENT_PROBES, Coordinate
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
@@ -56,10 +56,12 @@ def test_a_batch_holds_every_change_of_one_option_before_any_is_drawn() -> None:
 
 
 def test_parameters_probed_lately_wait() -> None:
-    dim = 2 * LATELY + 4
+    dim = 2 * RECENT_PROBES + 4
     search = Search(Coordinate(), Box(0.0, 1.0, dim=dim), 0, loss=rippled)
     asked = [kind for _ in range(60) for kind in play(search, 1) if kind >= 0]
-    assert min(len(set(asked[i : i + LATELY + 1])) for i in range(len(asked) - LATELY)) == LATELY + 1
+    assert (
+        min(len(set(asked[i : i + RECENT_PROBES + 1])) for i in range(len(asked) - RECENT_PROBES)) == RECENT_PROBES + 1
+    )
 
 
 def test_a_parameter_whose_values_have_run_out_lets_the_others_go_on() -> None:

@@ -5,7 +5,7 @@ from scipy.stats import norm
 
 from lamcts.models.additive_model import AdditiveModel
 from lamcts.observations import Floats
-from lamcts.samplers.coordinate.line_search import EVEN, NONE, SURE, LineSearch, Out
+from lamcts.samplers.coordinate.line_search import EVEN_CANDIDATES, NO_GAIN, SURE_DEVIATIONS, LineSearch, Out
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
 
@@ -81,7 +81,7 @@ def test_a_wide_whole_number_is_tried_over_its_range_and_next_to_where_it_is(spa
     present = 5003
     to = np.sort(LineSearch(space, learnt(space, {})).line(0, space.encode(present), []).to[:, 0])
     tried = np.array([space.decode(row) for row in to[:, None]])
-    assert np.diff(to).max() < 2 / EVEN + (0.06 if space.log else 0.0)  # low logarithms are far apart
+    assert np.diff(to).max() < 2 / EVEN_CANDIDATES + (0.06 if space.log else 0.0)  # low logarithms are far apart
     assert np.abs(tried - present).min() < 20
     assert present not in tried
 
@@ -91,7 +91,7 @@ def test_a_float_is_tried_over_its_range_and_near_and_elsewhere_after_every_diff
     x = np.array([0.25, 0.0])
     first, second = (LineSearch(space, learnt(space, {0: n})).line(0, x, []).to[:, 0] for n in (1, 2))
     for to in (first, second):
-        assert np.diff(np.sort([0.0, *to, 1.0])).max() < 1.6 / EVEN
+        assert np.diff(np.sort([0.0, *to, 1.0])).max() < 1.6 / EVEN_CANDIDATES
         assert np.all((to >= 0) & (to <= 1))
         assert 1e-6 < np.abs(to - 0.25).min() < 1e-4
     assert len(set(first) & set(second)) < len(first) / 2
@@ -161,7 +161,7 @@ def test_the_surest_improvement_is_the_lowest_rise_plus_its_deviation_and_none_w
     lines, x = LineSearch(space, effects), np.array([0.9, 0.5])
     line, found = lines.line(0, x, []), lines.surest(0, x, [])
     assert found is not None
-    i = int(np.argmin(line.rise + SURE * line.spread * effects.sizes[0]))
+    i = int(np.argmin(line.rise + SURE_DEVIATIONS * line.spread * effects.sizes[0]))
     assert np.array_equal(found.value, line.to[i])
     assert found.gain == -line.rise[i]
     assert found.value[0] == pytest.approx(0.3, abs=0.02)
@@ -174,12 +174,12 @@ def test_a_discrete_parameter_without_a_usable_value_has_no_gain_and_a_float_is_
     lines, x = LineSearch(MANY, learnt(MANY, {})), point(MANY)
     gains = [lines.best(parameter, x, [], nothing).gain for parameter in range(len(MANY.blocks))]
     assert gains[0] > 0
-    assert gains[1:] == [NONE] * 6
+    assert gains[1:] == [NO_GAIN] * 6
     x = MANY.encode(MANY.decode(x) | {"kind": "a"})
     for option in (1, 2):
         found = lines.best(4, x, [], lambda rows, i=option: rows[:, MANY.blocks[4]][:, i] > 0)  # type: ignore[misc]
         assert np.argmax(found.value) == option
-    assert lines.best(6, x, [], everything).gain == NONE
+    assert lines.best(6, x, [], everything).gain == NO_GAIN
 
 
 def test_a_table_of_points_yields_points_of_the_table() -> None:

@@ -24,7 +24,7 @@ from mixed_gp_cases import (
 import lamcts
 from lamcts.errors import Exhausted
 from lamcts.samplers import default
-from lamcts.samplers.mixed_gp import MixedGp, _Looked
+from lamcts.samplers.mixed_gp import MixedGp, _CandidatePool
 from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
@@ -133,7 +133,7 @@ def test_a_number_that_is_switched_off_is_not_moved_down_a_slope() -> None:
     search: Any = searched(space, lambda x: bowl(x[4:]), 0, 12)
     session, parameters = search.session, Parameters(space)
     z = parameters.draw(40, np.random.default_rng(0))
-    looked = _Looked(session.model.update(session.incumbent), session.model, lambda z: np.ones(len(z), bool))
+    looked = _CandidatePool(session.model.update(session.incumbent), session.model, lambda z: np.ones(len(z), bool))
     session._descend(looked, z)
     moved, on = looked.z[-1] != z, z[:, 0] == 1.0
     assert moved[on, 2].any()

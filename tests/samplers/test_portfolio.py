@@ -5,14 +5,13 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.models.local import ModelBudget
 from lamcts.observations import Floats
 from lamcts.outcomes.goals import Goals
 from lamcts.regions.region import Region, Step
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.gp_cma import GpCma
 from lamcts.samplers.mixed_gp import MixedGp
-from lamcts.samplers.portfolio import GOOD, Portfolio
+from lamcts.samplers.portfolio import GOOD_SHARE, Portfolio
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
@@ -41,7 +40,7 @@ def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and
     assert samplers.default(Space({"lr": rate, "act": kind})) == MixedGp()
     assert samplers.default(Space({"layers": Int(1, 9), "skip": Bool()})) == MixedGp()
     assert samplers.default(Finite(np.random.default_rng(0).random((9, 2)))) == MixedGp()
-    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*DEFAULT.arms, MixedGp()), lead=100)
+    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*DEFAULT.arms, MixedGp()), warm_up=100)
     assert samplers.default(Space([*[rate] * 20, kind])) == Portfolio((*DEFAULT.arms, MixedGp()))  # too many to lead in
 
 
@@ -54,7 +53,7 @@ def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_
 
 @pytest.mark.parametrize("batch", [1, 4])
 def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_round_what_it_found(batch: int) -> None:
-    search = Search(Portfolio((FAST, Coordinate(), MixedGp()), lead=24), LED, 0, given=8)
+    search = Search(Portfolio((FAST, Coordinate(), MixedGp()), warm_up=24), LED, 0, given=8)
     led: list[int] = []
     while len(search.seen) < 24:
         numbers = search.ask(batch)
@@ -70,13 +69,15 @@ def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_roun
 
 @pytest.mark.dear
 def test_a_search_that_is_led_holds_its_contract() -> None:
-    check_sampler(Portfolio((FAST, Coordinate(), MixedGp()), lead=24), LED)
+    check_sampler(Portfolio((FAST, Coordinate(), MixedGp()), warm_up=24), LED)
 
 
 def test_under_constraints_nobody_leads() -> None:
     leads = []
     for constraints in (None, 1):
-        opt = Optimizer(LED, sampler=Portfolio((FAST, MixedGp()), lead=24), n_init=10, constraints=constraints, seed=0)
+        opt = Optimizer(
+            LED, sampler=Portfolio((FAST, MixedGp()), warm_up=24), n_init=10, constraints=constraints, seed=0
+        )
         for trial in opt.ask(10):
             opt.tell(trial, bowl(trial.x), constraints=[-1.0] if constraints else None)
         leads.append(any(trial.note[0] == 0 for trial in opt.ask(6)))
@@ -112,7 +113,7 @@ def test_gains_are_measured_from_the_incumbent_in_units_of_its_distance_to_a_goo
     low = float(search.seen.y.min())
     gain = 0.1 * float(np.ptp(search.seen.y))
     tell(search, of(search, 1, 4), low - gain)
-    usual = float(np.sort(search.seen.y)[int(GOOD * 21)])
+    usual = float(np.sort(search.seen.y)[int(GOOD_SHARE * 21)])
     expected = gain / max(usual - low, gain)
     np.testing.assert_allclose(search.session.state()["allocation"]["gains"], [0.0, expected], rtol=1e-6)
 
@@ -265,8 +266,11 @@ def test_losses_times_a_power_of_two_give_the_same_points(power: int) -> None:
 
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
-def test_an_affine_change_of_losses_hardly_moves_the_proposals(shift: float, factor: float) -> None:
-    fixed = Portfolio((Turbo(model_budget=ModelBudget(iterations=0)), Quadratic()))  # Turbo's hyper-parameters stay
+def test_an_affine_change_of_losses_hardly_moves_the_proposals(
+    shift: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lamcts.models.local.ITERATIONS", 0)  # Turbo's hyper-parameters stay
+    fixed = Portfolio((Turbo(), Quadratic()))
     plain = Search(fixed, CUBE, seed=0, loss=rough)
     other = Search(fixed, CUBE, seed=0, loss=lambda x: factor * rough(x) + shift)
     assert np.abs(plain.go(6, 4) - other.go(6, 4)).max() < 1e-6

@@ -97,7 +97,7 @@ def cone(x: Floats) -> float:
 def test_it_goes_to_the_tip_of_a_cone(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     search, other = (Search(Quadratic(), Box(0.0, 1.0, dim=10), 0, loss=cone, given=20) for _ in range(2))
     search.go(200 // n, n)
-    monkeypatch.setattr(quadratic, "SURE", math.inf)
+    monkeypatch.setattr(quadratic, "CONE_EVIDENCE", math.inf)
     other.go(200 // n, n)
     assert best(search) < 1e-5 < best(other)
 
@@ -185,7 +185,7 @@ def test_late_partial_and_forgotten_results_are_counted_once_each() -> None:
 def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeypatch: pytest.MonkeyPatch) -> None:
     """The notes of points that the model proposed and of those drawn must not be mixed up."""
     take = Batch.take
-    monkeypatch.setattr("lamcts.samplers.quadratic.TRIES", 1)
+    monkeypatch.setattr("lamcts.samplers.quadratic.PROPOSAL_ROUNDS", 1)
     monkeypatch.setattr(Batch, "take", lambda self, x: take(self, x[:2]))  # two of a round are fresh
     search = Search(Quadratic(), CUBE, 0)
     _, notes = search.session.ask(5)
@@ -327,7 +327,6 @@ def test_many_points_may_be_out() -> None:
         {"length": 0.0},
         {"length": 3.0},
         {"length_min": 2.0},
-        {"success_tolerance": 0},
         {"failure_tolerance": 1.5},
         {"rows": True},
     ],

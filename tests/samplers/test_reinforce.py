@@ -8,7 +8,7 @@ import pytest
 import lamcts
 from lamcts import samplers
 from lamcts.samplers import Reinforce
-from lamcts.samplers.reinforce import FAILED, LARGEST, Policy
+from lamcts.samplers.reinforce import FAILED_ADVANTAGE, MAX_ADVANTAGE, Policy
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.parameters import Parameters
 from lamcts.testing.search import Search
@@ -78,8 +78,8 @@ def test_the_policy_moves_towards_better_options_and_away_from_failures():
     shares = search.session.policy.shares(progress.logits)
     assert shares[0][0] < 0.3 and all(abs(share[0] - 0.5) < 0.3 for share in shares[1:])
     session = search.session
-    assert session._advantage(float("nan")) == FAILED
-    assert session._advantage(1e300) == -LARGEST and np.isfinite(progress.variance)
+    assert session._advantage(float("nan")) == FAILED_ADVANTAGE
+    assert session._advantage(1e300) == -MAX_ADVANTAGE and np.isfinite(progress.variance)
 
 
 def test_the_unit_of_the_objective_has_no_effect():

@@ -19,7 +19,7 @@ def test_the_sequence_goes_on_whatever_the_sizes_of_the_asks() -> None:
 
 
 def test_past_the_table_of_direction_numbers_plain_draws_go_on_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sobol, "MOST_DIMENSIONS", 3)
+    monkeypatch.setattr(sobol, "MAX_DIMENSIONS", 3)
     pieces, whole = Search(Uniform(), CUBE, 0), Search(Uniform(), CUBE, 0)
     x = np.vstack([pieces.session.ask(n)[0] for n in (1, 3, 12)])
     assert np.array_equal(x, whole.session.ask(16)[0])

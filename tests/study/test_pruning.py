@@ -164,7 +164,7 @@ def test_a_run_goes_on_bit_for_bit_beside_pruned_rows(tmp_path: Path, space: Any
 
 
 def test_a_run_goes_on_bit_for_bit_where_the_model_leaves_trials_out(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("lamcts.pruners.forecast.MOST_TRIALS", 6)
+    monkeypatch.setattr("lamcts.pruners.forecast.MAX_TRIALS", 6)
     options: dict[str, Any] = {"seed": 3, "n_init": 6, "progress": False, "pruner": pruners.Median(startup=3)}
     found = []
     for path, budgets in (("whole.db", [22]), ("parts.db", [15, 22])):

@@ -106,7 +106,7 @@ def test_a_rule_of_one_objective_stops_what_it_stops_in_each() -> None:
 
 def test_a_rule_of_several_sees_all_objectives() -> None:
     class Vector:
-        several = True
+        multi_objective = True
 
         def prune(self, number: int, curves: Curves) -> bool:
             return [own.last(number) for own in curves.objectives] == [(1, 2.0), (1, -3.0)]

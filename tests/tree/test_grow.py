@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lamcts.observations import Observations
 from lamcts.spaces.box import Box
 from lamcts.tree import KMeansSvm, LatentTree, Linear, Node, paths, walk
-from lamcts.tree.select import greedy, ucb, upper_bound
+from lamcts.tree.select import ucb, upper_bound
 from lamcts.tree.utility import ranks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -94,7 +94,7 @@ def test_the_tree_that_follows_the_data_equals_the_one_grown_from_nothing(
         y = np.where(rng.random(size) < 0.2, np.nan, bowl(x)) if failures else bowl(x)
         append(seen, x, y)
         if rng.random() < 0.5:
-            greedy(growth.root(), rng)  # look at one path only
+            ucb(growth.root(), rng, 0.0)  # look at one path only
         elif rng.random() < 0.5:
             shape(growth.root())
     assert shape(growth.root()) == shape(SMALL.incremental(space, seen, seed).root())
@@ -204,11 +204,11 @@ def test_pending_points_count_as_visits() -> None:
     assert len(root.kids[1].rows) == root.kids[1].visits
 
 
-def test_selection_follows_the_upper_bound_and_greedy_the_value() -> None:
+def test_selection_follows_the_upper_bound_and_without_exploration_the_value() -> None:
     seen = observed(points(300, 3))
     root = grown(LatentTree(), seen)
     node, rng = root, np.random.default_rng(0)
-    region = greedy(root, rng)
+    region = ucb(root, rng, 0.0)
     for split, good in region.steps:
         assert split is node.split
         best = max(kid.value for kid in node.kids)
@@ -283,12 +283,11 @@ def test_extreme_values_and_widths_never_raise(d: int, scale: float) -> None:
     [
         ({"leaf_size": 1}, "leaf_size of at least 2, got 1"),
         ({"cp": -1.0}, "cp of at least 0"),
-        ({"selector": "best"}, "selector of ucb, greedy, leaf, got 'best'"),
+        ({"selector": "best"}, "selector of ucb, leaf, got 'best'"),
         ({"values": "mean"}, "values ranks, raw or hypervolume, got 'mean'"),
         ({"height": 0}, "height of at least 1"),
         ({"refit": 0}, "refit: expected None or a whole number of at least 1, got 0"),
         ({"refit": 2.5}, "refit: expected None or a whole number of at least 1, got 2.5"),
-        ({"max_depth": -1}, "max_depth of at least 0"),
     ],
 )
 def test_bad_settings_say_what_was_expected(settings: dict[str, Any], message: str) -> None:

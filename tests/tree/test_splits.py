@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamcts.tree import HoldOut, KMeansSvm, Linear, splits
-from lamcts.tree.boundary import NEAR, Frame, Halfspace, KernelBoundary, gram
+from lamcts.tree.boundary import RELATIVE_TOLERANCE, Frame, Halfspace, KernelBoundary, gram
 from lamcts.tree.holdout import evidence
 from lamcts.tree.labels import kmeans, median, residual, two_means
 from lamcts.tree.splits import thin
@@ -124,7 +124,7 @@ def test_the_kernels_agree_with_their_formulas() -> None:
     assert np.allclose(gram(a, b, "linear", 2), a @ b.T / 7)
     assert np.allclose(gram(a, b, "poly", 3), (a @ b.T / 7 + 1) ** 3)
     assert gram(a, a, "rbf", 2).max() <= 1
-    assert NEAR > 1e-12
+    assert RELATIVE_TOLERANCE > 1e-12
 
 
 DEGENERATE = {
@@ -158,7 +158,7 @@ def test_merits_of_any_size_and_points_that_repeat_never_raise(splitter: KMeansS
 def test_a_machine_that_is_stopped_early_is_judged_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     x, utility = sphere(100, 3)
     whole = KMeansSvm(check=None).fit(x, utility, rng())
-    monkeypatch.setattr(splits, "MOST_STEPS", 5)
+    monkeypatch.setattr(splits, "MAX_STEPS", 5)
     early = KMeansSvm(check=None, min_share=0.0).fit(x, utility, rng())  # no ConvergenceWarning gets out
     assert isinstance(whole, KernelBoundary)
     assert early is None or (isinstance(early, KernelBoundary) and early.weight.tolist() != whole.weight.tolist())

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.peers import Run, absent, loaded
-from lamcts.models.hamming_fit import HammingPrior
 from lamcts.samplers import MixedGp
 
 
@@ -44,20 +43,13 @@ NATIVE = {
     "hebo": Native("hebo", "search", "HEBO, a Gaussian process on warped inputs and outputs", "hebo"),
     "forest": Native("forest", "search", "a stand-in for SMAC: ten trees of scikit-learn, expected improvement"),
 }
-PRIOR = re.compile(r"lamcts exchange (?P<name>[a-z_]+)=(?P<value>[\d.e-]+)")  # one setting of its prior
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(?P<tree>, no tree)?")
 
 
 def find(name: str) -> Native:
-    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours.
-
-    "lamcts exchange weight=2.4" is the default with another setting of its prior: for the tune set.
-    """
+    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours."""
     if name in NATIVE:
         return NATIVE[name]
-    if prior := PRIOR.fullmatch(name):
-        made = MixedGp(prior=HammingPrior(**{prior["name"]: float(prior["value"])}))
-        return Native("ours", "search", "exchanges with another prior", settings={"sampler": made})
     if ours := OURS.fullmatch(name):
         tree = {"tree": None} if ours["tree"] else {}
         return Native("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})

@@ -94,7 +94,7 @@ class Session(sessions.Session):
         f = tuple(v if s == "min" else -v for v, s in zip(values, self.senses, strict=True))
         if not whole and rng.random() < 0.1:
             quantities = [math.nan if rng.random() < 0.5 else q for q in quantities]
-        g = tuple(math.nan if math.isnan(q) else h.excess(q) for q, h in zip(quantities, self.held, strict=True))
+        g = tuple(math.nan if math.isnan(q) else h.violation(q) for q, h in zip(quantities, self.held, strict=True))
         nothing, unknown = (math.nan,) * self.m, (math.nan,) * self.c
         beside = dict(zip((held.name for held in self.held), quantities, strict=True))
         if not whole and rng.random() < self.checking / 2 and not all(map(math.isnan, g)):
@@ -244,7 +244,7 @@ class Session(sessions.Session):
     def compare(self) -> None:
         """Hold every row against the ledger."""
         seen = self.opt.seen
-        broken = self.opt.goals.broken(seen.g)
+        broken = self.opt.goals.per_constraint(seen.g)
         columns = zip(seen.x, seen.f, broken, seen.kind, seen.trial, strict=True)
         theirs = [(x.tobytes(), tuple(f.tolist()), tuple(g.tolist()), int(k), int(t)) for x, f, g, k, t in columns]
         found = difference([tuple(row) for row in self.rows], theirs)

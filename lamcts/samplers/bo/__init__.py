@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.fit import Prior
-from lamcts.models.local import ModelBudget
+from lamcts.models.local import route
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.bo.session import BoProgress, BoSession
@@ -14,8 +13,7 @@ from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
 from lamcts.types import whole_number
 
-MOST_START = 50  # results to begin with (untuned)
-PRIOR, MODEL_BUDGET = Prior(), ModelBudget()
+MAX_START = 50  # results to begin with (untuned)
 
 
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
@@ -25,16 +23,13 @@ class GpBo(LocalSampler):
 
     Parameters
     ----------
-    n_start : int or None, default None
-        Results to begin with, the rows of the region included; untuned. None is d + 1, at most 50.
     candidates : int, default 500
         Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
     local_search_rounds : int, default 10
         Rounds of shrinking random moves from the best candidates; untuned. Ament et al. climb the gradient instead.
-    prior : Prior, default Prior()
-        Priors of length scales and noise (Hvarfner et al. 2024).
-    model_budget : ModelBudget, default ModelBudget()
-        Rows of the model and work of its fits.
+    device : str or None, default None
+        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
+        of thousands of rows.
 
     Notes
     -----
@@ -55,19 +50,16 @@ class GpBo(LocalSampler):
     2
     """
 
-    several: ClassVar[bool] = True
-    n_start: int | None = None
+    multi_output: ClassVar[bool] = True
     candidates: int = 500
     local_search_rounds: int = 10
-    prior: Prior = PRIOR
-    model_budget: ModelBudget = MODEL_BUDGET
+    device: str | None = None
 
     def __post_init__(self) -> None:
-        whole_number(self.n_start, "GpBo: n_start", optional=True)
         whole_number(self.candidates, "GpBo: candidates")
         whole_number(self.local_search_rounds, "GpBo: local_search_rounds", least=0)
+        route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:
-        n_start = min(seen.dim + 1, MOST_START) if self.n_start is None else self.n_start
-        missing = max(0, n_start - len(region.rows))
+        missing = max(0, min(seen.dim + 1, MAX_START) - len(region.rows))
         return BoSession(self, region, seen, BoProgress(rng, seen.best_row(region.rows), missing))

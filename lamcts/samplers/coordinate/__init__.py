@@ -16,18 +16,17 @@ from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.coordinate.line_search import NONE, LineSearch
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into
+from lamcts.samplers.coordinate.line_search import NO_GAIN, LineSearch
+from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Note, Rows, whole_number
 
-CONSIDERED = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
-LATELY = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that they wait
-# is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
+MAX_PARAMETERS = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
+RECENT_PROBES = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that
+# they wait is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
-FAR = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
+MAX_RISE = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
 PATTERN, DRAWN = -1, -2  # instead of a parameter's number: several, and none
 
 
@@ -140,13 +139,13 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
 
         best = {parameter: self._axes.best(parameter, x, out[parameter], usable) for parameter in considered}
         pattern = self._pattern_move(considered, x, out)
-        for _ in range(TRIES):
+        for _ in range(PROPOSAL_ROUNDS):
             points, kinds = ([], []) if pattern is None else ([pattern], [PATTERN])
             pattern = None  # once: where it is known already, it would be again
             waiting = {*self.progress.recent, *kinds}
             while len(points) < batch.missing:
-                parameter = max(considered, key=lambda p: (p not in waiting and best[p].gain > NONE, best[p].gain))
-                if best[parameter].gain == NONE:
+                parameter = max(considered, key=lambda p: (p not in waiting and best[p].gain > NO_GAIN, best[p].gain))
+                if best[parameter].gain == NO_GAIN:
                     break
                 point, block = x.copy(), self._blocks[parameter]
                 point[block] = best[parameter].value
@@ -177,7 +176,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         """Return the move to `x` [d], a point that is taken."""
         if kind == PATTERN:
             return Move(base, PATTERN, [])
-        progress, lately = self.progress, min(LATELY, len(self._blocks) // 2)
+        progress, lately = self.progress, min(RECENT_PROBES, len(self._blocks) // 2)
         progress.recent = [*progress.recent, kind][-lately:] if lately else []
         progress.wait = max(progress.wait - 1, 0)
         return Move(base, kind, x[self._blocks[kind]].tolist())
@@ -198,7 +197,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         """Return the active parameters of this ask, in random order, which breaks ties."""
         order = self.progress.rng.permutation(len(self._blocks))
         active = active_coordinates(self.region.space, x[None])[0]
-        return [int(i) for i in order if active[self._blocks[i].start]][:CONSIDERED]
+        return [int(i) for i in order if active[self._blocks[i].start]][:MAX_PARAMETERS]
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         y = self.seen.y
@@ -228,8 +227,8 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
             self._unit = _exponent(seen.y[: row + 1])
         rise = self._largest
         if np.isfinite(seen.y[row]):
-            with np.errstate(over="ignore"):  # infinitely far is FAR; halves, since differences may overflow
-                rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -FAR, FAR))
+            with np.errstate(over="ignore"):  # infinitely far is MAX_RISE; halves, since differences may overflow
+                rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -MAX_RISE, MAX_RISE))
         self._largest = max(self._largest, rise)
         self._effects.add(parameter, seen.x[row, block], seen.x[base, block], rise)
 

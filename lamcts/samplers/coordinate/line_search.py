@@ -14,11 +14,13 @@ from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
-EVEN = 129  # candidates over a parameter's whole range (untuned)
-NEAR = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from where it is, down to 2^-16.5 of the range (untuned)
-GOLDEN = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones from one difference to the next, evenly over time
-SURE = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
-NONE = -np.inf  # the gain where there is nothing to try
+EVEN_CANDIDATES = 129  # candidates over a parameter's whole range (untuned)
+NEAR_DISTANCES = 2.0 ** (
+    -np.arange(5, 34) / 2
+)  # and at these distances from where it is, down to 2^-16.5 of the range (untuned)
+GOLDEN_RATIO = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones, evenly over time
+SURE_DEVIATIONS = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
+NO_GAIN = -np.inf  # the gain where there is nothing to try
 
 Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and not known, [m]
 
@@ -52,7 +54,7 @@ class LineSearch:
         at = x[self._blocks[parameter]]
         count = self._effects.count(parameter)
         ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        rests_on = (self._effects.place, self._effects.cap, count, at.tobytes(), ends)
+        rests_on = (self._effects.index, self._effects.cap, count, at.tobytes(), ends)
         known = self._axes.get(parameter)
         if known is None or known[0] != rests_on:
             to = self._candidates(parameter, x, count + len(out))
@@ -64,23 +66,23 @@ class LineSearch:
         """Return the value of a parameter with the largest expected improvement on `x` [d].
 
         Where `strict`, and always of a discrete parameter, whose few values run out, it is one that is usable, and the
-        gain is NONE without one.
+        gain is NO_GAIN without one.
         """
         line = self.line(parameter, x, out)
         if not len(line.to):
-            return LineMinimum(NONE, x[self._blocks[parameter]])
+            return LineMinimum(NO_GAIN, x[self._blocks[parameter]])
         gain = expected_improvement(line.rise, line.spread * self._effects.sizes[parameter], 0.0)
         if strict or not self._continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to
-            gain[~usable(points)] = NONE
+            gain[~usable(points)] = NO_GAIN
         i = int(np.argmax(gain))
         return LineMinimum(float(gain[i]), line.to[i])
 
     def surest(self, parameter: int, x: Floats, out: Out) -> LineMinimum | None:
         """Return the value of a parameter with the largest improvement on `x` [d] that is sure, None without one."""
         line = self.line(parameter, x, out)
-        worst = line.rise + SURE * line.spread * self._effects.sizes[parameter]
+        worst = line.rise + SURE_DEVIATIONS * line.spread * self._effects.sizes[parameter]
         if not (worst < 0).any():
             return None
         i = int(np.argmin(worst))
@@ -95,12 +97,14 @@ class LineSearch:
         block = self._blocks[parameter]
         at = x[block]
         if self._continuous(parameter):
-            even = (np.arange(EVEN) + shift * GOLDEN % 1.0) / EVEN
-            values = np.clip(np.concatenate([even, at - NEAR, at + NEAR]), 0.0, 1.0)[:, None]
+            even = (np.arange(EVEN_CANDIDATES) + shift * GOLDEN_RATIO % 1.0) / EVEN_CANDIDATES
+            values = np.clip(np.concatenate([even, at - NEAR_DISTANCES, at + NEAR_DISTANCES]), 0.0, 1.0)[:, None]
         else:
             values = self._tried(parameter, x)
             if len(at) == 1:  # there may be more of them than the even ones
-                near = self._valid(parameter, x, np.clip(np.concatenate([at - NEAR, at + NEAR]), 0.0, 1.0)[:, None])
+                near = self._valid(
+                    parameter, x, np.clip(np.concatenate([at - NEAR_DISTANCES, at + NEAR_DISTANCES]), 0.0, 1.0)[:, None]
+                )
                 values = np.unique(np.vstack([values, near]), axis=0)
         result: Floats = values[(values != at).any(1)]
         return result
@@ -110,7 +114,7 @@ class LineSearch:
         if parameter not in self._values:
             block = self._blocks[parameter]
             w = block.stop - block.start
-            values = np.linspace(0.0, 1.0, EVEN)[:, None] if w == 1 else np.eye(w)
+            values = np.linspace(0.0, 1.0, EVEN_CANDIDATES)[:, None] if w == 1 else np.eye(w)
             self._values[parameter] = np.unique(self._valid(parameter, x, values), axis=0)
         return self._values[parameter]
 

@@ -41,7 +41,7 @@ class GpCma(LocalSampler):
     2
     """
 
-    relocates: ClassVar[bool] = True
+    restarts_itself: ClassVar[bool] = True
     starts_at_centre: ClassVar[bool] = True
     sigma: float = 0.3
 

@@ -13,8 +13,9 @@ from lamcts.spaces.base import SearchSpace, with_sums_kept
 from lamcts.types import Floats
 
 DIAGONAL_ABOVE = 200  # dimensions above which C is diagonal (Ros and Hansen 2008): its axes take 12 ms there
-OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube (benchmarks/notes/public-suites.md)
-FLATTEST = 1e-14  # least eigenvalue of C, as a share of the largest: the limit of double precision
+MAX_MEAN_OUTSIDE = 1.0  # standard deviations by which the mean may lie outside the cube
+# (benchmarks/notes/public-suites.md)
+MIN_EIGENVALUE = 1e-14  # least eigenvalue of C, as a share of the largest: the limit of double precision
 
 
 @dataclass
@@ -71,7 +72,7 @@ class Distribution:
         z = self.whiten(x)
         # Hansen 2011 (injection): a point that no draw of this distribution would reach counts as one at its rim
         most = math.sqrt(d) + 2 * d / (d + 2)
-        z *= np.minimum(1.0, most / np.maximum(np.linalg.norm(z, axis=1), FLATTEST))[:, None]
+        z *= np.minimum(1.0, most / np.maximum(np.linalg.norm(z, axis=1), MIN_EIGENVALUE))[:, None]
         y, parents = self._unwhitened(z), k // 2
         step = rates.weights[:parents] @ y[:parents]
         self.generation += 1
@@ -85,7 +86,7 @@ class Distribution:
             self.sigma = min(self.sigma, self.widest / float(self.scales.max()))
 
     def _move(self, step: Floats) -> None:
-        rim = OUTSIDE * self.deviations
+        rim = MAX_MEAN_OUTSIDE * self.deviations
         self.mean = np.clip(self.mean + self.sigma * step, -rim, 1 + rim)
 
     def _update_paths(self, rates: "Rates", step: Floats, white: Floats) -> None:
@@ -102,7 +103,7 @@ class Distribution:
 
     def _update_covariance(self, rates: "Rates", y: Floats, z: Floats, steady: bool) -> None:
         weights, d = rates.weights, len(self.mean)
-        active = np.where(weights >= 0, weights, weights * d / np.maximum(np.square(z).sum(1), FLATTEST))  # [k]
+        active = np.where(weights >= 0, weights, weights * d / np.maximum(np.square(z).sum(1), MIN_EIGENVALUE))  # [k]
         lost = (1 - steady) * rates.one * rates.path * (2 - rates.path)
         old = 1 + lost - rates.one - rates.many * float(weights.sum())
         if self.axes is None:
@@ -114,7 +115,7 @@ class Distribution:
     def _decompose(self) -> None:
         """Keep the axes of C, as columns [d, d] (None: diagonal), and its standard deviations along them, [d]."""
         values = self._variances()
-        least = FLATTEST * float(values.max())
+        least = MIN_EIGENVALUE * float(values.max())
         if values.min() < least:
             lift = 2 * least - float(values.min())  # to twice the limit: a state read back is not lifted again
             self.covariance = self.covariance + (lift if self.axes is None else lift * np.eye(len(values)))

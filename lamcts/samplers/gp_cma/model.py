@@ -18,14 +18,14 @@ from lamcts.models.output_transforms import Scale, rank_correlation, ranks
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
 
-MOST_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
-ROWS_PER_DIM, FEWEST_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
+MAX_ROWS = 300  # the cost of a factor (development runs: 150 is worse, 600 is level)
+ROWS_PER_DIM, MIN_ROWS = 20, 50  # Bajer, Pitra and Holena 2019 (DTS-CMA-ES): 20 d
 LENGTHS = tuple(0.5 * 2.0 ** (k / 2) for k in range(9))  # times sqrt(d), the usual distance of a draw from the mean
 NOISES = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1)  # of the Matern part's variance
 QUADRATICS = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)  # of the Matern part's variance
-GRID_STEPS, GRID_STEPS_FEW, FEW = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
+GRID_STEPS, GRID_STEPS_FEW, FEW_ROWS = 2, 6, 100  # neighbours tried at each fit; of fewer rows than the last, more
 TRY_EVERY = 3  # evaluations, after which another transform is tried (development runs: 1 is level)
-SWITCH = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
+SWITCH_RATIO = 0.8  # of the transform's 1 - rank correlation, which another must be below (development runs)
 DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # of the mean variance, until Cholesky succeeds (untuned)
 SAMPLE_NOISE = 1e-8  # of the signal: posterior samples at known points stay finite (untuned)
@@ -123,7 +123,7 @@ class Process:
         result: Floats = self.z - self.weights / np.einsum("ij,ij->j", inverse, inverse)
         return result
 
-    def believing(self, u: Floats) -> "Process":
+    def fantasize(self, u: Floats) -> "Process":
         """Return the process as if `u` [k, d] had come out at their forecasts (kriging believer)."""
         other = Process.__new__(Process)
         other.u, other.hyper, other.mean, other.signal = np.concatenate([self.u, u]), self.hyper, self.mean, self.signal
@@ -163,8 +163,8 @@ def factor(kernel: Floats, noise: float | Floats) -> Floats:
 
 
 @dataclass
-class Place:
-    """A place on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
+class GridIndex:
+    """A point on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
 
     length: int = 4
     noise: int = 2
@@ -172,22 +172,22 @@ class Place:
     turn: int = 0
 
     def hyper(self, dim: int) -> HyperParameters:
-        """Return the hyper-parameters at this place."""
+        """Return the hyper-parameters at this point."""
         return HyperParameters(LENGTHS[self.length] * dim**0.5, NOISES[self.noise], QUADRATICS[self.quadratic])
 
-    def neighbour(self) -> "Place | None":
+    def neighbour(self) -> "GridIndex | None":
         """Return the next neighbour on the grid, None beyond the edge, and advance the turn."""
         axis, step = divmod(self.turn, 2)
         self.turn = (self.turn + 1) % 6
-        place = [self.length, self.noise, self.quadratic]
-        place[axis] += 1 - 2 * step
-        inside = 0 <= place[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
-        return Place(place[0], place[1], place[2], self.turn) if inside else None
+        index = [self.length, self.noise, self.quadratic]
+        index[axis] += 1 - 2 * step
+        inside = 0 <= index[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
+        return GridIndex(index[0], index[1], index[2], self.turn) if inside else None
 
 
 @dataclass
 class Fit:
-    """Where the next fit begins: the transform in use, the place of each, and which other is tried next.
+    """Where the next fit begins: the transform in use, the index of each, and which other is tried next.
 
     tried: rows of the run when another transform was last tried.
     """
@@ -195,27 +195,27 @@ class Fit:
     transform: int = 1
     turn: int = 0
     tried: int = 0
-    places: list[Place] = field(default_factory=lambda: [Place() for _ in range(3)])
+    indices: list[GridIndex] = field(default_factory=lambda: [GridIndex() for _ in range(3)])
 
     def climb(self, transform: int, u: Floats, z: Floats, known: KnownNoise | None = None) -> Process:
         """Return a process of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
         n, d = u.shape
-        best = Process(u, z, self.places[transform].hyper(d), known)
-        for _ in range(GRID_STEPS_FEW if n < FEW else GRID_STEPS):
-            if (tried := self.places[transform].neighbour()) is None:
+        best = Process(u, z, self.indices[transform].hyper(d), known)
+        for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
+            if (tried := self.indices[transform].neighbour()) is None:
                 continue
             new = Process(u, z, tried.hyper(d), known)
             if new.misfit < best.misfit:
-                best, self.places[transform] = new, tried
+                best, self.indices[transform] = new, tried
         return best
 
 
 class Model(NamedTuple):
-    """A fitted process; `skill` is its rank correlation on rows left out."""
+    """A fitted process; `correlation` is its rank correlation on rows left out."""
 
     frame: Whitening
     process: Process
-    skill: float
+    correlation: float
 
     def expect(self, x: Floats) -> Floats:
         """Return the forecasts at `x` [m, d], [m]."""
@@ -230,7 +230,7 @@ class Model(NamedTuple):
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
         """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""
-        process = self.process.believing(self.frame(pending)) if len(pending) else self.process
+        process = self.process.fantasize(self.frame(pending)) if len(pending) else self.process
         return process.sample(self.frame(x), n, rng)
 
 
@@ -245,25 +245,25 @@ def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int
     z = transforms(y)
     known = [KnownNoise.of(sems, y, each) for each in z]
     process = fit.climb(fit.transform, u, z[fit.transform], known[fit.transform])
-    skill = forecast_skill(process, y)
+    correlation = left_out_correlation(process, y)
     if told - fit.tried >= TRY_EVERY:
         rival = (fit.transform + 1 + fit.turn % 2) % 3
         fit.turn, fit.tried = fit.turn + 1, told
         other = fit.climb(rival, u, z[rival], known[rival])
-        better = forecast_skill(other, y)
-        if 1 - better < SWITCH * (1 - skill):
-            process, skill, fit.transform = other, better, rival
-    return Model(Whitening.of(distribution, stretch), process, skill)
+        better = left_out_correlation(other, y)
+        if 1 - better < SWITCH_RATIO * (1 - correlation):
+            process, correlation, fit.transform = other, better, rival
+    return Model(Whitening.of(distribution, stretch), process, correlation)
 
 
-def forecast_skill(process: Process, y: Floats) -> float:
+def left_out_correlation(process: Process, y: Floats) -> float:
     """Return the rank correlation of losses [n] with leave-one-out forecasts, over the better half of the rows."""
     half = np.argsort(y, kind="stable")[: max(10, len(y) // 2)]
     return rank_correlation(process.left_out()[half], y[half])
 
 
 def transforms(y: Floats) -> list[Floats]:
-    """Return losses [n] in standard units: excesses over the least, normal scores of ranks, roots of excesses."""
+    """Return losses [n] in standard units: gaps to the least, normal scores of ranks, roots of gaps."""
     from scipy.special import ndtri
 
     above = y - y.min()
@@ -280,7 +280,7 @@ def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:
     """Return the rows of `x` [n, d] for the model, nearest to the mean first; with `reach`, those within it."""
     n, d = x.shape
     far = np.square(distribution.whiten(x)).sum(1)
-    most = min(n, max(ROWS_PER_DIM * d, FEWEST_ROWS), MOST_ROWS)
+    most = min(n, max(ROWS_PER_DIM * d, MIN_ROWS), MAX_ROWS)
     near: Rows = np.argsort(far, kind="stable")[:most]
     if reach is not None:
         near = near[: max(min(most, 2 * d + 10), int((far[near] <= reach**2 * d).sum()))]

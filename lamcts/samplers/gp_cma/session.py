@@ -15,6 +15,7 @@ from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
+from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
 from lamcts.spaces.base import sums_of
 from lamcts.types import Floats, Note, Rows
@@ -22,19 +23,20 @@ from lamcts.types import Floats, Note, Rows
 if TYPE_CHECKING:
     from lamcts.samplers.gp_cma import GpCma
 
-FEWEST = 4  # rows that a model is fitted to
+MIN_ROWS = 4  # rows that a model is fitted to
 CANDIDATES = 200  # draws that Thompson samples choose among; 600 are level at twice the time (development runs)
-NEAR = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1, 4)
-GENERATIONS = 0.3  # played for each evaluation (development runs: 1 contracts too early)
-GENERATION = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
-OUTSIDE_COST = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
-STALL = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10; noisy: 3, never)
-FINEST = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
-BEYOND = 1e6  # by what a point that is likely to fail is worse than any other: losses of the model are near 1
-CLOSE_UP_SKILL = 0.4  # leave-one-out rank correlation below which a close-up starts (development runs)
-CLOSER = 4.0  # the factor of a close-up (untuned)
-REACH = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
-LARGEST = 1e300  # most of a loss: sums and differences of losses do not overflow
+MINIMISER_DISTANCE = 2.0  # standard deviations within which the model's minimiser is looked for (development runs: 1,
+# 4)
+GENERATIONS_PER_EVALUATION = 0.3  # played for each evaluation (development runs: 1 contracts too early)
+GENERATION_SIZE = 4.0  # times 8 + 6 ln d (Bajer et al. 2019): points of a generation (development runs)
+OUTSIDE_PENALTY = 0.1  # of the forecasts' spread, for each squared deviation outside the cube (development runs: 0, 1)
+STALL_EVALUATIONS = 5.0  # evaluations without progress, times d, after which a run ends (development runs: 10; noisy:
+# 3, never)
+MIN_AXIS = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 2016: TolX)
+CLOSE_UP_CORRELATION = 0.4  # leave-one-out rank correlation below which a close-up starts (development runs)
+CLOSE_UP_FACTOR = 4.0  # the factor of a close-up (untuned)
+CLOSE_UP_DISTANCE = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
+MAX_LOSS = 1e300  # most of a loss: sums and differences of losses do not overflow
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
 
@@ -76,7 +78,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         rows = self._rows()
         if p.run.distribution is None and not self._started(rows, n + len(self.seen.pending)):
             self._first_points(batch, rows)
-        elif len(rows) >= FEWEST:
+        elif len(rows) >= MIN_ROWS:
             self._model_points(batch, rows)
         batch.fill(p.rng)
         return Proposal(batch.x, [None] * len(batch.x))
@@ -86,7 +88,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _started(self, rows: Rows, batch: int) -> bool:
         """Return whether the start is over, `batch` points being out or asked for; if so the search begins."""
         run = self.progress.run
-        if not run.start.over(len(rows), self.seen.dim, batch) or len(rows) < FEWEST:
+        if not run.start.over(len(rows), self.seen.dim, batch) or len(rows) < MIN_ROWS:
             return False
         sigma = min(run.start.radius, self.settings.sigma)
         run.distribution = Distribution.at(self._anchor(), sigma, self.region.space)
@@ -121,20 +123,20 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         run, d, rng = self.progress.run, self._distribution, self.progress.rng
         model = self._fit(rows)
         self._look_closer(model)
-        k = int(GENERATION * (8 + 6 * np.log(self.seen.dim)))
+        k = int(GENERATION_SIZE * (8 + 6 * np.log(self.seen.dim)))
         for _ in range(int(run.due)):
             x = d.draw(k, rng)
             d.update(x[np.argsort(self._cost(model, x), kind="stable")])
             for part in sums_of(self.region.space):  # rounding would add up
                 d.mean[part] += (1.0 - d.mean[part].sum()) / (part.stop - part.start)
-        run.due += GENERATIONS * batch.missing - int(run.due)
+        run.due += GENERATIONS_PER_EVALUATION * batch.missing - int(run.due)
         candidates = self._candidates(model)
         batch.take(candidates[self._picks(model, candidates, batch.missing)])
 
     def _fit(self, rows: Rows) -> Model:
         run, d = self.progress.run, self._distribution
         rows, n = self._with_predicted(rows), len(rows)
-        near = nearest(d, self.seen.x[rows], REACH if run.close else None)
+        near = nearest(d, self.seen.x[rows], CLOSE_UP_DISTANCE if run.close else None)
         failed = len(self.seen.good) < len(self.seen)
         self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
         sems = errors_of(self.seen, rows[near])
@@ -146,7 +148,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         inside = self.region.space.snap(x) if sums_of(self.region.space) else x.clip(0, 1)
         forecast = model.expect(inside)
         outside = np.square((x - inside) / self._distribution.deviations).sum(1)
-        cost: Floats = forecast + OUTSIDE_COST * forecast.std() * outside + self._failing(inside)
+        cost: Floats = forecast + OUTSIDE_PENALTY * forecast.std() * outside + self._failing(inside)
         return cost
 
     def _failing(self, x: Floats) -> Floats:
@@ -154,13 +156,13 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         if self._success is None:
             return np.zeros(len(x))
         short = self._success.shortfall(x)
-        return np.where(short > 0, BEYOND + short, 0.0)
+        return np.where(short > 0, INFEASIBLE_PENALTY + short, 0.0)
 
     def _candidates(self, model: Model) -> Floats:
         """Return unknown points inside the region, snapped, [m, d]: draws, and the model's minimiser near the best."""
         x = self._inside(self._distribution.draw(CANDIDATES, self.progress.rng))
         if len(x):
-            x = np.vstack([x, self._inside(model.minimiser(x[np.argmin(model.expect(x))], NEAR)[None])])
+            x = np.vstack([x, self._inside(model.minimiser(x[np.argmin(model.expect(x))], MINIMISER_DISTANCE)[None])])
         return x[self.seen.unseen(x)]
 
     def _inside(self, x: Floats) -> Floats:
@@ -189,7 +191,9 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _ended(self) -> bool:
         """Return whether the run has stalled or converged."""
         run = self.progress.run
-        return run.distribution is not None and (run.since > STALL * self.seen.dim or run.distribution.longest < FINEST)
+        return run.distribution is not None and (
+            run.since > STALL_EVALUATIONS * self.seen.dim or run.distribution.longest < MIN_AXIS
+        )
 
     def _restart(self) -> None:
         """Begin another run at a uniform point; points that are out belong to none."""
@@ -204,14 +208,14 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     def _look_closer(self, model: Model) -> None:
         """Start a close-up of the best row where the model is blind and nothing gets better."""
         run, d, patience = self.progress.run, self._distribution, PATIENCE * self.seen.dim
-        if model.skill >= CLOSE_UP_SKILL or min(run.since, len(self.seen) - run.mark) < patience:
+        if model.correlation >= CLOSE_UP_CORRELATION or min(run.since, len(self.seen) - run.mark) < patience:
             return
         rows = self._rows()
-        inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= REACH**2 * self.seen.dim]
+        inner = rows[np.square(d.whiten(self.seen.x[rows])).sum(1) <= CLOSE_UP_DISTANCE**2 * self.seen.dim]
         if len(inner) < patience:
             return
         d.mean = np.array(self.seen.x[inner[np.argmin(self.seen.y[inner])]])
-        d.sigma, d.step_path = d.sigma / CLOSER, d.step_path * 0
+        d.sigma, d.step_path = d.sigma / CLOSE_UP_FACTOR, d.step_path * 0
         d.widest, run.close, run.mark = d.longest, True, len(self.seen)
 
     # Results --------------------------------------------------------------------------------------------------------
@@ -269,7 +273,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
 
     def _losses(self, rows: Rows) -> Floats:
         y = losses_of(self.seen, rows)[:, 0] if self.seen.plain else self.seen.y[rows]
-        return np.clip(y, -LARGEST, LARGEST)
+        return np.clip(y, -MAX_LOSS, MAX_LOSS)
 
     def _take(self, batch: Batch, x: Floats) -> None:
         """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""

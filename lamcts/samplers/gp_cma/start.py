@@ -12,14 +12,16 @@ from lamcts.models.lbfgsb import Limits, lowest
 from lamcts.samplers.gp_cma.model import DESCENT_STEPS, factor, standard
 from lamcts.types import Floats
 
-STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt's COBYLA takes, is worse from d = 20 on)
+FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt's COBYLA takes, is worse from d = 20
+# on)
 MODEL_STEPS = 4.0  # steps of the quadratic, times d over the batch size (development runs: 2, 4, 9)
-GROW, SHRINK = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
-SMALLEST, LARGEST = 0.01, 0.5  # half widths of the region, of the cube (untuned)
-CONSTANT, SLOPE = 1e5, 10.0  # prior variances of the constant and of a slope, that of a curvature being 1
+GROWTH, SHRINKAGE = 1.5, 0.7  # of the region (development runs: 1 to 2; 0.5 to 0.85)
+MIN_HALF_WIDTH, MAX_HALF_WIDTH = 0.01, 0.5  # half widths of the region, of the cube (untuned)
+CONSTANT_VARIANCE, SLOPE_VARIANCE = 1e5, 10.0  # prior variances of the constant and of a slope, that of a curvature
+# being 1
 NUGGET = 1e-6  # of the kernel's mean diagonal: interpolation that bears equal rows
 LONG_STEP = 0.8  # of the half width: a gain that far lets the region grow (untuned)
-KNOWN = 0.05  # of the half width: a point as near to a row as that is known (untuned)
+DUPLICATE_DISTANCE = 0.05  # of the half width: a point as near to a row as that is known (untuned)
 TILT = 0.5  # of the slope's length: how other points of a batch see the model (untuned)
 
 
@@ -32,7 +34,7 @@ class Start:
 
     axes: int = 0
     steps: int = 0
-    radius: float = STEP
+    radius: float = FIRST_STEP
     was_long: bool | None = None
 
     def over(self, rows: int, dim: int, batch: int) -> bool:
@@ -40,14 +42,14 @@ class Start:
         if rows <= dim:
             return self.axes >= 2 * dim  # evaluations failed, or none has come back yet
         enough = rows >= dim + MODEL_STEPS * dim / batch and (self.steps > 0 or self.axes == 0)
-        return enough or self.radius < SMALLEST
+        return enough or self.radius < MIN_HALF_WIDTH
 
     def axis_step(self, best: Floats) -> Floats | None:
         """Return `best` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
         d = len(best)
         if self.axes >= 2 * d:
             return None
-        step, axis = (STEP if self.axes < d else -STEP), self.axes % d
+        step, axis = (FIRST_STEP if self.axes < d else -FIRST_STEP), self.axes % d
         x = best.copy()
         x[axis] += step if 0 <= x[axis] + step <= 1 else -step
         self.axes += 1
@@ -69,7 +71,7 @@ class Start:
             width = 1.0 if j == 0 else 2.0 * (j + 1) / k
             low, high = np.maximum(-best / self.radius, -width), np.minimum((1 - best) / self.radius, width)
             v = minimiser(slope + tilts[j], curvature, low, high)
-            if np.abs(u - v).max(1).min() < KNOWN:
+            if np.abs(u - v).max(1).min() < DUPLICATE_DISTANCE:
                 v = rng.uniform(low, high)
             if j == 0:
                 self.was_long = bool(np.abs(v).max() > LONG_STEP)
@@ -82,24 +84,25 @@ class Start:
         if self.was_long is None:
             return
         if not improved:
-            self.radius *= SHRINK
+            self.radius *= SHRINKAGE
         elif self.was_long:
-            self.radius = min(LARGEST, GROW * self.radius)
+            self.radius = min(MAX_HALF_WIDTH, GROWTH * self.radius)
         self.was_long = None
 
 
 def least_norm_quadratic(u: Floats, z: Floats) -> tuple[Floats, Floats]:
     """Return slope [d] and matrix [d, d] of the quadratic through `u` [n, d], `z` [n] whose matrix has least norm.
 
-    It is the mean of a process with kernel `CONSTANT + SLOPE u.v + (u.v)^2 / 2`: slopes and constant are nearly free.
+    It is the mean of a process with kernel `CONSTANT_VARIANCE + SLOPE_VARIANCE u.v + (u.v)^2 / 2`: slopes and constant
+    are nearly free.
     """
     from scipy.linalg.blas import dtrsm
 
     gram = u @ u.T
-    kernel = CONSTANT + SLOPE * gram + np.square(gram) / 2
+    kernel = CONSTANT_VARIANCE + SLOPE_VARIANCE * gram + np.square(gram) / 2
     root = factor(kernel, NUGGET * (1 + float(np.trace(gram)) / len(u)))
     weights = dtrsm(1.0, root, dtrsm(1.0, root, z[:, None], lower=1), lower=1, trans_a=1)[:, 0]
-    return SLOPE * (weights @ u), (u.T * weights) @ u
+    return SLOPE_VARIANCE * (weights @ u), (u.T * weights) @ u
 
 
 def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Floats:

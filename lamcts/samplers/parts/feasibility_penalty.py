@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from lamcts.models.multi_output import MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
 from lamcts.models.quadratic_posterior import Slope
-from lamcts.models.success import WORTH, Success
+from lamcts.models.success import MIN_CHANCE, Success
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
-BEYOND = 1e6  # by what a draw where success is too unlikely is worse than any where it is not: losses here are near 1
-PRICE = 10.0  # of likely failure on the way down, in usual differences of losses for one of the marks (untuned)
+INFEASIBLE_PENALTY = 1e6  # by what a draw where success is too unlikely is worse than any where it is not: losses
+# here are near 1
+SLOPE_PENALTY = 10.0  # of likely failure on the way down, in usual differences of losses for one of the marks (untuned)
 HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
 
 
@@ -48,7 +49,7 @@ def penalised(slopes: Slopes, success: Success | None) -> Slopes:
 
     def added(x: Floats) -> tuple[Floats, Floats]:
         (value, way), (short, fall) = slopes(x), success.slope(x)
-        return value + PRICE * short, way + PRICE * fall
+        return value + SLOPE_PENALTY * short, way + SLOPE_PENALTY * fall
 
     return added
 
@@ -58,7 +59,7 @@ def step_penalty(success: Success, centre: Floats, half: float) -> Slope:
 
     def price(s: Floats) -> tuple[float, Floats]:
         short, way = success.slope((centre + half * s)[None])
-        return float(PRICE * short[0]), PRICE * half * way[0]
+        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
 
     return price
 
@@ -67,6 +68,6 @@ def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -
     """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
     x = x.copy()
     for _ in range(HALVINGS):
-        failing = success.chance(x) < WORTH
+        failing = success.chance(x) < MIN_CHANCE
         x[failing] = space.snap((x[failing] + centre) / 2)
     return x

@@ -11,7 +11,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
 ROUNDS = ((8, 1), (64, 1), (64, 3))  # children for each missing point, and the factor of their moves (untuned)
-LARGEST = 4096  # most children of a round (untuned)
+MAX_CHILDREN = 4096  # most children of a round (untuned)
 
 
 def breed(
@@ -31,7 +31,7 @@ def breed(
     for litter, farther in ROUNDS:
         if not batch.open:
             break
-        z = parents(min(litter * batch.missing, LARGEST))
+        z = parents(min(litter * batch.missing, MAX_CHILDREN))
         batch.take(parameters.rows(mutations(parameters, z, rng, moves * farther)))
     if not batch.region.steps or math.isinf(batch.region.space.size):
         batch.fill(rng)

@@ -9,16 +9,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.acquisition import TINY
 from lamcts.regions.region import Region
 from lamcts.samplers.parts.session import bisect_into
 from lamcts.spaces.base import SearchSpace, sums_of, with_sums_kept
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
-FIRST, LONGER, SHORTER = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes (untuned)
-STEP, SHRINK, TRIES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay, moves a round (untuned)
-TINY = 1e-300  # where the slope is 0 there is no way to go: no quotient by 0
-FEW_INSIDE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
+FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes
+# (untuned)
+POLISH_STEP, POLISH_DECAY, POLISH_MOVES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay,
+# moves a round (untuned)
+MIN_INSIDE_SHARE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
 
 
 def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]:
@@ -71,7 +73,7 @@ def candidates(
     start = np.broadcast_to(centre, x.shape)
     x = moved(space, start, x, masks(space, (m,), perturb_dims, rng), rng)
     inside = region.contains(x)
-    short = math.ceil(FEW_INSIDE * m) - np.count_nonzero(inside)
+    short = math.ceil(MIN_INSIDE_SHARE * m) - np.count_nonzero(inside)
     if short <= 0:
         return x[inside]
     pulled = bisect_into(x[~inside][:short], centre, region)
@@ -94,18 +96,18 @@ def local_search(
     """
     space, k = region.space, len(x)
     best, values = x.copy(), loss(x[:, None])[:, 0]  # [k, d], [k]
-    step = STEP
+    step = POLISH_STEP
     for _ in range(rounds):
-        start = np.repeat(best, TRIES, axis=0)  # [k TRIES, d]
+        start = np.repeat(best, POLISH_MOVES, axis=0)  # [k POLISH_MOVES, d]
         jump = start + step * (high - low) * rng.standard_normal(start.shape)
         near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), perturb_dims, rng), rng)
-        found = loss(near.reshape(k, TRIES, -1))  # [k, TRIES]
-        found[~region.contains(near).reshape(k, TRIES)] = np.inf
+        found = loss(near.reshape(k, POLISH_MOVES, -1))  # [k, POLISH_MOVES]
+        found[~region.contains(near).reshape(k, POLISH_MOVES)] = np.inf
         winner = found.argmin(1)  # [k]
         better = np.flatnonzero(found[np.arange(k), winner] < values)
-        best[better] = near.reshape(k, TRIES, -1)[better, winner[better]]
+        best[better] = near.reshape(k, POLISH_MOVES, -1)[better, winner[better]]
         values[better] = found[better, winner[better]]
-        step *= SHRINK
+        step *= POLISH_DECAY
     return best
 
 
@@ -129,7 +131,7 @@ def gradient_descent(
     free = free & active_coordinates(region.space, x)
     best, (values, gradient) = x.copy(), slope(x)
     width, summed = (high - low) * free, bool(sums_of(region.space))  # [k, d]
-    length = FIRST * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
+    length = FIRST_STEP * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
     for _ in range(steps):
         way = with_sums_kept(region.space, -gradient * width)
         way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
@@ -139,5 +141,5 @@ def gradient_descent(
         better = found < values
         better[better] = region.contains(here[better])
         best[better], values[better], gradient[better] = here[better], found[better], new[better]
-        length = np.where(better[:, None], LONGER * length, SHORTER * length)
+        length = np.where(better[:, None], STEP_GROWTH * length, STEP_SHRINKAGE * length)
     return best

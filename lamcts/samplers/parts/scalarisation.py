@@ -14,11 +14,13 @@ from lamcts.outcomes.cells import Cells, cells_of
 from lamcts.outcomes.hypervolume import improvement
 from lamcts.types import Floats
 
-MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference: less left
+SEARCH_MARGIN = (
+    1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference: less left
+)
 # the ends of fronts unsought (ZDT1, seeds 0 and 1)
-MOST_LOSSES = 4  # of which volumes are taken: cells grow with the power of m / 2
-MOST_FRONT = 100  # rows of a front of three losses or more that cells are made of (untuned)
-LEAST_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)
+MAX_LOSSES = 4  # of which volumes are taken: cells grow with the power of m / 2
+MAX_FRONT = 100  # rows of a front of three losses or more that cells are made of (untuned)
+MIN_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)
 SUM_SHARE = 0.05  # of the weighted sum, added to the weighted maximum: Knowles (ParEGO, 2006)
 
 
@@ -53,7 +55,7 @@ class Chebyshev:
     def of_front(cls, front: Floats, weights: Floats) -> "Chebyshev":
         """Return the aim of weights [m], in units of the range of a front [p, m]."""
         low = front.min(0)
-        return cls(low, weights / np.maximum(front.max(0) - low, LEAST_RANGE))
+        return cls(low, weights / np.maximum(front.max(0) - low, MIN_RANGE))
 
     def of(self, f: Floats) -> Floats:
         weighted = (f - self.low) * self.scale
@@ -70,9 +72,9 @@ class Chebyshev:
 class Hypervolume:
     """The volume that a point adds to a front [p, m]: of three losses or more, to some rows of it."""
 
-    def __init__(self, front: Floats, margin: float = MARGIN) -> None:
+    def __init__(self, front: Floats, margin: float = SEARCH_MARGIN) -> None:
         self.front, self.reference = front, reference_of(front, margin)
-        thin = 1 if front.shape[1] == 2 else -(-len(front) // MOST_FRONT)
+        thin = 1 if front.shape[1] == 2 else -(-len(front) // MAX_FRONT)
         self._some = front[::thin]
         self._cells: Cells | None = None
 
@@ -103,7 +105,7 @@ class Hypervolume:
         return Hypervolume(np.vstack([self.front, f])) if len(f) == 2 else self
 
 
-def reference_of(front: Floats, margin: float = MARGIN) -> Floats:
+def reference_of(front: Floats, margin: float = SEARCH_MARGIN) -> Floats:
     """Return the point [m] that volumes are measured from, beyond the worst of a front [p, m]."""
     worst = front.max(0)
     result: Floats = worst + margin * np.maximum(worst - front.min(0), 1.0)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.local import DISTANCE_BLOCK
 from lamcts.observations import Observations
 from lamcts.regions.fill import fill
 from lamcts.regions.region import Region
-from lamcts.samplers.base import Proposal, Scope, Several
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Scope
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
-NARROWEST = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
-CHUNK = 2000  # rows whose distances are taken at once: in 1000 dimensions 16 MB
+MIN_WIDTH = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
+MAX_PENDING = 200  # pending points that a model takes as evaluated, the latest: bounds the factor (untuned)
+PROPOSAL_ROUNDS = 3  # before the rest of a batch is drawn from the region (untuned)
 HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
 
 
@@ -122,8 +124,8 @@ AnySession = LocalSession[Any, Any]
 class LocalSampler:
     """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
-    several: ClassVar[Several] = False
-    relocates: ClassVar[bool] = False
+    multi_output: ClassVar[MultiOutputSupport] = False
+    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
 
     @property
@@ -249,10 +251,10 @@ def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
 def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:
     """Return squared Euclidean and largest coordinate-wise distances of `rows` from `x` [d], both [n]."""
     squares, largest = np.empty(len(rows)), np.empty(len(rows))
-    for i in range(0, len(rows), CHUNK):
-        gap = seen.x[rows[i : i + CHUNK]] - x
-        squares[i : i + CHUNK] = np.einsum("ij,ij->i", gap, gap)
-        largest[i : i + CHUNK] = np.abs(gap, out=gap).max(axis=1)
+    for i in range(0, len(rows), DISTANCE_BLOCK):
+        gap = seen.x[rows[i : i + DISTANCE_BLOCK]] - x
+        squares[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
+        largest[i : i + DISTANCE_BLOCK] = np.abs(gap, out=gap).max(axis=1)
     return squares, largest
 
 
@@ -261,4 +263,4 @@ def width(region: Region, seen: Observations) -> float:
     if not region.steps or len(region.rows) < 2:
         return 1.0
     spread = math.sqrt(float(seen.x[region.rows].var(0).mean()))
-    return min(max(spread / UNIFORM_SPREAD, NARROWEST), 1.0)
+    return min(max(spread / UNIFORM_SPREAD, MIN_WIDTH), 1.0)

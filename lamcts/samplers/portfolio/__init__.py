@@ -16,17 +16,19 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
-from lamcts.samplers.portfolio.bandit import GOOD, AdaptiveAllocation, AllocationState, gains
+from lamcts.samplers.portfolio.bandit import GOOD_SHARE, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-MOST = float(np.finfo(float).max)  # differences of losses near it overflow
-LEAST = float(np.finfo(float).tiny)  # a gain is not nothing, however small
-BASE, BASE_OF_FEW = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions (BraninCurrin: log10
-# -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost half of C2-DTLZ2's)
+MAX_LOSS = float(np.finfo(float).max)  # differences of losses near it overflow
+MIN_GAIN = float(np.finfo(float).tiny)  # a gain is not nothing, however small
+BASE_SHARE, BASE_SHARE_FEW_DIMS = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions
+# (BraninCurrin: log10 -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost
+# half of C2-DTLZ2's)
 NEGLIGIBLE_VOLUME_GAIN = 1e-9  # per evaluation, of a front's volume: late gains are far below 1e-5
-FEW = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at every ask
+FEW_DIMS = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at
+# every ask
 ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
@@ -47,7 +49,7 @@ class Portfolio(LocalSampler):
         dimensions.
     memory : float, default 60.0
         Evaluations after which the weight of a gain has decayed to 1 / e; untuned.
-    lead : int, default 0
+    warm_up : int, default 0
         Number of rows up to which the last arm proposes alone, for one objective without constraints; tuned.
 
     Notes
@@ -61,12 +63,12 @@ class Portfolio(LocalSampler):
     0.07
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     arms: tuple[Sampler, ...]
     least: float = 0.07
     base: float = 0.15
     memory: float = 60.0
-    lead: int = 0
+    warm_up: int = 0
 
     def __post_init__(self) -> None:
         if not self.arms or not all(arm.resumable for arm in self.arms):
@@ -90,7 +92,7 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
     """Return the shares of `k` arms: with several losses the base alone looks at them all, and keeps the most."""
     if seen.f.shape[1] == 1:
         return AdaptiveAllocation([settings.base, *[settings.least] * (k - 1)], settings.memory, state)
-    base = max(settings.base, BASE_OF_FEW if seen.dim <= FEW else BASE)
+    base = max(settings.base, BASE_SHARE_FEW_DIMS if seen.dim <= FEW_DIMS else BASE_SHARE)
     least = min(settings.least, (1 - base) / (2 * max(k - 1, 1)))
     return AdaptiveAllocation([base, *[least] * (k - 1)], settings.memory, state, NEGLIGIBLE_VOLUME_GAIN)
 
@@ -129,12 +131,12 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     @property
     def scope(self) -> Scope:
         """The whole space, once the base has found its place: the next valley may lie anywhere."""
-        return "selected" if self.arms[0].scope == "selected" and not self._led else "space"
+        return "selected" if self.arms[0].scope == "selected" and not self._warming_up else "space"
 
     @property
-    def _led(self) -> bool:
+    def _warming_up(self) -> bool:
         """Whether the last arm still proposes alone."""
-        return len(self.seen) < self.settings.lead and self.seen.plain
+        return len(self.seen) < self.settings.warm_up and self.seen.plain
 
     @property
     def done(self) -> bool:
@@ -145,13 +147,13 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
     def ask(self, n: int) -> Proposal:
         self._catch_up()
         self._restart()
-        self._end_lead()
+        self._end_warm_up()
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
         if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
             closed = alone  # the base begins
-        closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._led else self._waiting(closed)
+        closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._warming_up else self._waiting(closed)
         for again in range(ROUNDS):
             for a, k in enumerate(self.shares.split(batch.missing, [not c for c in closed])):
                 if k:
@@ -216,14 +218,14 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         for a, own in enumerate(rows):
             found = float(np.nanmin(y[own], initial=np.inf)) if own else np.inf
             if found < best < np.inf:
-                gain = min(best - found, MOST)
-                gains[a] = max(gain / min(max(usual - best, gain), MOST), LEAST)
+                gain = min(best - found, MAX_LOSS)
+                gains[a] = max(gain / min(max(usual - best, gain), MAX_LOSS), MIN_GAIN)
         return gains
 
     def _usual(self) -> float:
-        """Return the loss of the row that the share GOOD of all are better than."""
+        """Return the loss of the row that the share GOOD_SHARE of all are better than."""
         values = self.seen.y[self.seen.good]
-        rank = int(GOOD * len(values))
+        rank = int(GOOD_SHARE * len(values))
         return float(np.partition(values, rank)[rank])
 
     def _share_incumbent(self, a: int) -> None:
@@ -259,9 +261,9 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
             if a and session.done and (several or session.incumbent != self.incumbent):
                 self._start_again(a)
 
-    def _end_lead(self) -> None:
-        """Restart the other arms with all rows once the lead of the last arm has ended."""
-        if not self.settings.lead or self._led or self.progress.starts[0]:
+    def _end_warm_up(self) -> None:
+        """Restart the other arms with all rows once the warm-up of the last arm has ended."""
+        if not self.settings.warm_up or self._warming_up or self.progress.starts[0]:
             return
         for a in range(len(self.arms) - 1):
             self._start_again(a)

@@ -2,7 +2,7 @@
 
 Probability matching with forgetting (compared by Thierens 2005, "An adaptive pursuit strategy for allocating operator
 probabilities"). With g_a the gain of arm a and n_a its evaluations, both decaying, the rate is
-r_a = (g_a + PRIOR G / N) / (n_a + PRIOR), G and N the sums over arms, and the share
+r_a = (g_a + PRIOR_EVALUATIONS G / N) / (n_a + PRIOR_EVALUATIONS), G and N the sums over arms, and the share
 s_a = floor_a + (1 - sum of floors) (r_a + NEGLIGIBLE_GAIN)^SHARPNESS / sum over arms of the same.
 Shares are proportional, since gains come in bursts and the best arm changes along a run.
 """
@@ -14,14 +14,15 @@ import numpy as np
 
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import improvement
+from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, improvement
 from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 
 # Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.
 NEGLIGIBLE_GAIN = 1e-5  # per evaluation, as a share of the spread (tuned: 0 was worse on push)
 SHARPNESS = 2.0  # power of the rates that shares are proportional to (tuned: 1 is too mild among three arms)
-PRIOR = 5.0  # evaluations at the common rate that every arm is credited with: one unseen lately is average (untuned)
+PRIOR_EVALUATIONS = 5.0  # evaluations at the common rate that every arm is credited with: one unseen lately is
+# average (untuned)
 
 
 @dataclass
@@ -77,7 +78,7 @@ class AdaptiveAllocation:
         """Return what each arm lately gained per evaluation, [arms]."""
         gains, counts = self.state.gains, self.state.counts
         common = gains.sum() / max(counts.sum(), 1.0)
-        result: Floats = (gains + PRIOR * common) / (counts + PRIOR)
+        result: Floats = (gains + PRIOR_EVALUATIONS * common) / (counts + PRIOR_EVALUATIONS)
         return result
 
     def credit(self, gains: Floats, counts: Floats) -> None:
@@ -87,8 +88,7 @@ class AdaptiveAllocation:
         self.state.counts = fade * self.state.counts + counts
 
 
-MARGIN = 0.1  # of the front's range, between its worst and the reference that gains are measured from (untuned)
-GOOD = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
+GOOD_SHARE = 0.25  # share of rows that are better than the one that gains are measured by (untuned)
 
 
 def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floats:
@@ -109,7 +109,7 @@ def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floa
     front = seen.f[known][non_dominated(seen.f[known])]
     low, extent = front.min(0), np.ptp(front, axis=0)
     extent = np.where(extent > 0, extent, np.where(low == 0, 1.0, np.abs(low)))
-    scaled, reference = (front - low) / extent, np.full(front.shape[1], 1 + MARGIN)
+    scaled, reference = (front - low) / extent, np.full(front.shape[1], 1 + REFERENCE_MARGIN)
     with np.errstate(over="ignore"):  # of a quotient, which is cut
         far = [bounded((f - low) / extent) for f in found]
     return np.array([_added(f, scaled, reference) for f in far])
@@ -128,7 +128,7 @@ def _first(seen: Observations, before: int | None, rows: Rows) -> float:
 def _nearer(known: Floats, found: Floats) -> float:
     best = known.min()
     gain = best - found.min(initial=best)
-    usual = np.partition(known, int(GOOD * len(known)))[int(GOOD * len(known))]
+    usual = np.partition(known, int(GOOD_SHARE * len(known)))[int(GOOD_SHARE * len(known))]
     return float(gain / max(usual - best, gain)) if gain > 0 else 0.0
 
 

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import Place
+from lamcts.models.quadratic_posterior import GridIndex
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import Batch, centre, distances
-from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, broken, merits
-from lamcts.samplers.quadratic.descent import TRIES, DescentProgress, DescentSession
+from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, centre, distances
+from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, merits, violated
+from lamcts.samplers.quadratic.descent import DescentProgress, DescentSession
 from lamcts.types import Floats, Note, Rows
 
-REACH = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
-ENOUGH = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
-SETTLED = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
-SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (untuned)
-NARROW, SHUT = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls any more: of 200
-# evaluations to the end of a search of G1, a third were spent on halving (untuned)
+ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
+SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
+MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
+BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (untuned)
+NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
+# any more: of 200 evaluations to the end of a search of G1, a third were spent on halving (untuned)
 
 
 Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the models' mean sees none to speak of
@@ -32,8 +32,8 @@ Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the m
 class ConstrainedProgress(DescentProgress):
     centre: int | None  # the row round which it searches
     since: int = 0  # the first row that it may go on from: where another search has converged, its own alone
-    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each excess; none: by standing
-    places: list[Place | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
+    prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each violation; none: by standing
+    indices: list[GridIndex | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
 
 
 class ConstrainedSession(DescentSession[ConstrainedProgress]):
@@ -73,7 +73,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
-        for _ in range(TRIES):
+        for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0) for i in range(batch.missing)]
             taken = batch.take(self._points(self._x(), [step for step, _ in tried]))
             falls += [fall for (_, fall), took in zip(tried, taken, strict=True) if took]
@@ -88,7 +88,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         models = own.mean() if mean else own.draw(self.progress.rng)
         sides, prices = self._sides(self._x()), np.array(self.progress.prices)[model.used]
         found = np.zeros(len(sides[0])), -1.0
-        for scale in SCALES:
+        for scale in BOX_SCALES:
             step = model.step(models, scale * sides[0], scale * sides[1])
             if (fall := model.fall(models, step, prices)) > found[1]:
                 found = step, fall
@@ -105,15 +105,15 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         rows, squares = self._rows(self._half)
         if row is None or not len(rows) or not squares.max() > 0:
             return None
-        self.progress.places = self.progress.places or [None] * (1 + self.seen.g.shape[1])
-        return ConstrainedModel(self.seen, row, rows, self._half, self.progress.places, self.progress.rng)
+        self.progress.indices = self.progress.indices or [None] * (1 + self.seen.g.shape[1])
+        return ConstrainedModel(self.seen, row, rows, self._half, self.progress.indices, self.progress.rng)
 
     def _rows(self, half: float) -> tuple[Rows, Floats]:
         """Return the rows of the models, the nearest first, and their squared distances."""
         good = self.seen.good
-        good = good[np.isfinite(self.seen.g[good][:, broken(self.seen)]).all(1)]
+        good = good[np.isfinite(self.seen.g[good][:, violated(self.seen)]).all(1)]
         squares, largest = distances(self.seen, good, self._x())
-        n = self.settings.most_rows(self.seen.dim, int(np.count_nonzero(largest <= REACH * half)))
+        n = self.settings.most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
         nearest = np.argsort(squares, kind="stable")[:n]
         return good[nearest], squares[nearest]
 
@@ -146,14 +146,14 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         best, gains = self._better(rows)
-        wanted = [max(ENOUGH * fall, np.finfo(float).tiny) for _, fall, _ in notes]
+        wanted = [max(SUFFICIENT_DECREASE * fall, np.finfo(float).tiny) for _, fall, _ in notes]
         self.progress.box.tell(
             [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
         )
         length = self.progress.box.length
         self._resize((self.settings.failure_tolerance + 1) // 2)
-        if self.progress.box.length < min(length, NARROW) and any(settled for *_, settled in notes):
-            self.progress.box.length *= SHUT
+        if self.progress.box.length < min(length, NARROW_SIDE) and any(settled for *_, settled in notes):
+            self.progress.box.length *= NARROW_SHRINKAGE
         self.progress.centre = best
         super().tell(notes, rows)
 
@@ -164,7 +164,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             return False
         with np.errstate(over="ignore"):
             way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
-        return bool(fall <= SETTLED * float(np.nanmedian(way)))
+        return bool(fall <= MIN_DECREASE * float(np.nanmedian(way)))
 
     def recenter(self, row: int) -> None:
         """Go on from a row that others found, if its merit is less too."""

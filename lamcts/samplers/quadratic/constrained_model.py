@@ -10,20 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.acquisition import TINY
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
 from lamcts.models.output_transforms import Scale
-from lamcts.models.quadratic_posterior import Place
+from lamcts.models.quadratic_posterior import GridIndex
 from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
-TINY = 1e-300  # keeps quotients by it finite
-FLATTEST = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
-MEND: Any = {"maxiter": 60, "ftol": 1e-14, "gtol": 1e-10}  # of L-BFGS-B: far finer than a model of so few rows is
-DESCEND: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
-ROUNDING = 1e-7  # by how much SLSQP may break a constraint, in units of its slope
-STIFF = 1e3  # price of what is broken beyond, where steps are compared
-BINDING = 1e-4  # a constraint this near to 0 binds, in units of its slope: above what SLSQP leaves (untuned)
-AT_BOUND = 1e-9  # of the box's half side: a coordinate this near to its bound is held by it
+MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
+LBFGSB_OPTIONS: Any = {
+    "maxiter": 60,
+    "ftol": 1e-14,
+    "gtol": 1e-10,
+}  # of L-BFGS-B: far finer than a model of so few rows is
+SLSQP_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
+SLSQP_TOLERANCE = 1e-7  # by how much SLSQP may break a constraint, in units of its slope
+VIOLATION_PRICE = 1e3  # price of violations beyond, where steps are compared
+ACTIVE_TOLERANCE = 1e-4  # a constraint this near to 0 binds, in units of its slope: above what SLSQP leaves (untuned)
+BOUND_TOLERANCE = 1e-9  # of the box's half side: a coordinate this near to its bound is held by it
 
 
 class ConstrainedStep:
@@ -36,7 +40,7 @@ class ConstrainedStep:
         self._models, self._low, self._high = models, low, high
         self._free: NDArray[np.bool_] = high > low
         steepness = np.linalg.norm(models.gradients[:, self._free], axis=1)
-        self.slopes = np.maximum(np.maximum(steepness, FLATTEST * models.size), TINY)  # [1 + c]
+        self.slopes = np.maximum(np.maximum(steepness, MIN_SLOPE * models.size), TINY)  # [1 + c]
         self._offsets = np.concatenate([[-models.level[0]], margins]) / self.slopes
         self._allowed = np.zeros(len(margins))
 
@@ -55,14 +59,14 @@ class ConstrainedStep:
 
         value, slopes = self._at(s), self._slopes(s)
         result = np.zeros(len(value) - 1)
-        binding = np.flatnonzero(value[1:] >= self._allowed - BINDING)
-        loose = self._free & (s > self._low + AT_BOUND) & (s < self._high - AT_BOUND)
+        binding = np.flatnonzero(value[1:] >= self._allowed - ACTIVE_TOLERANCE)
+        loose = self._free & (s > self._low + BOUND_TOLERANCE) & (s < self._high - BOUND_TOLERANCE)
         if len(binding) and loose.any():
             result[binding] = nnls(slopes[1 + binding][:, loose].T, -slopes[0, loose])[0]
         return result
 
     def _at(self, s: Floats) -> Floats:
-        """Return the loss relative to step 0, and the excesses with margins, at `s` [d], [1 + c]."""
+        """Return the loss relative to step 0, and the violations with margins, at `s` [d], [1 + c]."""
         return np.asarray(self._models.at(s) / self.slopes + self._offsets)
 
     def _slopes(self, s: Floats) -> Floats:
@@ -84,7 +88,7 @@ class ConstrainedStep:
             return float(over @ over), 2 * over @ self._slopes(s)[1:]
 
         minimize: Any = optimize.minimize
-        found = minimize(breach, nowhere, jac=True, method="L-BFGS-B", bounds=self._bounds, options=MEND)
+        found = minimize(breach, nowhere, jac=True, method="L-BFGS-B", bounds=self._bounds, options=LBFGSB_OPTIONS)
         return np.asarray(np.clip(found.x, self._low, self._high))
 
     def _lowest(self, start: Floats) -> Floats:
@@ -100,27 +104,28 @@ class ConstrainedStep:
             method="SLSQP",
             bounds=self._bounds,
             constraints=[{"type": "ineq", **within}] if len(self._allowed) else [],
-            options=DESCEND,
+            options=SLSQP_OPTIONS,
         )
         step = np.clip(found.x, self._low, self._high)
-        better = np.isfinite(step).all() and self._worth(step) < self._worth(start)
+        better = np.isfinite(step).all() and self._merit(step) < self._merit(start)
         return np.asarray(step if better else start)
 
-    def _worth(self, s: Floats) -> float:
+    def _merit(self, s: Floats) -> float:
         value = self._at(s)
-        over = np.maximum(value[1:] - self._allowed - ROUNDING, 0.0)
-        return float(value[0] + STIFF * over.sum())
+        over = np.maximum(value[1:] - self._allowed - SLSQP_TOLERANCE, 0.0)
+        return float(value[0] + VIOLATION_PRICE * over.sum())
 
 
-MARGIN = 1.0  # standard deviations of the models, by which the constraints are to be kept (few seeds of the G problems
-# and designs: more than 0.3 showed no difference)
-DEARER = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
-CHEAPEST = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
-TAME = 1e3  # usual distances: a value further above the centre's counts as this, or one would drown all (untuned)
-MOST = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
+MARGIN_DEVIATIONS = 1.0  # standard deviations of the models, by which the constraints are to be kept (few seeds of
+# the G problems and designs: more than 0.3 showed no difference)
+PRICE_FACTOR = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
+MIN_PRICE = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
+MAX_SCALED_VALUE = 1e3  # usual distances: a value further above the centre's counts as this, or one would drown all
+# (untuned)
+MAX_PRICE = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
 
 
-def broken(seen: Observations) -> Rows:
+def violated(seen: Observations) -> Rows:
     """Return the indices of constraints that at least one row violates; only these are modelled."""
     return np.flatnonzero((seen.g[seen.good] > 0).any(0))
 
@@ -128,7 +133,7 @@ def broken(seen: Observations) -> Rows:
 class ConstrainedModel:
     """Models in steps of `half` from `row` of the loss and of the constraints `used` [c], each in a unit of its own.
 
-    `places` are those of the loss and of all constraints; the models' own go back into them.
+    `indices` are those of the loss and of all constraints; the models' own go back into them.
     """
 
     def __init__(
@@ -137,35 +142,35 @@ class ConstrainedModel:
         row: int,
         rows: Rows,
         half: float,
-        places: list[Place | None],
+        indices: list[GridIndex | None],
         rng: np.random.Generator,
     ) -> None:
         steps = (seen.x[rows] - seen.x[row]) / half
-        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in broken(seen)]
+        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in violated(seen)]
         # In an order of their own: the same to the last bit, in whichever the user has named them.
         order = sorted(range(len(constraints)), key=lambda i: constraints[i][0].tolist())
-        self.used = broken(seen)[order]
+        self.used = violated(seen)[order]
         loss, unit = _losses(seen.f[rows, 0], seen.f[row, 0], steps, rng)
         self.units = np.array([unit, *(constraints[i][1] for i in order)])  # [1 + c]
         columns = np.array([loss, *(constraints[i][0] for i in order)])
         own = [0, *(1 + self.used)]
-        self.posteriors = JointQuadraticPosteriors(steps, columns, [places[i] for i in own], rng)
-        for i, place in zip(own, self.posteriors.places, strict=True):
-            places[i] = place
+        self.posteriors = JointQuadraticPosteriors(steps, columns, [indices[i] for i in own], rng)
+        for i, index in zip(own, self.posteriors.indices, strict=True):
+            indices[i] = index
 
     def step(self, models: JointQuadratics, low: Floats, high: Floats) -> Floats:
         """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
         none = np.zeros(len(self.used))
         first = ConstrainedStep(models, none, low, high).solve()
-        return ConstrainedStep(models, MARGIN * self.posteriors.deviations(first)[1:], low, high).solve()
+        return ConstrainedStep(models, MARGIN_DEVIATIONS * self.posteriors.deviations(first)[1:], low, high).solve()
 
     def prices(self, low: Floats, high: Floats) -> Floats:
-        """Return the loss that a unit of the excess of each constraint used is worth in a merit, [c]."""
+        """Return the loss that a unit of the violation of each constraint used is worth in a merit, [c]."""
         problem = ConstrainedStep(self.posteriors.mean(), np.zeros(len(self.used)), low, high)
-        price = max(CHEAPEST, DEARER * float(problem.multipliers(problem.solve()).max(initial=0.0)))
+        price = max(MIN_PRICE, PRICE_FACTOR * float(problem.multipliers(problem.solve()).max(initial=0.0)))
         with np.errstate(over="ignore"):
             slopes = problem.slopes * self.units
-            return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MOST))
+            return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MAX_PRICE))
 
     def fall(self, models: JointQuadratics, step: Floats, prices: Floats) -> float:
         """Return by how much the merit is to fall with a step [d]; 0 where it is not finite."""
@@ -176,18 +181,18 @@ class ConstrainedModel:
         return max(fall, 0.0) if np.isfinite(fall) else 0.0
 
 
-def _scaled(excess: Floats) -> tuple[Floats, float]:
-    """Return excesses [n] in a unit of their own, 0 still 0, and that unit."""
-    scale = Scale.of(excess)
+def _scaled(violation: Floats) -> tuple[Floats, float]:
+    """Return violations [n] in a unit of their own, 0 still 0, and that unit."""
+    scale = Scale.of(violation)
     width = scale.width
-    return np.ldexp(excess, -scale.exponent) / width, _unit(scale)
+    return np.ldexp(violation, -scale.exponent) / width, _unit(scale)
 
 
 def _tamed(values: Floats, here: float) -> Floats:
-    """Return values [n] clipped to TAME median distances above `here`."""
+    """Return values [n] clipped to MAX_SCALED_VALUE median distances above `here`."""
     with np.errstate(over="ignore"):
         way = np.abs(values - here)
-        most = here + TAME * float(np.median(way[way > 0])) if way.any() else np.inf
+        most = here + MAX_SCALED_VALUE * float(np.median(way[way > 0])) if way.any() else np.inf
     return np.minimum(values, most)
 
 
@@ -209,11 +214,11 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
 
 def _unit(scale: Scale) -> float:
     with np.errstate(over="ignore"):
-        return float(np.minimum(np.ldexp(scale.width, scale.exponent), MOST))
+        return float(np.minimum(np.ldexp(scale.width, scale.exponent), MAX_PRICE))
 
 
 def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:
-    """Return the losses of `rows` [k] with their excesses at their `prices` [c], [k]; lower is better.
+    """Return the losses of `rows` [k] with their violations at their `prices` [c], [k]; lower is better.
 
     Inf where the loss is not known, and where a constraint is broken that has no price yet. A sum of which the order
     of the constraints, and those that nothing breaks, have no part.

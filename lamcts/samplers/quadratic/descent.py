@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lamcts.samplers.quadratic import Quadratic
 
 LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
-TRIES = 3  # rounds of proposals before the rest of a batch is drawn from the region (untuned)
+SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
 
 
 @dataclass
@@ -43,14 +43,14 @@ class DescentSession(LocalSession["Quadratic", P]):
     def _half(self) -> float:
         return self.progress.box.length / 2
 
-    def _issued(self, batch: Batch, leads: bool = False) -> list[int]:
+    def _issued(self, batch: Batch, greedy: bool = False) -> list[int]:
         """Fill what is left of a batch with draws; return the groups of all its points in the box's counts.
 
-        leads: whether the first point is the step of the model's mean.
+        greedy: whether the first point is the step of the model's mean.
         """
         searched = len(batch.x)
         batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
-        return self.progress.box.issue(searched, leads) + self.progress.box.begin(len(batch.x) - searched)
+        return self.progress.box.issue(searched, greedy) + self.progress.box.begin(len(batch.x) - searched)
 
     def _sides(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""
@@ -66,7 +66,7 @@ class DescentSession(LocalSession["Quadratic", P]):
         return points
 
     def _resize(self, failure_tolerance: int) -> None:
-        self.progress.box.resize(self.settings.success_tolerance, failure_tolerance, LENGTH_MAX)
+        self.progress.box.resize(SUCCESS_TOLERANCE, failure_tolerance, LENGTH_MAX)
 
     def _moved(self, way: float) -> None:
         """Take note that the centre moves to a row of another search, `way` off along some parameter."""

@@ -5,19 +5,17 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from lamcts.models.fit import Prior
-from lamcts.models.local import ModelBudget
+from lamcts.models.local import route
 from lamcts.observations import Observations
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Scope
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.registry import register
-from lamcts.samplers.turbo.session import TurboProgress, TurboSession
+from lamcts.samplers.turbo.session import LENGTH_MAX, TurboProgress, TurboSession
 from lamcts.types import whole_number
 
-MOST_START = 100  # as the largest initial design (optimizer/design.py)
-PRIOR, MODEL_BUDGET = Prior(length_location=0.7), ModelBudget()  # shorter lengths than the prior's own (untuned)
+MAX_START = 100  # as the largest initial design (optimizer/design.py)
 
 
 @register("turbo", "trust-region Bayesian optimisation with Thompson sampling")
@@ -35,11 +33,6 @@ class Turbo(LocalSampler):
     length_min : float, default 2**-10
         The search has converged when the side is below this; tuned. The paper uses 2^-7, which stops too early in
         narrow valleys.
-    length_max : float, default 1.6
-        Largest side; as in the paper.
-    success_tolerance : int, default 3
-        Improving batches in a row before the box doubles. In the paper an improvement is 1e-3 of |f|; here it is a
-        share of the spread of the best rows.
     failure_tolerance : int or None, default None
         Evaluations in a row without improvement before the box halves. None is max(4, d). The paper counts
         max(4 / q, d / q) batches of q points.
@@ -53,14 +46,13 @@ class Turbo(LocalSampler):
         Region of the search after its first success. "space" is the whole space. "incumbent" is the tree's region
         around the incumbent, as in the thesis, 5.3. "selected" is the region that the tree selects at each ask.
         "incumbent" was better on none of 11 problems and worse on four.
-    prior : Prior, default Prior(length_location=0.7)
-        Priors of length scales and noise; untuned. The paper bounds lengths to [0.005, 2] and noise to [5e-4, 0.2].
-    model_budget : ModelBudget, default ModelBudget()
-        Rows of the model and work of its fits. The paper uses all rows and 50 Adam steps for every batch.
+    device : str or None, default None
+        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
+        of thousands of rows.
 
     Notes
     -----
-    With constraints, one model of the loss and the excesses is sampled. The best candidate that a sample predicts as
+    With constraints, one model of the loss and the violations is sampled. The best candidate that a sample predicts as
     feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
     that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
     expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
@@ -78,31 +70,28 @@ class Turbo(LocalSampler):
     4
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
     length: float = 0.8
     length_min: float = 2**-10
-    length_max: float = 1.6
-    success_tolerance: int = 3
     failure_tolerance: int | None = None
     n_start: int | None = None
     descent_share: float = 0.5
     scope: Scope = "space"
-    prior: Prior = PRIOR
-    model_budget: ModelBudget = MODEL_BUDGET
+    device: str | None = None
 
     def __post_init__(self) -> None:
-        check_sides("Turbo", self.length_min, self.length, self.length_max)
-        whole_number(self.success_tolerance, "Turbo: success_tolerance")
+        check_sides("Turbo", self.length_min, self.length, LENGTH_MAX)
         whole_number(self.failure_tolerance, "Turbo: failure_tolerance", optional=True)
         whole_number(self.n_start, "Turbo: n_start", optional=True)
         if self.scope not in get_args(Scope):
             raise ValueError(f"Turbo: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
+        route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
         usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
-        n_start = min(usual, MOST_START) if self.n_start is None else self.n_start
+        n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
         progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))

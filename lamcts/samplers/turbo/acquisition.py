@@ -11,19 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lamcts.models.acquisition import MAX_Z
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.posterior_paths import Singles
-from lamcts.samplers.parts.scalarisation import MOST_LOSSES, Chebyshev, Hypervolume, Scalarisation, Single
+from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY, SLOPE_PENALTY
+from lamcts.samplers.parts.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, Scalarisation, Single
 from lamcts.types import Floats
 
-BEYOND = 1e6  # by what a draw that breaks constraints is worse than any that keeps them: losses here are near 1
-PENALTY = 10.0  # of a broken constraint on the way down, in standard deviations of the loss for one of it (untuned)
-WEIGHTED = 0.25  # share of draws that follow random weights, where volumes can be taken (untuned)
+WEIGHTED_SHARE = 0.25  # share of draws that follow random weights, where volumes can be taken (untuned)
 # Of the expected gain:
 ROOT_2PI = math.sqrt(2.0 * math.pi)  # of the normal density
-LEAST = 1e-150  # variance or gain used for 0: quotients stay finite
-MOST_Z = 1e8  # deviations at which an improvement is the difference to the last bit
-LEAST_Z = -40.0  # below it a chance is no double any more
+MIN_VARIANCE = 1e-150  # variance or gain used for 0: quotients stay finite
+MIN_Z = -40.0  # below it a chance is no double any more
 
 
 class Picks(NamedTuple):
@@ -37,8 +36,8 @@ class Picks(NamedTuple):
         """Return the penalised values [k] of draws [k, q], and their slopes [k, d]; `gradient` [k, q, d]."""
         m, f = self.losses, values.astype(float)
         over = np.maximum(f[:, m:], 0.0)
-        value: Floats = PENALTY * over.sum(1)
-        way: Floats = PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, m:])
+        value: Floats = SLOPE_PENALTY * over.sum(1)
+        way: Floats = SLOPE_PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, m:])
         if m == 1:
             return value + f[:, 0], way + gradient[:, 0]
         for i, aim in enumerate(self.scalarisations):
@@ -56,12 +55,12 @@ def picked(draws: Floats, m: int, front: Floats, rng: np.random.Generator) -> Pi
     """
     rows: list[int] = []
     scalarisations: list[Scalarisation] = []
-    volume = Hypervolume(front) if 1 < m <= MOST_LOSSES and len(front) else None
+    volume = Hypervolume(front) if 1 < m <= MAX_LOSSES and len(front) else None
     for i in range(draws.shape[1]):
         f, over = draws[:, i, :m], np.maximum(draws[:, i, m:], 0.0).sum(1)
         over[rows] = np.inf
         aim, value = _aimed(f, over, front, volume, rng)
-        value[over > 0] = BEYOND + over[over > 0]
+        value[over > 0] = INFEASIBLE_PENALTY + over[over > 0]
         rows.append(int(value.argmin()))
         scalarisations.append(aim)
         if volume is not None and over[rows[-1]] == 0:
@@ -75,7 +74,7 @@ def _aimed(
     """Return what a draw [c, m] aims at, and the values of the candidates [c]; `over` [c] by how much it is broken."""
     if f.shape[1] == 1:
         return Single(), Single().of(f).copy()
-    weights, weighted = rng.dirichlet(np.ones(f.shape[1])), rng.random() < WEIGHTED
+    weights, weighted = rng.dirichlet(np.ones(f.shape[1])), rng.random() < WEIGHTED_SHARE
     if volume is not None and not weighted:
         value = volume.of(f)
         if (value[over == 0] < 0).any():
@@ -85,7 +84,7 @@ def _aimed(
 
 
 class ExpectedVolume:
-    """The worth of points under the processes `model`, over the front of a volume, which has a row or more."""
+    """The acquisition of points under the processes `model`, over the front of a volume, which has a row or more."""
 
     def __init__(self, model: MultiOutput, volume: Hypervolume) -> None:
         self._model = model
@@ -94,18 +93,18 @@ class ExpectedVolume:
     def slope(self, x: Floats) -> tuple[Floats, Floats]:
         """Return minus the logarithm of what points [k, d] are worth, [k], and its slopes [k, d]."""
         mean, variance, by_mean, by_variance = self._model.slopes(x)
-        sd = np.sqrt(np.maximum(variance, LEAST))
-        value, way, widening = self._worth(mean, sd)
+        sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
+        value, way, widening = self._acquisition(mean, sd)
         gradient = np.einsum("kq,kqd->kd", way, by_mean)
         gradient += np.einsum("kq,kqd->kd", widening / (2 * sd), by_variance)
         return -value, -gradient
 
-    def _worth(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats, Floats]:
+    def _acquisition(self, mean: Floats, sd: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the logarithm [k] and its slopes along means and deviations [k, q]."""
         from scipy.special import log_ndtr
 
         m = self._model.losses
-        z = np.clip(-mean[:, m:] / sd[:, m:], -MOST_Z, MOST_Z)
+        z = np.clip(-mean[:, m:] / sd[:, m:], -MAX_Z, MAX_Z)
         log = log_ndtr(z)
         steep = np.exp(-z * z / 2 - log) / ROOT_2PI / sd[:, m:]  # of the chance that a constraint is kept
         value, way, widening = self._volume(mean[:, :m], sd[:, :m])
@@ -116,7 +115,7 @@ class ExpectedVolume:
         m = mean.shape[1]
         sides, way, widening = zip(*(self._side(j, mean[:, [j]], sd[:, [j]]) for j in range(m)), strict=True)
         total = np.prod(sides, axis=0).sum(1)  # [k]
-        total[total < LEAST] = 0.0
+        total[total < MIN_VARIANCE] = 0.0
         some = np.where(total > 0, total, np.inf)
         others = [np.prod([sides[i] for i in range(m) if i != j], axis=0) / some[:, None] for j in range(m)]
         slopes = [
@@ -136,6 +135,6 @@ def _improvement(mean: Floats, sd: Floats, best: Floats) -> tuple[Floats, Floats
     """Return `E max(best - f, 0)` and its slopes along mean and deviation [k, 1], [k, b]; `best` [b] may be -inf."""
     from scipy.special import ndtr
 
-    z = np.clip((best - mean) / sd, LEAST_Z, MOST_Z)
+    z = np.clip((best - mean) / sd, MIN_Z, MAX_Z)
     density, chance = np.exp(-z * z / 2) / ROOT_2PI, ndtr(z)
     return sd * (density + z * chance), -chance, density

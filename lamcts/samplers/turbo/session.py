@@ -16,12 +16,12 @@ from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.success import success_near
 from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import contributions
+from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, contributions
 from lamcts.regions.region import Region
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.scalarisation import MOST_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
+from lamcts.samplers.parts.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.turbo.acquisition import ExpectedVolume, picked
@@ -29,8 +29,10 @@ from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
-    from lamcts.samplers.turbo.session import TurboProgress
 
+LENGTH_MAX = 1.6  # largest side, as in the paper
+SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
+LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `fit.py` (untuned)
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
@@ -38,19 +40,22 @@ ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is dra
 FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # points of the box at which draws are looked at; asked for less
 # than the first, the second will do (untuned; arXiv 1910.01739: min(100 d, 5000), of a Sobol sequence)
 PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average (untuned; arXiv 1910.01739: 20)
-DESCENT = 8  # steps down the slope of a draw, along the parameters that its candidate moves (untuned; the paper: none)
-LEAST_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
-FAR = 0.3  # candidates that move one parameter or two anywhere, for each of the box: without them the ends of a front
-# stayed unknown (ZDT1: 115.9 with none, 120.2 with them, of 120.67; seeds 0 and 1)
-SHARED = 2  # centres that the usual number of candidates is for; more have as many each (untuned)
+DESCENT_STEPS = 8  # steps down the slope of a draw, along the parameters that its candidate moves (untuned; the
+# paper: none)
+MIN_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
+AXIS_SHARE = 0.3  # candidates that move one parameter or two anywhere, for each of the box: without them the ends of
+# a front stayed unknown (ZDT1: 115.9 with none, 120.2 with them, of 120.67; seeds 0 and 1)
+CENTRES_SHARING = 2  # centres that the usual number of candidates is for; more have as many each (untuned)
 # Exact expected gains for two losses, used instead of a draw.
 EXACT_MAX_DIM = 5  # most dimensions (BraninCurrin at 100 from log10 0.01 to -0.30 by it; in ten ZDT3 was worse)
 EXACT_ROWS = 512  # in the model: more cost too much (untuned)
-NEAR = 0.1  # as MARGIN, here: expected gains at the ends need no more (at 1, BraninCurrin -0.16; seeds 100 to 104)
-LOOKED, STARTS, STEPS = 1000, 4, 16  # candidates, those of them that are climbed from, and how far (untuned)
-CENTRES, BY_VOLUME = 4, 3  # rows of a front that a batch lies round, and those of them by what they add (untuned)
-BARRED = 20  # asks before a row is a centre again (untuned; MORBO: 100)
-GROWN = 1e-3  # of the volume between a front's best and its reference: a row that adds less is no success (untuned)
+EXACT_CANDIDATES, EXACT_STARTS, EXACT_STEPS = 1000, 4, 16  # candidates, those of them that are climbed from, and how
+# far (untuned)
+MAX_CENTRES, VOLUME_CENTRES = 4, 3  # rows of a front that a batch lies round, and those of them by what they add
+# (untuned)
+CENTRE_WAIT = 20  # asks before a row is a centre again (untuned; MORBO: 100)
+MIN_VOLUME_GAIN = 1e-3  # of the volume between a front's best and its reference: a row that adds less is no success
+# (untuned)
 
 
 @dataclass
@@ -63,7 +68,7 @@ class TurboProgress(Progress):
     used: dict[int, int] = field(default_factory=dict)
 
 
-class Ground(NamedTuple):
+class CandidatePool(NamedTuple):
     """Candidates `x`, the centre that each is a move of, and the box of the move: all [c, d]."""
 
     x: Floats
@@ -77,7 +82,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, settings.prior, settings.model_budget, progress.model)
+        self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
         self.losses = seen.f.shape[1]
 
     @property
@@ -112,29 +117,29 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         front, centres = self._front(), self._centres(centre)
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(ROUNDS):
-            ground = self._ground(batch, model, centres, length, perturb_dims)
-            if len(ground.x):
+            pool = self._pool(batch, model, centres, length, perturb_dims)
+            if len(pool.x):
                 if not len(batch.x) and self._exact(model, front):
-                    front = self._expect(batch, model, ground, front)
+                    front = self._expect(batch, model, pool, front)
                 if batch.missing:
-                    self._take(batch, model, ground, front)
+                    self._take(batch, model, pool, front)
             if not batch.missing:
                 break
             length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
 
-    def _take(self, batch: Batch, model: MultiOutput, ground: Ground, front: Floats) -> None:
-        drawn = MultiOutputPaths(model, min(batch.missing, len(ground.x)), self.progress.rng)
-        success = success_near(self.seen, ground.centre[0])
+    def _take(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> None:
+        drawn = MultiOutputPaths(model, min(batch.missing, len(pool.x)), self.progress.rng)
+        success = success_near(self.seen, pool.centre[0])
         paths = drawn if success is None else PenalisedPaths(drawn, success)
-        picks = picked(paths(ground.x).astype(float), self.losses, front, self.progress.rng)
-        best, middle, low, high = (own[picks.rows] for own in ground)
+        picks = picked(paths(pool.x).astype(float), self.losses, front, self.progress.rng)
+        best, middle, low, high = (own[picks.rows] for own in pool)
         free = (best != middle) & self.region.space.continuous  # the others stay where the candidate left them
         free[~self._descending(len(batch.x), len(best))] = False
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
             return picks.slope(*paths.slopes(x))
 
-        batch.take(gradient_descent(self.region, best, slope, low, high, free, DESCENT))
+        batch.take(gradient_descent(self.region, best, slope, low, high, free, DESCENT_STEPS))
         batch.take(best)
 
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
@@ -152,50 +157,54 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             return False
         return self.seen.dim <= EXACT_MAX_DIM or self.progress.asks % 2 == 0
 
-    def _expect(self, batch: Batch, model: MultiOutput, ground: Ground, front: Floats) -> Floats:
+    def _expect(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> Floats:
         """Take the point that is expected to add most to the front; return the front as if it had."""
-        success = success_near(self.seen, ground.centre[0])
-        worth = penalised(ExpectedVolume(model, Hypervolume(front, NEAR)).slope, success)
-        thin = -(-len(ground.x) // LOOKED)
-        ground = Ground(*(own[::thin] for own in ground))
-        starts = self._likely(model, ground.x, front)
-        starts = starts[worth(ground.x[starts])[0].argsort(kind="stable")[:STARTS]]
-        start, middle, low, high = (own[starts] for own in ground)
+        success = success_near(self.seen, pool.centre[0])
+        acquisition = penalised(ExpectedVolume(model, Hypervolume(front, REFERENCE_MARGIN)).slope, success)
+        thin = -(-len(pool.x) // EXACT_CANDIDATES)
+        pool = CandidatePool(*(own[::thin] for own in pool))
+        starts = self._likely(model, pool.x, front)
+        starts = starts[acquisition(pool.x[starts])[0].argsort(kind="stable")[:EXACT_STARTS]]
+        start, middle, low, high = (own[starts] for own in pool)
         free = (start != middle) & self.region.space.continuous
-        x = gradient_descent(self.region, start, worth, low, high, free, STEPS)
-        x = x[[worth(x)[0].argmin()]]
+        x = gradient_descent(self.region, start, acquisition, low, high, free, EXACT_STEPS)
+        x = x[[acquisition(x)[0].argmin()]]
         batch.take(x)
         z = model.expect(x)
-        kept = (z[:, self.losses :] <= 0).all(1)
-        return np.vstack([front, z[kept, : self.losses]])
+        feasible = (z[:, self.losses :] <= 0).all(1)
+        return np.vstack([front, z[feasible, : self.losses]])
 
     def _likely(self, model: MultiOutput, x: Floats, front: Floats) -> Rows:
         """Return candidates [c, d] that some draws lead to, and those that add most where all comes out as expected."""
         rng, mean = self.progress.rng, model.expect(x)
-        paths = MultiOutputPaths(model, min(STARTS, len(x)), rng)
+        paths = MultiOutputPaths(model, min(EXACT_STARTS, len(x)), rng)
         drawn = picked(paths(x).astype(float), self.losses, front, rng).rows
-        value = Hypervolume(front, NEAR).of(mean[:, : self.losses]) + np.maximum(mean[:, self.losses :], 0.0).sum(1)
-        return np.unique(np.r_[drawn, value.argsort(kind="stable")[:STARTS]])
+        value = Hypervolume(front, REFERENCE_MARGIN).of(mean[:, : self.losses]) + np.maximum(
+            mean[:, self.losses :], 0.0
+        ).sum(1)
+        return np.unique(np.r_[drawn, value.argsort(kind="stable")[:EXACT_STARTS]])
 
-    def _ground(self, batch: Batch, model: MultiOutput, centres: Floats, length: float, perturb_dims: float) -> Ground:
+    def _pool(
+        self, batch: Batch, model: MultiOutput, centres: Floats, length: float, perturb_dims: float
+    ) -> CandidatePool:
         """Return candidates round all centres; of several losses, some that move little, but anywhere."""
         usual = FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES
-        m = usual // min(len(centres), SHARED)
+        m = usual // min(len(centres), CENTRES_SHARING)
         zero, one = np.zeros(self.seen.dim), np.ones(self.seen.dim)
         parts = []
         for at in centres:
             parts.append(self._round(at, *box(at, model.lengths, length), m, perturb_dims))
             if self.losses > 1:
-                parts.append(self._round(at, zero, one, int(FAR * m), 1.0))
-        ground = parts[0] if len(parts) == 1 else Ground(*map(np.vstack, zip(*parts, strict=True)))
+                parts.append(self._round(at, zero, one, int(AXIS_SHARE * m), 1.0))
+        pool = parts[0] if len(parts) == 1 else CandidatePool(*map(np.vstack, zip(*parts, strict=True)))
         if self.region.space.continuous.all():
-            return ground
-        fresh = self.seen.unseen(np.vstack([batch.x, ground.x]))[len(batch.x) :]
-        return Ground(*(own[fresh] for own in ground))
+            return pool
+        fresh = self.seen.unseen(np.vstack([batch.x, pool.x]))[len(batch.x) :]
+        return CandidatePool(*(own[fresh] for own in pool))
 
-    def _round(self, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float) -> Ground:
+    def _round(self, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float) -> CandidatePool:
         x = candidates(self.region, centre, low, high, m, perturb_dims, self.progress.rng)
-        return Ground(x, *(np.broadcast_to(own, x.shape) for own in (centre, low, high)))
+        return CandidatePool(x, *(np.broadcast_to(own, x.shape) for own in (centre, low, high)))
 
     def _front(self) -> Floats:
         """Return the front in standard units [p, m]; of one loss it decides nothing, [0, 1]."""
@@ -243,8 +252,8 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
     def tell(self, notes: list[int], rows: Rows) -> None:
         settings, box = self.settings, self.progress.box
         box.tell(notes, self._improving(rows))
-        tolerance = settings.failure_tolerance or max(LEAST_FAILURES, self.seen.dim)
-        box.resize(settings.success_tolerance, tolerance, settings.length_max)
+        tolerance = settings.failure_tolerance or max(MIN_FAILURES, self.seen.dim)
+        box.resize(SUCCESS_TOLERANCE, tolerance, LENGTH_MAX)
         super().tell(notes, rows)
 
     def forget(self, notes: list[int]) -> None:
@@ -276,17 +285,17 @@ def front_centres(front: Rows, f: Floats, progress: "TurboProgress") -> list[int
     """Return the rows to search round, of a front [p] with losses `f` [p, m]: by what they add, and by weights."""
     m = f.shape[1]
     chosen = _adding(front, f, progress) if m == 2 else []
-    weights = progress.rng.dirichlet(np.ones(m), CENTRES - len(chosen))
+    weights = progress.rng.dirichlet(np.ones(m), MAX_CENTRES - len(chosen))
     return chosen + [int(front[Chebyshev.of_front(f, own).of(f).argmin()]) for own in weights]
 
 
 def _adding(front: Rows, f: Floats, progress: "TurboProgress") -> list[int]:
     """Return the rows that add most to the front's volume, of those that were no centre lately if there are."""
     progress.asks += 1
-    progress.used = {row: ask for row, ask in progress.used.items() if progress.asks - ask < BARRED}
-    worth = contributions(f, reference_of(f))
+    progress.used = {row: ask for row, ask in progress.used.items() if progress.asks - ask < CENTRE_WAIT}
+    volumes = contributions(f, reference_of(f))
     last = np.array([progress.used.get(int(row), -1) for row in front])
-    chosen: list[int] = front[np.lexsort((-worth, last))[:BY_VOLUME]].tolist()
+    chosen: list[int] = front[np.lexsort((-volumes, last))[:VOLUME_CENTRES]].tolist()
     progress.used |= dict.fromkeys(chosen, progress.asks)
     return chosen
 
@@ -295,11 +304,11 @@ def growing(old: Floats, f: Floats, feasible: NDArray[np.bool_]) -> list[bool]:
     """Return of each result `f` [n, m] whether the front of losses `old` grows by more than a little, if feasible."""
     front = old[non_dominated(old)]
     result = np.zeros(len(f), bool)
-    if f.shape[1] > MOST_LOSSES:
+    if f.shape[1] > MAX_LOSSES:
         result[feasible] = ~dominated(f[feasible], front)
     else:
         volume = Hypervolume(front)
         with np.errstate(over="ignore", invalid="ignore"):  # a volume beyond all floats grows by no share of it
-            least = GROWN * np.prod(volume.reference - front.min(0))
+            least = MIN_VOLUME_GAIN * np.prod(volume.reference - front.min(0))
         result[feasible] = -volume.of(f[feasible]) > least
     return result.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.samplers.gp_cma.distribution import DIAGONAL_ABOVE, OUTSIDE, Distribution, Rates
+from lamcts.samplers.gp_cma.distribution import DIAGONAL_ABOVE, MAX_MEAN_OUTSIDE, Distribution, Rates
 from lamcts.types import Floats
 
 Losses = Callable[[Floats], Floats]  # points [k, d] -> losses [k]
@@ -215,7 +215,7 @@ def test_the_mean_leaves_the_cube_by_at_most_one_standard_deviation(goal: float)
     d, ends = 5, []
     own, rng = Distribution.at(np.full(d, 0.5), 0.2), np.random.default_rng(0)
     for _ in range(40):
-        rim = OUTSIDE * own.deviations
+        rim = MAX_MEAN_OUTSIDE * own.deviations
         x = own.draw(12, rng)
         own.update(x[np.argsort(np.square(x - goal).sum(1))])
         assert (own.mean >= -rim).all() and (own.mean <= 1 + rim).all()

@@ -7,15 +7,15 @@ import pytest
 
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
-    FEWEST_ROWS,
     LENGTHS,
-    MOST_ROWS,
+    MAX_ROWS,
+    MIN_ROWS,
     NOISES,
     QUADRATICS,
     ROWS_PER_DIM,
     TRY_EVERY,
     Fit,
-    Place,
+    GridIndex,
     Process,
     fitted,
     nearest,
@@ -24,7 +24,7 @@ from lamcts.samplers.gp_cma.model import (
 from lamcts.types import Floats
 
 SHAPE = len(LENGTHS), len(NOISES), len(QUADRATICS)
-BEST_ROOT = 2  # place of the roots among the transforms
+BEST_ROOT = 2  # index of the roots among the transforms
 
 
 def skewed(d: int = 3, sigma: float = 0.05) -> Distribution:
@@ -119,7 +119,7 @@ def test_the_model_is_the_same_in_a_turned_and_scaled_cube() -> None:
     far = other.mean + (x - own.mean) @ turn.T / 4
     one, two = fitted(own, x, y, Fit(), len(x)), fitted(other, far, y, Fit(), len(x))
     np.testing.assert_allclose(one.expect(x[:5] + 0.01), two.expect(far[:5] + 0.01 * turn.sum(1) / 4), rtol=1e-6)
-    assert one.skill == pytest.approx(two.skill)
+    assert one.correlation == pytest.approx(two.correlation)
 
 
 def test_the_stretch_is_what_brings_the_median_row_to_the_usual_distance_and_never_below_one() -> None:
@@ -134,19 +134,19 @@ def test_the_stretch_is_what_brings_the_median_row_to_the_usual_distance_and_nev
 
 
 def test_neighbours_are_one_step_along_each_axis_in_turn_and_never_leave_the_grid() -> None:
-    for place in product(*map(range, SHAPE)):
-        here, found = Place(*place), set()
+    for index in product(*map(range, SHAPE)):
+        here, found = GridIndex(*index), set()
         for _ in range(6):
             if (neighbour := here.neighbour()) is None:
                 continue
             other = astuple(neighbour)[:3]
             assert neighbour.turn == here.turn
             assert all(0 <= k < size for k, size in zip(other, SHAPE, strict=True))
-            assert sum(abs(a - b) for a, b in zip(place, other, strict=True)) == 1
+            assert sum(abs(a - b) for a, b in zip(index, other, strict=True)) == 1
             found.add(other)
-        inner = sum((k > 0) + (k < size - 1) for k, size in zip(place, SHAPE, strict=True))
+        inner = sum((k > 0) + (k < size - 1) for k, size in zip(index, SHAPE, strict=True))
         assert len(found) == inner
-        assert astuple(here) == (*place, 0)
+        assert astuple(here) == (*index, 0)
 
 
 @pytest.mark.parametrize("n", [5, 40, 150])
@@ -156,8 +156,8 @@ def test_the_misfit_of_no_transform_rises_from_fit_to_fit(n: int) -> None:
     for _ in range(24):
         before = deepcopy(fit)
         model = fitted(own, x, y, fit, fit.tried + TRY_EVERY)
-        for z, old, new in zip(transforms(y), before.places, fit.places, strict=True):
-            one, two = (Process(model.process.u, z, place.hyper(3)).misfit for place in (old, new))
+        for z, old, new in zip(transforms(y), before.indices, fit.indices, strict=True):
+            one, two = (Process(model.process.u, z, index.hyper(3)).misfit for index in (old, new))
             assert two <= one
             assert (two < one) == (astuple(old)[:3] != astuple(new)[:3])
             moved += two < one
@@ -169,9 +169,9 @@ def test_another_transform_is_tried_after_three_evaluations_and_both_others_in_t
     fit, y = Fit(transform=0), np.square(x - own.mean).sum(1)
     tried = []
     for told in range(150, 162):
-        turns = [place.turn for place in fit.places]
+        turns = [index.turn for index in fit.indices]
         fitted(own, x, y, fit, told)
-        tried.append([k for k, place in enumerate(fit.places) if place.turn != turns[k]])
+        tried.append([k for k, index in enumerate(fit.indices) if index.turn != turns[k]])
     assert fit.transform == 0
     assert tried == [[0, 1], [0], [0], [0, 2], [0], [0]] * 2
 
@@ -195,13 +195,13 @@ def test_the_skill_of_noise_is_low_and_that_of_a_smooth_loss_is_high() -> None:
     own, x, _ = rows(80)
     noise = fitted(own, x, np.random.default_rng(7).standard_normal(80), Fit(), 80)
     smooth = fitted(own, x, np.square(x - 0.5).sum(1), Fit(), len(x))
-    assert noise.skill < 0.4 < 0.9 < smooth.skill
+    assert noise.correlation < 0.4 < 0.9 < smooth.correlation
 
 
 def test_equal_losses_have_no_skill_and_keep_the_transform() -> None:
     own, x, _ = rows()
     fit = Fit(transform=2)
-    assert fitted(own, x, np.ones(40), fit, 40).skill == 0
+    assert fitted(own, x, np.ones(40), fit, 40).correlation == 0
     assert fit.transform == 2
 
 
@@ -240,7 +240,7 @@ def test_samples_are_those_of_the_process_and_less_wide_about_points_that_are_ou
 # Rows ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d, most", [(2, FEWEST_ROWS), (5, 5 * ROWS_PER_DIM), (30, MOST_ROWS)])
+@pytest.mark.parametrize("d, most", [(2, MIN_ROWS), (5, 5 * ROWS_PER_DIM), (30, MAX_ROWS)])
 def test_the_rows_are_the_nearest_ones_nearest_first_and_no_more_than_the_most(d: int, most: int) -> None:
     own = skewed(d)
     x = np.random.default_rng(0).random((most + 100, d))

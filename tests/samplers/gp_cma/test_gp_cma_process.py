@@ -119,7 +119,7 @@ def test_other_losses_of_the_same_rows_give_what_a_new_process_gives() -> None:
 def test_believing_is_to_append_the_rows_with_their_forecasts(hyper: HyperParameters) -> None:
     own, rng = Process(*rows(), hyper), np.random.default_rng(2)
     out, x = rng.standard_normal((4, 3)), rng.standard_normal((9, 3))
-    other = own.believing(out)
+    other = own.fantasize(out)
     assert (other.mean, other.signal) == (own.mean, own.signal)
     assert np.array_equal(other.u, np.vstack([own.u, out]))
     np.testing.assert_allclose(other.expect(x), held(other, range(24), x), rtol=1e-6, atol=1e-6)
@@ -129,7 +129,7 @@ def test_believing_is_to_append_the_rows_with_their_forecasts(hyper: HyperParame
 def test_samples_vary_less_about_points_that_are_out() -> None:
     own, rng = Process(*rows(), HYPERS[0]), np.random.default_rng(0)
     x = np.array([[2.5, 2.5, 2.5]])
-    before, after = (process.sample(x, 4000, rng).std() for process in (own, own.believing(x + 0.05)))
+    before, after = (process.sample(x, 4000, rng).std() for process in (own, own.fantasize(x + 0.05)))
     assert after < 0.2 * before
 
 

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from lamcts.samplers.gp_cma.start import (
-    CONSTANT,
-    GROW,
-    LARGEST,
+    CONSTANT_VARIANCE,
+    FIRST_STEP,
+    GROWTH,
+    MAX_HALF_WIDTH,
+    MIN_HALF_WIDTH,
     MODEL_STEPS,
-    SHRINK,
-    SLOPE,
-    SMALLEST,
-    STEP,
+    SHRINKAGE,
+    SLOPE_VARIANCE,
     Start,
     least_norm_quadratic,
     minimiser,
@@ -40,7 +40,7 @@ def test_axis_steps_go_along_each_axis_in_turn_then_the_other_way_and_then_end()
         for axis in range(3):
             x = start.axis_step(CENTRE)
             assert x is not None
-            np.testing.assert_allclose(x - CENTRE, sign * STEP * np.eye(3)[axis], atol=1e-15)
+            np.testing.assert_allclose(x - CENTRE, sign * FIRST_STEP * np.eye(3)[axis], atol=1e-15)
     assert start.axis_step(CENTRE) is None
     assert start.axes == 6
 
@@ -67,8 +67,8 @@ def test_in_batches_it_takes_less_and_it_is_over_where_the_region_is_small_or_al
     assert Start().over(8, 5, 7)
     assert not Start(axes=5).over(8, 5, 7)  # a step of the quadratic follows the axis steps
     assert Start(axes=5, steps=7).over(15, 5, 7)
-    assert Start(radius=SMALLEST / 2).over(6, 5, 1)
-    assert not Start(radius=SMALLEST / 2).over(5, 5, 1)  # too few rows for a quadratic, and directions left
+    assert Start(radius=MIN_HALF_WIDTH / 2).over(6, 5, 1)
+    assert not Start(radius=MIN_HALF_WIDTH / 2).over(5, 5, 1)  # too few rows for a quadratic, and directions left
     assert Start(axes=10).over(0, 5, 1)
     assert not Start(axes=9).over(0, 5, 1)
 
@@ -91,10 +91,10 @@ def test_of_all_quadratics_through_the_rows_it_has_the_least_norm() -> None:
     d, n, rng = 3, 7, np.random.default_rng(2)
     u, z = rng.uniform(-1, 1, (n, d)), rng.standard_normal(n)
     squares = np.einsum("ij,ik->ijk", u, u).reshape(n, d * d) / 2**0.5
-    features = np.column_stack([np.full(n, CONSTANT**0.5), SLOPE**0.5 * u, squares])
+    features = np.column_stack([np.full(n, CONSTANT_VARIANCE**0.5), SLOPE_VARIANCE**0.5 * u, squares])
     found = np.linalg.lstsq(features, z, rcond=None)[0]  # the least of many solutions
     slope, matrix = least_norm_quadratic(u, z)
-    np.testing.assert_allclose(slope, SLOPE**0.5 * found[1 : d + 1], atol=1e-3 * np.abs(slope).max())
+    np.testing.assert_allclose(slope, SLOPE_VARIANCE**0.5 * found[1 : d + 1], atol=1e-3 * np.abs(slope).max())
     np.testing.assert_allclose(matrix.ravel(), 2**0.5 * found[d + 1 :], atol=1e-3 * np.abs(matrix).max())
 
     linear = np.column_stack([np.ones(n), u])
@@ -191,7 +191,7 @@ def test_the_other_steps_come_of_the_generator_alone() -> None:
 
 @pytest.mark.parametrize(
     "was_long, improved, factor",
-    [(True, True, GROW), (False, True, 1.0), (True, False, SHRINK), (False, False, SHRINK), (None, False, 1.0)],
+    [(True, True, GROWTH), (False, True, 1.0), (True, False, SHRINKAGE), (False, False, SHRINKAGE), (None, False, 1.0)],
 )
 def test_the_region_grows_after_a_long_gain_and_shrinks_after_a_step_for_nothing(
     was_long: bool | None, improved: bool, factor: float
@@ -204,7 +204,7 @@ def test_the_region_grows_after_a_long_gain_and_shrinks_after_a_step_for_nothing
 def test_the_region_grows_to_half_the_cube_at_most_and_an_axis_step_leaves_it_as_it_is() -> None:
     start = Start(radius=0.45, was_long=True)
     start.told(True)
-    assert start.radius == LARGEST
+    assert start.radius == MAX_HALF_WIDTH
     start.axis_step(CENTRE)
     start.told(False)
-    assert start.radius == LARGEST
+    assert start.radius == MAX_HALF_WIDTH

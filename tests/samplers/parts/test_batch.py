@@ -70,7 +70,7 @@ def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], curren
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 2000])
 def test_distances_are_squared_euclidean_and_largest_by_coordinate(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "CHUNK", chunk)
+    monkeypatch.setattr(proposals, "DISTANCE_BLOCK", chunk)
     x = np.random.default_rng(0).random((7, 3))
     seen = seen_with(x.tolist(), [0.0] * 7, [-1] * 7)
     rows, point = np.array([6, 0, 3, 3, 1]), np.array([0.2, 0.9, 0.4])
