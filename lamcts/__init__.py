@@ -19,6 +19,7 @@ with interrupts.imported():
     from lamcts.optimizer import Best, Optimizer
     from lamcts.outcomes.measured import Measured
     from lamcts.spaces import (
+        Angle,
         Bool,
         Box,
         Canonical,
@@ -40,6 +41,7 @@ with interrupts.imported():
 __version__ = "0.1.0"
 
 __all__ = [
+    "Angle",
     "Best",
     "Bool",
     "Box",

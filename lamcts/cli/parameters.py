@@ -1,16 +1,9 @@
 """Parameters as they are written on the command line, or in a file of them, made into a space.
 
-    lr=1e-5:1e-1:log   a real number; `log`: equal factors are equally far apart
-    drop=0:0.5:step=0.1   0, 0.1, 0.2 and so on
-    layers=1:8:int     a whole number, both ends included; `:int:log` too
-    units=32:256:int:step=32   32, 64, 96 and so on, whole numbers
-    act=relu,gelu      one of these; numbers if all of them are, else texts
-    epochs=1:81:fidelity   how much of an evaluation is done, chosen by the run; `:resumes` where trainings go on
-    size=32,64,128:ordered   one of these, which are steps from first to last
-    flag=bool          true or false
-    tour=12:permutation   the numbers 0 to 11 in any order; or a,b,c:permutation
-    mix=3:simplex      3 amounts with the sum 1; or flour,sugar,butter:simplex=100, amounts by name with the sum 100
-    pick=12:subset=3   3 of the numbers 0 to 11; or a,b,c,d:subset=2
+    lr=1e-5:1e-1:log            the settings low and high of a `Float`, and log=True
+    units=32:256:int:step=32    another kind by its name, and a setting by its name
+    act=relu,gelu               the options of a `Choice`; numbers if all of them are, else texts
+    pick=a,b,c,d:subset=2       items, and the setting k behind the name of the kind
 
 A .toml or .json file holds the same, NAME = "RANGE", or NAME = [option, option, ...] with texts, numbers, booleans and
 null. A parameter that is there only where others have certain values is a table there:
@@ -25,20 +18,23 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from lamcts.files import text_of
-from lamcts.spaces import Bool, Box, Choice, Fidelity, Float, Int, Permutation, Simplex, Space, Subset
+from lamcts.spaces import Box, Choice, Float, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import bare, keys_of
+from lamcts.spaces.kinds import find
 from lamcts.spaces.values import brief, read_when
 from lamcts.study.prior_table import members_of, value_of
 from lamcts.types import Json, Point
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
-JOINT = re.compile(r"(.*):(permutation|simplex|subset)(?:=(.*))?", re.DOTALL)
+RANGES = "LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool (write constants out)"
+OPTIONS = "A,B,C or A,B,C:ordered, options without ':' (write them as a list in a --space file)"
 FORM = 'write NAME = "LOW:HIGH" or NAME = [OPTION, ...] for each parameter; files of other programs have other forms'
 
 
@@ -95,62 +91,51 @@ def _options(given: list[object]) -> tuple[object, ...]:
 
 
 def member_of(written: object) -> SearchSpace:
-    """Return the space of a text such as "1e-5:1e-1:log"."""
+    """Return the space of a text such as "1e-5:1e-1:log": settings in order, the name of a kind, names of flags.
+
+    A text after the name of the kind and "=" is the next setting; without a name the kind is `Float` or `Choice`.
+    """
     if not isinstance(written, str):
         raise ValueError(f"expected text such as '0:1' or a list of options, got {brief(written)}")
-    text = written.strip()
-    if text == "bool":
-        return Bool()
-    if (found := JOINT.fullmatch(text)) is not None:
-        return _joint(*found.groups())
-    if "," in text:
-        return _choice(text)
-    low, *rest = (part.strip() for part in text.split(":"))
-    if not rest:
-        raise ValueError(
-            "expected LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool, "
-            f"got {written!r}; write constants out"
-        )
-    high, *kinds = rest
-    if kinds[:1] == ["fidelity"] and kinds[1:] in ([], ["resumes"]):
-        return Fidelity(_bound(low), _bound(high), resumes=len(kinds) > 1)
-    words = [kind for kind in kinds if not kind.startswith("step=")]
-    steps = [_bound(kind.removeprefix("step=")) for kind in kinds if kind not in words]
-    if not set(words) <= {"int", "log"} or len(set(words)) < len(words) or len(steps) > 1:
-        raise ValueError(f"expected 'log', 'int', 'step=STEP' or 'fidelity' after LOW:HIGH, got {':'.join(kinds)!r}")
-    kind = Int if "int" in words else Float
-    return kind(_bound(low), _bound(high), log="log" in words, step=steps[0] if steps else None)
+    kind: Any = Choice if "," in written else Float
+    parts, expected = list[str](), OPTIONS if "," in written else RANGES
+    for part in map(str.strip, written.strip().split(":")):
+        name, equals, value = part.partition("=")
+        named: Any = find(name)
+        if is_dataclass(named):
+            kind, expected = named, f"the settings of {name}: {', '.join(own.name for own in _settings(named)) or None}"
+            parts += [value] * bool(equals)
+        else:
+            parts.append(part)
+    settings = {own.name: own for own in _settings(kind)}
+    in_order = [name for name, own in settings.items() if not (isinstance(own.default, bool) or own.kw_only)]
+    given: dict[str, Any] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if name not in settings or bool(equals) == isinstance(settings[name].default, bool):  # no flag, no NAME=VALUE
+            name, value = next((own for own in in_order if own not in given), ""), part
+        if not name or name in given:
+            raise ValueError(f"expected {expected}, got {written!r}")
+        given[name] = isinstance(settings[name].default, bool) or _value(value)
+    if missing := [name for name, own in settings.items() if own.default is MISSING and name not in given]:
+        raise ValueError(f"expected {expected}, got {written!r} without {missing[0]}")
+    made: SearchSpace = kind(**given)
+    return made
 
 
-def _joint(text: str, kind: str, number: str | None) -> Permutation | Simplex | Subset:
-    """Return a kind that has items: ITEMS:permutation, ITEMS:simplex, ITEMS:simplex=TOTAL or ITEMS:subset=COUNT."""
-    items = _choice(text).options if "," in text else _number(text)
-    if not isinstance(items, (int, tuple)):
-        raise ValueError(f"expected a number of items before :{kind}, or A,B,C, got {text.strip()!r}")
-    if kind == "simplex":
-        return Simplex(items, _bound("1" if number is None else number))
-    if (number is None) == (kind == "subset"):
-        raise ValueError(f"expected {'subset=COUNT' if kind == 'subset' else kind}, got {kind}={number or ''}")
-    return Permutation(items) if number is None else Subset(items, _bound(number))
+def _settings(kind: Any) -> list[Field[Any]]:
+    return [own for own in fields(kind) if own.init and own.name != "when"]
 
 
-def _choice(text: str) -> Choice:
-    ordered = text.endswith(":ordered")
-    options = [option.strip() for option in text.removesuffix(":ordered").split(",")]
+def _value(text: str) -> Any:
+    """Return a number, or a list of options: numbers if all of them are, else texts."""
+    options = [option.strip() for option in text.split(",")]
+    numbers = [*map(_number, options)]
+    if len(options) == 1 and None in numbers:
+        raise ValueError(f"expected a number, or options A,B,C, got {text!r}")
     if not options[-1]:
         raise ValueError(f"expected an option after the last comma, got {text!r}; put an empty option first: ',A'")
-    if any(":" in option for option in options):
-        raise ValueError(f"expected options without ':', got {text!r}; write them as a list in a --space file")
-    numbers = [_number(option) for option in options]
-    texts = any(number is None for number in numbers)
-    return Choice(tuple(options if texts else numbers), ordered=ordered)
-
-
-def _bound(text: str) -> Any:
-    number = _number(text)
-    if number is None:
-        raise ValueError(f"expected a number as a bound, got {text!r}")
-    return number
+    return numbers[0] if len(options) == 1 else options if None in numbers else numbers
 
 
 def _number(text: str) -> int | float | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from lamcts import objectives
 from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import option, settings_in
+from lamcts.objectives.programs.function import load
 from lamcts.outcomes.goals import Goals
 from lamcts.types import Json
 
@@ -80,6 +81,7 @@ def one_of(option: str, name: str, known: Sequence[str]) -> str:
 
 def _function(args: argparse.Namespace) -> Target:
     _refuse(args, ["pattern", "report"], "--command")
+    load(args.objective)  # its file may register kinds of parameters
     space = space_of(args.param or [], args.space, args.dim)
     made = objectives.Function.of(args.objective, space, args.maximize, **_goals(args))
     where, _, name = args.objective.rpartition(":")

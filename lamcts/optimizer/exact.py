@@ -9,9 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.box import Box
 from lamcts.spaces.fixed import bare
-from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space
 from lamcts.types import Floats, Point, array_of, number_of
 
@@ -47,9 +45,8 @@ def _told(space: SearchSpace, decoded: Point, told: Point) -> Point:
     if not space.continuous.any():
         return decoded
     point = _with_floats(decoded, told)
-    if isinstance(space, Box):
-        return np.clip(point, space.low, space.high)
-    return min(max(point, space.low), space.high) if isinstance(space, Float) else point
+    normalise = getattr(space, "normalise", None)
+    return point if normalise is None else normalise(point)
 
 
 def _with_floats(decoded: Point, told: Point) -> Point:

@@ -24,6 +24,7 @@ from lamcts.optimizer.state import State
 from lamcts.related import RelatedTasks
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.kinds import UnknownKind
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.spaces.values import plain
 from lamcts.tree import LatentTree
@@ -66,6 +67,8 @@ def arguments_of(settings: Json, given: Json) -> Json:
     make: dict[str, Callable[[Any], Any]] = {"space": from_json, "sampler": from_identity, "tree": from_identity}
     try:
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
+    except UnknownKind:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
     goals: Json = settings.get("goals", {})

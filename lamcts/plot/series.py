@@ -151,16 +151,14 @@ class Contour(NamedTuple):
 def contours_of(run: Evaluations, most: int) -> list[Contour]:
     """Return a contour for each pair of the `most` important parameters that are numbers."""
     forest, parameters, steps = run.forest, run.space.parameters, (np.arange(GRID) + 0.5) / GRID
-    across, up = (grid.reshape(-1, 1) for grid in np.meshgrid(steps, steps))
-    pairs = combinations([i for i in forest.order if parameters[i].options is None][:most], 2)
-    column = steps[:, None]  # a number has one coordinate
-    return [
-        Contour(
-            *(parameters[i], parameters[j], run.space.along(i, column), run.space.along(j, column)),
-            forest.expected(i, across, j, up).reshape(GRID, GRID),
-        )
-        for i, j in pairs
-    ]
+    across, up = (grid.ravel() for grid in np.meshgrid(steps, steps))
+    found = []
+    for i, j in combinations([i for i in forest.order if parameters[i].options is None][:most], 2):
+        one, other = parameters[i], parameters[j]
+        x, y = run.space.along(i, one.grid(steps)), run.space.along(j, other.grid(steps))
+        expected = forest.expected(i, one.grid(across), j, other.grid(up)).reshape(GRID, GRID)
+        found.append(Contour(one, other, x, y, expected))
+    return found
 
 
 def best_and_some(run: Evaluations, most: int) -> tuple[Rows, Floats]:

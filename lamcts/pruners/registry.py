@@ -23,15 +23,7 @@ _lines: dict[str, str] = {}
 
 
 def register(name: str, line: str) -> Callable[[PrunerClass], PrunerClass]:
-    """Return a decorator that registers a class as the pruner of a name.
-
-    Parameters
-    ----------
-    name : str
-        The name, as in ``pruner="median"``.
-    line : str
-        The description in `lamcts list`.
-    """
+    """Return a decorator that registers a class as the pruner of a name; `line` describes it in ``lamcts list``."""
 
     def add(kind: PrunerClass) -> PrunerClass:
         if NAMES.setdefault(name, kind) is not kind:

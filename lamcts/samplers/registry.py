@@ -19,15 +19,7 @@ _lines: dict[str, str] = {}
 
 
 def register(name: str, line: str) -> Callable[[S], S]:
-    """Return a class decorator that registers a sampler.
-
-    Parameters
-    ----------
-    name : str
-        Name of the sampler, that of its file or folder in `lamcts.samplers`.
-    line : str
-        Description in one line.
-    """
+    """Return a class decorator that registers a sampler; `name` is that of its file or folder in `lamcts.samplers`."""
 
     def add(cls: S) -> S:
         _classes[name], _lines[name] = cls, line

@@ -1,5 +1,6 @@
 """Search spaces: points, and their encoding in the unit cube."""
 
+from lamcts.spaces.angle import Angle
 from lamcts.spaces.base import SearchSpace, distance
 from lamcts.spaces.box import Box
 from lamcts.spaces.canonical import Canonical
@@ -16,6 +17,7 @@ from lamcts.spaces.subset import Subset
 from lamcts.spaces.valid import Valid
 
 __all__ = [
+    "Angle",
     "Bool",
     "Box",
     "Canonical",

@@ -1,5 +1,7 @@
 """Adapters: spaces with the points and the encoding of another one."""
 
+from collections.abc import Iterable
+
 from lamcts.spaces.base import EncodedSpace, Mask, SearchSpace, comparable_of, middle_of, rows_of, sums_of, when_of
 from lamcts.types import Floats, Point
 
@@ -45,6 +47,10 @@ class SpaceAdapter(EncodedSpace):
 
     def decode(self, x: Floats) -> Point:
         return self.inner.decode(x)
+
+    def split(self, point: Point) -> Iterable[tuple[object, SearchSpace, Point]]:
+        whole = getattr(self, "whole", self.inner)  # points have fixed parameters too
+        return whole.split(point) if isinstance(whole, EncodedSpace) else ()
 
     def snap(self, x: Floats) -> Floats:
         return self.inner.snap(x)

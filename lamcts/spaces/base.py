@@ -5,18 +5,15 @@ Points belong to the user. Other parts of the package see rows x [n, dim] of enc
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.spaces.options import option_to_json
-from lamcts.spaces.values import When
+from lamcts.spaces.values import When, plain
 from lamcts.types import Floats, Json, Point
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 LISTED = 2_000_000  # numbers in the list of all rows of a space, 16 MB
 Mask = NDArray[np.bool_]
@@ -80,13 +77,20 @@ class Activity(Protocol):
 
 
 class EncodedSpace:
-    """Base class of the package's spaces.
+    """Base class of the package's spaces, and of kinds of your own.
 
-    A kind defines encode, decode, snap, spread and signature. Spaces are immutable; two are equal if their signatures
-    are.
+    A kind defines size, encode, decode, snap and spread. Its settings, the fields of a frozen dataclass, are its
+    signature, and in order the parts of its text on the command line. Spaces are immutable; two are equal if their
+    signatures are. A method `normalise(point)` is optional: it returns a user's point with a number that is slightly
+    outside replaced by the nearest valid one.
     """
 
+    kind: ClassVar[str]  # the name under which a class is registered (`kinds.py`)
+    listed: ClassVar[str | None] = None  # the setting with values of the user's own, of which files may hold labels
     dim: int
+    labels: tuple[str, ...] | None = None  # the texts of all values; none: each value is its own text; None: numbers
+    names: tuple[str, ...] | None = None  # of members or columns
+    columns: Sequence["EncodedSpace"] = ()  # the ranges of a point's numbers where each has a coordinate
     when: Mapping[str, object] | None = None  # conditions on other parameters of the same product
     members: tuple[SearchSpace, ...] = ()  # of a product
     parts: tuple[slice, ...] = ()  # the coordinates of each member
@@ -123,6 +127,11 @@ class EncodedSpace:
         """Whether the space contains a product with conditions (`when`)."""
         return self.conditions is not None or any(map(is_conditional, self.members)) or is_conditional(self.inner)
 
+    @property
+    def dependent(self) -> bool:
+        """Whether continuous coordinates depend on each other, so that a step along one of them has to be snapped."""
+        return any(map(is_dependent, self.members)) or is_dependent(self.inner)
+
     def encode(self, point: Point) -> Floats:
         raise NotImplementedError
 
@@ -136,7 +145,22 @@ class EncodedSpace:
         raise NotImplementedError
 
     def signature(self) -> Json:
-        raise NotImplementedError
+        """Return the settings that are not None."""
+        held = {name: value for name, value in self._settings().items() if name != "when"}
+        return {"kind": self.kind} | {name: option_to_json(value) for name, value in held.items()} | self._condition()
+
+    def split(self, point: Point) -> Iterable[tuple[object, SearchSpace, Point]]:
+        """Yield the name or number, the space and the value of each part of a point.
+
+        Other libraries know `Float`, `Int`, `Bool` and `Choice` alone: others consist of these; None for the only part.
+        """
+        values = point.values() if isinstance(point, Mapping) else point
+        keys = self.names or range(1, len(self.columns) + 1)
+        return zip(keys, self.columns, values, strict=True) if self.columns else ()
+
+    def text(self, point: Point) -> str:
+        """Return a point as tables and figures show it."""
+        return str(plain(point))
 
     def rows(self) -> Floats | None:
         """Return every valid row, [size, dim]; None where they cannot be listed."""
@@ -164,6 +188,17 @@ class EncodedSpace:
         """Return the points of the rows of `x` [n, dim], as a list; a box returns an array."""
         return [self.decode(row) for row in x]
 
+    def _set(self, **settings: object) -> None:
+        """Set fields of a frozen dataclass, where an instance is made."""
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings of a dataclass that are not None."""
+        names: list[str] = [own.name for own in fields(self) if own.init] if is_dataclass(self) else []
+        held = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in held.items() if value is not None}
+
     def _condition(self) -> Json:
         """Return the part of a signature that holds `when`; empty without conditions."""
         return {"when": {name: option_to_json(values) for name, values in self.when.items()}} if self.when else {}
@@ -171,6 +206,9 @@ class EncodedSpace:
     def _ending(self) -> str:
         """Return the end of a text that holds `when`."""
         return f", when={dict(self.when)}" if self.when else ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._settings().items())})"
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, EncodedSpace) and self._text() == other._text())
@@ -181,12 +219,6 @@ class EncodedSpace:
     def _text(self) -> str:
         # As text, since Python takes True, 1 and 1.0 for equal and JSON does not.
         return json.dumps(self.signature(), sort_keys=True)
-
-
-def text_of(space: "DataclassInstance") -> str:
-    """Return the text of a kind that is a dataclass, without settings that are None."""
-    shown = [(own.name, getattr(space, own.name)) for own in fields(space) if own.repr]
-    return f"{type(space).__name__}({', '.join(f'{name}={value!r}' for name, value in shown if value is not None)})"
 
 
 # Functions of any space; `rows`, `comparable`, `identity` and `when` are optional parts of the protocol
@@ -213,6 +245,12 @@ def comparable_of(space: SearchSpace, x: Floats) -> Floats:
     """
     made: Floats = space.comparable(x) if hasattr(space, "comparable") else x
     return made + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def options_of(space: SearchSpace) -> tuple[Point, ...]:
+    """Return the options or items of a space; none of a kind without any."""
+    found: tuple[Point, ...] = getattr(space, listed) if (listed := getattr(space, "listed", None)) else ()
+    return found
 
 
 def when_of(space: SearchSpace) -> When:
@@ -242,6 +280,10 @@ def with_sums_kept(space: SearchSpace, ways: Floats) -> Floats:
 def is_conditional(space: SearchSpace | None) -> bool:
     """Return whether a space contains a product with conditions (`when`)."""
     return isinstance(space, EncodedSpace) and space.conditional
+
+
+def is_dependent(space: SearchSpace | None) -> bool:
+    return isinstance(space, EncodedSpace) and space.dependent
 
 
 def unwrapped(space: SearchSpace) -> SearchSpace:

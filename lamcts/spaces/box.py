@@ -1,20 +1,22 @@
 """Arrays of real numbers between bounds."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.spaces.base import EncodedSpace, Mask
-from lamcts.spaces.float import NEAR, refuse_bounds
+from lamcts.spaces.float import NEAR, Float, refuse_bounds
+from lamcts.spaces.kinds import register
 from lamcts.spaces.values import brief, read_when, whole
 from lamcts.types import Floats, Json, Point, array_of
 
 SIDES_SHOWN = 4  # bounds of a side in a text: a line holds them
 
 
+@register("box")
 class Box(EncodedSpace):
     """Arrays of real numbers between bounds.
 
@@ -76,6 +78,10 @@ class Box(EncodedSpace):
         return tuple(slice(i, i + 1) for i in range(self.dim))
 
     @property
+    def columns(self) -> Sequence[Float]:  # type: ignore[override]
+        return [*map(Float, self.low.tolist(), self.high.tolist())]
+
+    @property
     def continuous(self) -> Mask:
         return np.ones(self.dim, bool)
 
@@ -109,6 +115,10 @@ class Box(EncodedSpace):
                 "move the point inside, or widen the bounds"
             )
         return np.clip(x, 0.0, 1.0) + 0.0  # + 0.0 turns -0.0 into 0.0: equal points, equal bits
+
+    def normalise(self, point: Floats) -> Floats:
+        """Return a point with numbers beyond an end as the end."""
+        return np.clip(point, self.low, self.high)
 
     def decode(self, x: Floats) -> Floats:
         """Return the point [dim] of `x` [dim]; also maps rows [n, dim] to points [n, dim]."""

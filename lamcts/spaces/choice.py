@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import EncodedSpace, text_of
+from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.integer import evenly, step_of
-from lamcts.spaces.options import Lookup, labels, option_to_json
+from lamcts.spaces.kinds import register
+from lamcts.spaces.options import Lookup, labels
 from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when
-from lamcts.types import Floats, Json, Point
+from lamcts.types import Floats, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
 
 
-@dataclass(frozen=True, eq=False)
+@register("bool")
+@dataclass(frozen=True, eq=False, repr=False)
 class Bool(EncodedSpace):
     """True or False, encoded as 1 or 0.
 
@@ -39,10 +41,10 @@ class Bool(EncodedSpace):
 
     dim = 1
     size = 2.0
-    __repr__ = text_of
+    labels = ("False", "True")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
+        self._set(when=read_when(self.when))
 
     def encode(self, point: Point) -> Floats:
         if not isinstance(point, (bool, np.bool_)):
@@ -61,11 +63,9 @@ class Bool(EncodedSpace):
     def rows(self) -> Floats:
         return np.array([[0.0], [1.0]])
 
-    def signature(self) -> Json:
-        return {"kind": "bool"} | self._condition()
 
-
-@dataclass(frozen=True, eq=False)
+@register("choice")
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice(EncodedSpace):
     """One of the given options.
 
@@ -96,10 +96,9 @@ class Choice(EncodedSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
-    __repr__ = text_of
+    listed = "options"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
         given: object = self.options
         if not is_list(given):
             raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
@@ -108,15 +107,14 @@ class Choice(EncodedSpace):
         options = items_of(given)
         if not options:
             raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
-        object.__setattr__(self, "options", options)
-        object.__setattr__(self, "_lookup", Lookup(options))
+        self._set(when=read_when(self.when), options=options, _lookup=Lookup(options))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
         return 1 if self.ordered else len(self.options)
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
         """The texts of the options in tables and figures, all different."""
         return labels(self.options)
 
@@ -143,6 +141,9 @@ class Choice(EncodedSpace):
             )
         return place
 
+    def text(self, point: Point) -> str:
+        return self.labels[self.place(point)]
+
     def decode(self, x: Floats) -> Point:
         return self.options[int(self._places(np.asarray(x)[None])[0])]
 
@@ -154,13 +155,6 @@ class Choice(EncodedSpace):
 
     def rows(self) -> Floats | None:
         return self._rows(np.arange(len(self.options)))
-
-    def signature(self) -> Json:
-        return {
-            "kind": "choice",
-            "options": option_to_json(self.options),
-            "ordered": bool(self.ordered),
-        } | self._condition()
 
     def _places(self, x: Floats) -> NDArray[np.int64]:
         """Return the numbers [n] of the options nearest to the rows of `x` [n, dim]."""

@@ -13,16 +13,18 @@ import numpy as np
 from lamcts.spaces.base import EncodedSpace, SearchSpace, unwrapped, when_of
 from lamcts.spaces.fixed import fixed, keys_of
 from lamcts.spaces.integer import Int
+from lamcts.spaces.kinds import register
 from lamcts.spaces.point_keys import PointKeys
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import flag, whole
-from lamcts.types import Floats, Json, Mask, Rows
+from lamcts.types import Floats, Mask, Rows
 
 FACTOR = 3  # between two levels that a run proposes (that of Hyperband, untuned)
 WHERE = "expected at most one Fidelity, next to other parameters of a Space"
 
 
-@dataclass(frozen=True, eq=False)
+@register("fidelity")
+@dataclass(frozen=True, eq=False, repr=False)
 class Fidelity(Int):
     """How much of an evaluation is done: epochs, samples, folds, steps. The run chooses it for each evaluation.
 
@@ -58,7 +60,7 @@ class Fidelity(Int):
         if not 1 <= whole(self.low, "low") < whole(self.high, "high"):
             raise ValueError(f"Fidelity: expected 1 <= low < high, got low={self.low}, high={self.high}; swap or raise")
         super().__post_init__()
-        object.__setattr__(self, "resumes", flag(self.resumes, "resumes"))
+        self._set(resumes=flag(self.resumes, "resumes"))
         if self.step is not None:
             raise ValueError(f"Fidelity: expected no step, got {self.step}; leave it out: the run chooses the levels")
         if self.when:
@@ -74,9 +76,6 @@ class Fidelity(Int):
             found.add(round(level))
             level /= FACTOR
         return tuple(sorted(found))
-
-    def signature(self) -> Json:
-        return super().signature() | {"kind": "fidelity", "resumes": self.resumes}
 
 
 class FidelityAxis(NamedTuple):

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.float import Float
 from lamcts.spaces.joint import JointSpace
 from lamcts.spaces.options import Lookup, labelled
 from lamcts.spaces.values import List, brief, freeze, is_list, plain, read_when
@@ -152,6 +154,15 @@ class Finite(JointSpace):
             result[rows] = near[rng.integers(0, len(near), len(rows))]
         return result
 
+    def split(self, point: Point) -> Iterator[tuple[object, SearchSpace, Point]]:
+        """Yield the columns of a table of numbers as ranges; nothing of another table."""
+        try:
+            rows = [[float(each) for each in _row(one)] for one in (point, *self.points)]
+        except (TypeError, ValueError):
+            return
+        for i, (value, *column) in enumerate(zip(*rows, strict=True), 1):
+            yield i, Float(min(column), max(column)), value
+
     def signature(self) -> Json:
         own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
         return own | self._condition()
@@ -196,6 +207,10 @@ def _table(features: object, n: int, from_points: bool) -> Floats:
     if not np.isfinite(table).all():
         raise ValueError(f"expected finite features, got {brief(table[~np.isfinite(table).all(1)][0])}; fill the gaps")
     return table
+
+
+def _row(point: Point) -> Iterable[Any]:
+    return point if hasattr(point, "__iter__") and not isinstance(point, (str, Mapping)) else [point]
 
 
 def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:

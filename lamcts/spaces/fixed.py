@@ -9,7 +9,6 @@ from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import Identity, SearchSpace, identity_of, when_of
 from lamcts.spaces.box import Box
 from lamcts.spaces.conditions import under
-from lamcts.spaces.float import Float
 from lamcts.spaces.options import option_to_json
 from lamcts.spaces.product import Space
 from lamcts.spaces.values import When, brief
@@ -120,24 +119,22 @@ def whole_of(space: object) -> Whole:
 
 def _member(space: Whole, key: Key) -> SearchSpace:
     i = keys_of(space).index(key)
-    return Box(space.low[[i]], space.high[[i]]) if isinstance(space, Box) else under(space.members[i], None)
+    return space.columns[i] if isinstance(space, Box) else under(space.members[i], None)
 
 
 def _valid(space: Whole, key: Key, value: Point) -> Point:
     member = _member(space, key)
     try:
-        decoded = member.decode(member.encode([value] if isinstance(space, Box) else value))
+        decoded = member.decode(member.encode(value))
     except ValueError as error:
         raise ValueError(f"fix: parameter {key!r}: {error}") from None
-    if member.continuous.any() and isinstance(member, (Box, Float)):
-        return np.clip(float(value), member.low, member.high).item()  # as it was given
-    return decoded
+    normalise = getattr(member, "normalise", None)
+    return decoded if normalise is None or not member.continuous.any() else normalise(value)  # as it was given
 
 
 def _same(space: Whole, key: Key, value: object, fixed: object) -> bool:
     member = _member(space, key)
-    values = ([value], [fixed]) if isinstance(space, Box) else (value, fixed)
-    return bool(np.allclose(member.encode(values[0]), member.encode(values[1]), rtol=0, atol=ROUNDING))
+    return bool(np.allclose(member.encode(value), member.encode(fixed), rtol=0, atol=ROUNDING))
 
 
 def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> SearchSpace:

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from lamcts.spaces.base import EncodedSpace, Mask, text_of
+from lamcts.spaces.base import EncodedSpace, Mask
 from lamcts.spaces.integer import FINEST, Int, check_step, off_grid, warn_of_end
+from lamcts.spaces.kinds import register
 from lamcts.spaces.values import flag, read_when, real
-from lamcts.types import Floats, Json, Point
+from lamcts.types import Floats, Point
 
 NEAR = 1e-4  # of a range or a step: the tolerance of a user's number, written with four digits as 1.682 for 1.68179
 SINGLE = 2.0**-23  # of a number: the distance of two of float32
@@ -50,7 +51,8 @@ class StepGrid:
         return k
 
 
-@dataclass(frozen=True, eq=False)
+@register("float")
+@dataclass(frozen=True, eq=False, repr=False)
 class Float(EncodedSpace):
     """A real number between bounds.
 
@@ -90,14 +92,10 @@ class Float(EncodedSpace):
     _steps: StepGrid | None = field(default=None, init=False, repr=False)
 
     dim = 1
-    __repr__ = text_of
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
-        object.__setattr__(self, "log", flag(self.log, "log"))
         low, high = real(self.low, "low"), real(self.high, "high")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self._set(when=read_when(self.when), log=flag(self.log, "log"), low=low, high=high)
         if not low < high or math.isinf(high - low):
             refuse_bounds("Float", low, high)
         if self.log and low <= 0:
@@ -113,8 +111,7 @@ class Float(EncodedSpace):
         check_step(step, self.log)
         steps = StepGrid(self.low, self.high, step)
         warn_of_end(self.high, steps.high)
-        for name, value in (("step", step), ("_steps", steps), ("high", steps.high)):
-            object.__setattr__(self, name, value)
+        self._set(step=step, _steps=steps, high=steps.high)
 
     @property
     def size(self) -> float:
@@ -174,9 +171,9 @@ class Float(EncodedSpace):
     def rows(self) -> Floats | None:
         return None if self._steps is None else self._steps.grid.rows()
 
-    def signature(self) -> Json:
-        own = {"kind": "float", "low": self.low, "high": self.high, "log": bool(self.log)}
-        return own | ({} if self.step is None else {"step": self.step}) | self._condition()
+    def normalise(self, point: Point) -> float:
+        """Return a number beyond an end as the end."""
+        return min(max(float(point), self.low), self.high)
 
 
 def refuse_bounds(what: str, low: float, high: float) -> None:

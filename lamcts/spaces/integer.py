@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from lamcts.spaces.base import EncodedSpace, text_of
+from lamcts.spaces.base import EncodedSpace
+from lamcts.spaces.kinds import register
 from lamcts.spaces.values import brief, flag, read_when, whole
-from lamcts.types import Floats, Json, Point
+from lamcts.types import Floats, Point
 
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
 HELD = 2**1000  # largest bound of an Int: floats hold it, and sums and differences of two bounds
@@ -19,7 +20,8 @@ LISTED_VALUES = 20_000  # of an integer, to list all (untuned)
 LARGEST_LOG = 2**63  # of a log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
-@dataclass(frozen=True, eq=False)
+@register("int")
+@dataclass(frozen=True, eq=False, repr=False)
 class Int(EncodedSpace):
     """A whole number between bounds.
 
@@ -59,13 +61,10 @@ class Int(EncodedSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     dim = 1
-    __repr__ = text_of
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", read_when(self.when))
-        object.__setattr__(self, "log", flag(self.log, "log"))
-        object.__setattr__(self, "low", whole(self.low, "low"))
-        object.__setattr__(self, "high", whole(self.high, "high"))
+        self._set(when=read_when(self.when), log=flag(self.log, "log"))
+        self._set(low=whole(self.low, "low"), high=whole(self.high, "high"))
         bounds = f"low={self.low}, high={self.high}"
         if self.low > self.high:
             raise ValueError(f"expected low <= high, got {bounds}; swap the bounds")
@@ -85,8 +84,7 @@ class Int(EncodedSpace):
             raise ValueError(f"step: expected at most high - low = {self.high - self.low}, got {step}; make it smaller")
         high = self.low + last * step
         warn_of_end(self.high, high)
-        object.__setattr__(self, "high", high)
-        object.__setattr__(self, "step", None if step == 1 or not last else step)
+        self._set(high=high, step=None if step == 1 or not last else step)
 
     @property
     def size(self) -> float:
@@ -139,10 +137,6 @@ class Int(EncodedSpace):
         if self.log:
             return self._x(self._rounded(np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]))
         return np.arange(self._last + 1)[:, None] / max(self._steps, 1)
-
-    def signature(self) -> Json:
-        own = {"kind": "int", "low": self.low, "high": self.high, "log": bool(self.log)}
-        return own | ({} if self.step is None else {"step": self.step}) | self._condition()
 
     @cached_property
     def _last(self) -> int:

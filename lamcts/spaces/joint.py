@@ -18,8 +18,12 @@ class JointSpace(EncodedSpace):
 
     @property
     def levels(self) -> Sequence[Floats | None]:
-        """Valid values of each coordinate in ascending order; None for all of [0, 1]."""
-        raise NotImplementedError
+        """Valid values of each coordinate in ascending order; None, as by default, for all of [0, 1]."""
+        return [None] * self.dim
+
+    @property
+    def dependent(self) -> bool:
+        return bool(self.continuous.any())
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows [m, d] that are one move from a valid row `x` [d]."""

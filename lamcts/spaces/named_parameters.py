@@ -4,40 +4,42 @@ A journal holds a space's signature. Some kinds can be rebuilt from it; of other
 encoded coordinates in [0, 1] are shown. Letters: n rows, d coordinates, p parameters.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.box import Box
-from lamcts.spaces.choice import Bool, Choice
+from lamcts.spaces.base import EncodedSpace, SearchSpace
 from lamcts.spaces.fixed import Fixed, keys_of
-from lamcts.spaces.float import Float
-from lamcts.spaces.integer import Int
-from lamcts.spaces.permutation import Permutation
-from lamcts.spaces.product import Space
 from lamcts.spaces.serialization import from_signature
-from lamcts.spaces.simplex import Simplex
-from lamcts.spaces.subset import Subset
 from lamcts.spaces.values import plain
 from lamcts.types import Floats, Point
 
 
-@dataclass(frozen=True)
-class NamedParameter:
-    """A parameter: its name, its coordinates, and whether it is logarithmic.
-
-    options: the values of a category, in order; None for a number; empty for a permutation or a subset, whose values
-    are texts.
-    space: the space of its values.
-    """
+class NamedParameter(NamedTuple):
+    """A parameter: its name, its coordinates, and the space of its values."""
 
     name: str
     part: slice
-    log: bool = False
-    options: tuple[str, ...] | None = None
-    space: SearchSpace | None = None
+    space: EncodedSpace | None = None
+
+    @property
+    def log(self) -> bool:
+        return getattr(self.space, "log", False)
+
+    @property
+    def options(self) -> tuple[str, ...] | None:
+        """The values of a category, in order; None for a number; empty where each value is a text of its own."""
+        return None if self.space is None else self.space.labels
+
+    def shown(self, value: Point) -> object:
+        """Return a value as figures have it: an option as its text."""
+        return plain(value) if self.space is None or self.options is None else self.space.text(value)
+
+    def grid(self, shares: Floats) -> Floats:
+        """Return the coordinates [g, w] of numbers at shares [g] of the range."""
+        x = np.repeat(shares[:, None], self.part.stop - self.part.start, axis=1)
+        return x if self.space is None or x.shape[1] == 1 else self.space.spread(x)
 
 
 class NamedParameters:
@@ -60,24 +62,14 @@ class NamedParameters:
             return [x[:, one.part.start].tolist() for one in self.parameters]
         whole = {one.name for one in self.parameters if one.options is not None}
         leaves = [dict(_leaves(self._space.decode(row), "", whole)) for row in x]
-        return [
-            [_shown(leaf[one.name], one) if one.name in leaf else None for leaf in leaves] for one in self.parameters
-        ]
+        return [[one.shown(leaf[one.name]) if one.name in leaf else None for leaf in leaves] for one in self.parameters]
 
     def along(self, i: int, coordinates: Floats) -> list[object]:
         """Return the values of parameter `i` at its own coordinates [g, w]."""
         one = self.parameters[i]
         if one.space is None:
             return [*coordinates[:, 0].tolist()]
-        return [_shown(one.space.decode(row), one) for row in coordinates]
-
-
-def _shown(value: Point, parameter: NamedParameter) -> object:
-    """Return a value as figures have it: an option as its text."""
-    if isinstance(parameter.space, Choice) and parameter.options is not None:
-        return parameter.options[parameter.space.place(value)]
-    value = plain(value)
-    return value if parameter.options is None else str(value)
+        return [one.shown(one.space.decode(row)) for row in coordinates]
 
 
 def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedParameter]]:
@@ -104,37 +96,26 @@ def _parameters(space: SearchSpace, name: str, start: int) -> Iterator[NamedPara
 
 def _of(space: SearchSpace, names: list[str], start: int) -> Iterator[NamedParameter]:
     """Yield the parameters of a space whose members have these names."""
-    if isinstance(space, Space):
-        for own, member, part in zip(names, space.members, space.parts, strict=True):
-            yield from _parameters(member, own, start + part.start)
-    elif isinstance(space, Box):
-        for i, own in enumerate(names):
-            yield NamedParameter(own, slice(start + i, start + i + 1), space=Float(space.low[i], space.high[i]))
-    elif isinstance(space, Simplex):
-        for i, own in enumerate(names, start):
-            yield NamedParameter(own, slice(i, i + 1), space=Float(0.0, space.total))
+    if members := _members(space):
+        for own, member in zip(names, members, strict=True):
+            yield from _parameters(member, own, start)
+            start += member.dim
     else:
-        log = isinstance(space, (Float, Int)) and space.log
-        yield NamedParameter(names[0], slice(start, start + space.dim), log, _options(space), space)
+        assert isinstance(space, EncodedSpace)  # what a signature describes is of registered kinds
+        yield NamedParameter(names[0], slice(start, start + space.dim), space)
 
 
-def _options(space: SearchSpace) -> tuple[str, ...] | None:
-    """Return the options of a category as text; None for numbers."""
-    if isinstance(space, Choice):
-        return space.labels
-    return ("False", "True") if isinstance(space, Bool) else () if isinstance(space, (Permutation, Subset)) else None
+def _members(space: SearchSpace) -> Sequence[SearchSpace]:
+    """Return the members of a product, or the numbers of a box or a mixture."""
+    return (space.members or space.columns) if isinstance(space, EncodedSpace) else ()
 
 
 def _names(space: SearchSpace, name: str) -> list[str]:
     """Return the full names of the members of a space called `name`."""
-    if isinstance(space, Space):
-        members = space.names or [i if name else f"x{i}" for i in range(1, len(space.members) + 1)]
-        return [_joined(name, own) for own in members]
-    if isinstance(space, Simplex) and space.names is not None:
-        return [_joined(name, own) for own in space.names]
-    if isinstance(space, (Box, Simplex)):
-        return [_joined(name, i if name else f"x{i}") for i in range(1, space.dim + 1)]
-    return [name or "x"]
+    if not (members := _members(space)):
+        return [name or "x"]
+    names = getattr(space, "names", None) or [i if name else f"x{i}" for i in range(1, len(members) + 1)]
+    return [_joined(name, own) for own in names]
 
 
 def _leaves(point: Point, name: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:

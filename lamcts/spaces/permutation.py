@@ -4,7 +4,7 @@ Moves: two items exchanged, one item moved, a stretch reversed. Letters: n rows,
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import permutations
@@ -12,17 +12,20 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.spaces.base import LISTED, text_of
+from lamcts.spaces.base import LISTED, SearchSpace
+from lamcts.spaces.choice import Choice
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.options import Lookup, option_to_json
+from lamcts.spaces.kinds import register
+from lamcts.spaces.options import Lookup
 from lamcts.spaces.values import MOST_ITEMS, brief, check_items, is_list, items_of, read_when, scalar
-from lamcts.types import Floats, Json, Point
+from lamcts.types import Floats, Point
 
 MOST_COUNTED = 170  # items whose permutations a float can count
 MOST_ORDERED = 500  # items: the list of their moves takes 16 k^3 bytes, 2 GB
 
 
-@dataclass(frozen=True, eq=False)
+@register("permutation")
+@dataclass(frozen=True, eq=False, repr=False)
 class Permutation(JointSpace):
     """All orders of some items, as tuples.
 
@@ -53,13 +56,12 @@ class Permutation(JointSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
-    __repr__ = text_of
+    listed, labels = "items", ()
 
     def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
         cure = "search for priorities, Box(0, 1, dim=...), and sort the items by them"
         kept = read_items(items, "Permutation([...])", cure, MOST_ORDERED)
-        for name, value in (("items", kept), ("when", read_when(when)), ("_lookup", Lookup(kept))):
-            object.__setattr__(self, name, value)
+        self._set(items=kept, when=read_when(when), _lookup=Lookup(kept))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -100,8 +102,8 @@ class Permutation(JointSpace):
             return None
         return places_of(np.array(list(permutations(range(self.dim)))))
 
-    def signature(self) -> Json:
-        return {"kind": "permutation", "items": option_to_json(self.items)} | self._condition()
+    def split(self, point: Point) -> Iterator[tuple[object, SearchSpace, Point]]:
+        yield from ((i, Choice(self.items), item) for i, item in enumerate(point, 1))
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows [m, k] of permutations one move from `x` [k]."""

@@ -1,7 +1,7 @@
 """Products of spaces: several parameters in one point, by name or by position."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -133,6 +133,14 @@ class Space(EncodedSpace):
             return {name: member.decode(x[part]) for name, member, part, on in there if on}
         values = tuple(member.decode(x[part]) for member, part in zip(self.members, self.parts, strict=True))
         return values if self.names is None else dict(zip(self.names, values, strict=True))
+
+    def split(self, point: Point) -> Iterator[tuple[object, base.SearchSpace, Point]]:
+        """Yield the active members."""
+        if self.names is None:
+            yield from zip(range(1, len(self.members) + 1), self.members, point, strict=True)
+        else:
+            members = zip(self.names, self.members, strict=True)
+            yield from ((name, member, point[name]) for name, member in members if name in point)
 
     def snap(self, x: Floats) -> Floats:
         result = np.empty(x.shape)

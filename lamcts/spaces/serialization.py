@@ -4,39 +4,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.box import Box
-from lamcts.spaces.choice import Bool, Choice
-from lamcts.spaces.fidelity import Fidelity
+from lamcts.spaces.base import SearchSpace, options_of
 from lamcts.spaces.finite import Finite
 from lamcts.spaces.fixed import Fixed, keys_of
-from lamcts.spaces.float import Float
-from lamcts.spaces.integer import Int
+from lamcts.spaces.kinds import UnknownKind, find, kind_of
 from lamcts.spaces.options import comes_back, option_from_json, option_to_json, options_from_json
-from lamcts.spaces.permutation import Permutation
 from lamcts.spaces.product import Space
-from lamcts.spaces.simplex import Simplex
-from lamcts.spaces.subset import Subset
-from lamcts.types import Json, JsonValue, Point
-
-KINDS: dict[str, Callable[..., SearchSpace]] = {
-    "box": Box,
-    "float": Float,
-    "int": Int,
-    "fidelity": Fidelity,
-    "bool": Bool,
-    "choice": Choice,
-    "permutation": Permutation,
-    "simplex": Simplex,
-    "subset": Subset,
-}
-OPTIONS = {"choice": "options", "permutation": "items", "subset": "items"}  # where a kind has its options
+from lamcts.types import Json, JsonValue
 
 
 def to_json(space: SearchSpace) -> Json | None:
     """Return JSON values from which `from_json` makes an equal space.
 
-    None if a part of the space is not one of the package's kinds.
+    None if a part of the space is not of a registered kind.
     """
     kind = type(space)
     if isinstance(space, Finite) and kind is Finite:
@@ -44,21 +24,15 @@ def to_json(space: SearchSpace) -> Json | None:
     if isinstance(space, Space) and kind is Space:
         members = [to_json(member) for member in space.members]
         return None if None in members else {**space.signature(), "members": members}
-    return space.signature() if kind in KINDS.values() and all(map(comes_back, options_of(space))) else None
-
-
-def options_of(space: SearchSpace) -> tuple[Point, ...]:
-    """Return the options or items of a space; none of a kind without any."""
-    if isinstance(space, Choice):
-        return space.options
-    return space.items if isinstance(space, (Permutation, Subset)) else ()
+    known = find(getattr(space, "kind", "")) is kind
+    return space.signature() if known and all(map(comes_back, options_of(space))) else None
 
 
 def from_json(description: Json) -> SearchSpace:
     """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
     kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
-        return _product(given, [from_json(member) for member in given["members"]])
+        return _product(given, from_json)
     if "when" in given:
         given["when"] = _when(given)
     if kind == "finite":
@@ -66,20 +40,23 @@ def from_json(description: Json) -> SearchSpace:
             option_from_json(given["points"]) if given["dtype"] is None else np.array(given["points"], given["dtype"])
         )
         return Finite(points, features=given["features"], when=given.get("when"))
-    if kind in OPTIONS:
-        given[OPTIONS[kind]] = options_from_json(given[OPTIONS[kind]])
-    return KINDS[kind](**given)
+    made = kind_of(kind)
+    if made.listed is not None:
+        given[made.listed] = options_from_json(given[made.listed])
+    return made(**given)
 
 
-def from_signature(signature: JsonValue) -> SearchSpace | None:
+def from_signature(signature: JsonValue, strict: bool = False) -> SearchSpace | None:
     """Return the space of a signature without its rules and keys, which are functions.
 
     Options that JSON cannot hold are their labels. None if the signature does not determine the space: it has the
-    checksum of a table.
+    checksum of a table, or a kind that is not registered; if `strict`, the latter is an UnknownKind.
     """
     try:
         return _from_signature(signature)
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        if strict and isinstance(error, UnknownKind):
+            raise
         return None
 
 
@@ -97,17 +74,17 @@ def _from_signature(signature: Json) -> SearchSpace:
         whole, values = _from_signature(signature["whole"]), signature["values"]
         return Fixed(whole, {key: option_from_json(values[str(key)]) for key in keys_of(whole) if str(key) in values})
     if kind == "product":
-        return _product(signature, [_from_signature(member) for member in signature["members"]])
+        return _product(signature, _from_signature)
     made = from_json(signature)
-    with_labels = {name: held for name, held in signature.items() if name in ("when", *OPTIONS.values())}
+    with_labels = {name: held for name, held in signature.items() if name in ("when", getattr(made, "listed", None))}
     if made.signature() | with_labels != signature:
         raise ValueError("expected the signature of a space")
     return made
 
 
-def _product(description: Json, members: list[SearchSpace]) -> Space:
+def _product(description: Json, read: Callable[[Json], SearchSpace]) -> Space:
     """Return the `Space` of members, by name where they have names."""
-    names = description["names"]
+    names, members = description["names"], [read(member) for member in description["members"]]
     return Space(members if names is None else dict(zip(names, members, strict=True)), when=_when(description))
 
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.spaces.base import Mask, text_of
+from lamcts.spaces.base import Mask
+from lamcts.spaces.float import Float
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.values import brief, check_items, is_list, items_of, plain, read_when, real, scalar
-from lamcts.types import Floats, Json, Point, Rows
+from lamcts.spaces.kinds import register
+from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when, real, scalar
+from lamcts.types import Floats, Point, Rows
 
 SUM = 1e-6  # of the total: by how much a user's amounts may miss it, and how far below 0 they may lie
 EXACT = 1e-12  # by how much proportions may miss 1 by rounding
@@ -22,7 +24,8 @@ SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers 
 MOST_PAIRS = 60  # of ingredients that a search transfers between at a time; of more, a random subset (untuned)
 
 
-@dataclass(frozen=True, eq=False)
+@register("simplex")
+@dataclass(frozen=True, eq=False, repr=False)
 class Simplex(JointSpace):
     """Amounts of at least 0 that add up to a total: mixtures, portfolios, shares of a budget.
 
@@ -55,23 +58,24 @@ class Simplex(JointSpace):
     total: float = 1.0
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
-    __repr__ = text_of
-
     def __post_init__(self) -> None:
         total = real(self.total, "total")
         if total <= 0:
             raise ValueError(f"total: expected a number above 0, got {brief(self.total)}; pass the sum of the amounts")
-        for name, value in (("items", _items(self.items)), ("total", total), ("when", read_when(self.when))):
-            object.__setattr__(self, name, value)
+        self._set(items=_items(self.items), total=total, when=read_when(self.when))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
         return self.items if isinstance(self.items, int) else len(self.items)
 
     @property
-    def names(self) -> tuple[str, ...] | None:
+    def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The names of the ingredients; None where points are tuples."""
         return None if isinstance(self.items, int) else self.items
+
+    @property
+    def columns(self) -> Sequence[Float]:  # type: ignore[override]
+        return [Float(0.0, self.total)] * self.dim
 
     @property
     def size(self) -> float:
@@ -88,10 +92,6 @@ class Simplex(JointSpace):
     @property
     def sums(self) -> tuple[slice, ...]:
         return (slice(0, self.dim),)
-
-    @property
-    def levels(self) -> Sequence[None]:
-        return [None] * self.dim
 
     def encode(self, point: Point) -> Floats:
         amounts = np.array([real(value, name) for name, value in self._pairs(point)])
@@ -138,9 +138,6 @@ class Simplex(JointSpace):
 
     def comparable(self, x: Floats) -> Floats:
         return self.total * self.snap(x)
-
-    def signature(self) -> Json:
-        return {"kind": "simplex", "items": plain(self.items), "total": self.total} | self._condition()
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return mixtures in which some of an ingredient, or all of it, is replaced by another one, [m, d]."""

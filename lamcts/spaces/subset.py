@@ -4,21 +4,24 @@ Letters: n rows, d items, m moves.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
-from lamcts.spaces.base import LISTED, text_of
+from lamcts.spaces.base import LISTED, SearchSpace
+from lamcts.spaces.choice import Bool
 from lamcts.spaces.joint import JointSpace, some_of
-from lamcts.spaces.options import Lookup, option_to_json
+from lamcts.spaces.kinds import register
+from lamcts.spaces.options import Lookup
 from lamcts.spaces.permutation import read_items
 from lamcts.spaces.values import brief, is_list, read_when, whole
-from lamcts.types import Floats, Json, Point, Rows
+from lamcts.types import Floats, Point, Rows
 
 
-@dataclass(frozen=True, eq=False)
+@register("subset")
+@dataclass(frozen=True, eq=False, repr=False)
 class Subset(JointSpace):
     """All ways to choose `k` of some items, as tuples in the order of the items.
 
@@ -51,7 +54,7 @@ class Subset(JointSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
-    __repr__ = text_of
+    listed, labels = "items", ()
 
     def __init__(self, items: int | Sequence[Point], k: int, *, when: Mapping[str, object] | None = None) -> None:
         kept = read_items(items, "Subset([...], k)", "choose among groups of items")
@@ -60,8 +63,7 @@ class Subset(JointSpace):
             raise ValueError(
                 f"k: expected 1 to {len(kept)}, the number of items, got {count}; choose fewer, or add some"
             )
-        for name, value in (("items", kept), ("k", count), ("when", read_when(when)), ("_lookup", Lookup(kept))):
-            object.__setattr__(self, name, value)
+        self._set(items=kept, k=count, when=read_when(when), _lookup=Lookup(kept))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -105,8 +107,8 @@ class Subset(JointSpace):
             return None
         return _indicators(np.array(list(combinations(range(self.dim), self.k))), self.dim)
 
-    def signature(self) -> Json:
-        return {"kind": "subset", "items": option_to_json(self.items), "k": self.k} | self._condition()
+    def split(self, point: Point) -> Iterator[tuple[object, SearchSpace, Point]]:
+        yield from ((i, Bool(), bool(chosen)) for i, chosen in enumerate(self.encode(point), 1))
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         inside, outside = np.flatnonzero(x > 0.5), np.flatnonzero(x <= 0.5)

@@ -95,7 +95,7 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
     """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
     signature = record.fingerprint.get("space")
     if given is None:
-        space = from_signature(signature)
+        space = from_signature(signature, strict=True)
         if space is None or (record.n and space.dim != record.x.shape[1]):
             kind = signature.get("kind") if isinstance(signature, dict) else signature
             raise ValueError(

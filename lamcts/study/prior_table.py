@@ -21,10 +21,8 @@ from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics, metrics_of
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.choice import Choice
+from lamcts.spaces.base import SearchSpace, options_of
 from lamcts.spaces.fixed import bare
-from lamcts.spaces.float import Float
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
 from lamcts.study.export import LAST, columns_of
@@ -117,10 +115,8 @@ def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
     parts = parts_of(_sample(space))
     if [name for name, _ in parts] == ["point"]:
         return {"point": space}
-    low, high = getattr(space, "low", None), getattr(space, "high", None)
-    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
-        return {name: Float(*ends) for (name, _), *ends in zip(parts, low.tolist(), high.tolist(), strict=True)}
-    return {name: None for name, _ in parts}
+    columns = getattr(space, "columns", ()) or [None] * len(parts)
+    return {name: column for (name, _), column in zip(parts, columns, strict=True)}
 
 
 def _renamed(table: Table, names: Sequence[str]) -> Table:
@@ -161,7 +157,7 @@ def _has_commas(table: Table, members: Members, numbers: Iterable[str]) -> bool:
     """Return whether the numbers of a table have decimal commas; ValueError where others have points."""
     if table.separator == "," or not table.rows:
         return False
-    names = [own for own, member in members.values() if not isinstance(member, Choice)]
+    names = [own for own, member in members.values() if member is None or not options_of(member)]
     names = [name for name in (*names, *numbers) if name in table.rows[0].cells]
     cells = [(row.cells[name].strip(), row.where) for row in table.rows for name in names]
     comma, point = (next((one for one in cells if sign.fullmatch(one[0])), None) for sign in (COMMA, POINT))

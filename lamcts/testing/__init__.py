@@ -1,4 +1,4 @@
-"""Contract suites for samplers, spaces, splitters and objectives of your own.
+"""Contract suites for samplers, spaces, splitters, objectives and pruners of your own.
 
     import lamcts.testing
     lamcts.testing.check_sampler(MySampler())
@@ -11,8 +11,10 @@ public names only and need no test runner.
 from lamcts.testing.columns import check_columns
 from lamcts.testing.contract import ContractError
 from lamcts.testing.objectives import check_objective
+from lamcts.testing.pruners import check_pruner
 from lamcts.testing.samplers import check_sampler
 from lamcts.testing.spaces import check_space
 from lamcts.testing.splitters import check_splitter
 
-__all__ = ["ContractError", "check_columns", "check_objective", "check_sampler", "check_space", "check_splitter"]
+__all__ = ["ContractError", "check_columns", "check_objective", "check_pruner", "check_sampler", "check_space"]
+__all__ += ["check_splitter"]

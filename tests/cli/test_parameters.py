@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from lamcts import Bool, Box, Choice, Fidelity, Float, Int, Space
+from lamcts import Angle, Bool, Box, Choice, Fidelity, Float, Int, Space
 from lamcts.cli.parameters import member_of, space_of
 
 
@@ -28,6 +28,7 @@ from lamcts.cli.parameters import member_of, space_of
         ("1,two", Choice(("1", "two"))),
         (",--fast", Choice(("", "--fast"))),
         (" bool ", Bool()),
+        ("360:angle", Angle(360)),
     ],
 )
 def test_a_range_is_read_as_it_is_written(written, space):
@@ -71,20 +72,23 @@ def test_bounds_with_a_dimension_are_a_box():
     [
         (["lr"], r"NAME=RANGE, such as lr=1e-5:1e-1:log, got 'lr'"),
         (["lr=0.1"], "'lr': expected LOW:HIGH.*write constants out"),
-        (["lr=0:x"], "a number as a bound, got 'x'"),
-        (["lr=0:1:step=x"], "a number as a bound, got 'x'"),
-        (["lr=0:1:lag"], "'log', 'int', 'step=STEP' or 'fidelity' after LOW:HIGH, got 'lag'"),
-        (["n=0:8:int:step=2:step=4"], "after LOW:HIGH, got 'int:step=2:step=4'"),
+        (["lr=0:x"], "expected a number, .*got 'x'"),
+        (["lr=0:1:step=x"], "expected a number, .*got 'x'"),
+        (["lr=0:1:lag"], "LOW:HIGH:log, LOW:HIGH:int, .* got '0:1:lag'"),
+        (["n=0:8:int:step=2:step=4"], "settings of int: low, high, log, step, got '0:8:int:step=2:step=4'"),
         (["n=1:8:int:log:step=2"], "'n': expected no step where log=True"),
         (["tour=700000000:permutation"], "'tour': expected at most 500 items, got 700000000; search for priorities"),
         (["pick=700000000:subset=3"], "at most 100000 items, got 700000000; choose among groups"),
         (["mix=700000000:simplex"], "at most 100000 items, got 700000000; group the ingredients"),
         (["lr=0:1:log"], "'lr': expected 0 < low where log=True"),
-        (["lr=0:1:log:log"], "got 'log:log'"),
+        (["lr=0:1:log:log"], "got '0:1:log:log'"),
         (["n=0:9:fidelity"], "1 <= low < high, got low=0"),
         (["n=1:8.5:int"], "a whole number, got 8.5"),
         (["lr=1:0"], "swap the bounds"),
+        (["pick=12:subset="], "expected a number, or options A,B,C, got ''"),
         (["act=a,a"], "distinct values"),
+        (["turn=1:2:angle"], "settings of angle: period, got"),
+        (["turn=-1:angle"], "'turn': period: expected a number above 0"),
         (["act=0:1,log"], "options without ':'"),
         (["act=relu,"], "'act': expected an option after the last comma, got 'relu,'"),
         (["act=a,:ordered"], "after the last comma"),

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from lamcts.observations import Floats
+from lamcts.pruners import Curves
 from lamcts.spaces import Box, Canonical, Choice, Int
-from lamcts.testing import ContractError, check_objective, check_space, check_splitter
+from lamcts.testing import ContractError, check_objective, check_pruner, check_space, check_splitter
 
 
 class Unsnapped(Int):
@@ -402,3 +403,41 @@ def test_a_broken_objective_is_caught(kind: type[Bowl], tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ContractError, match=OBJECTIVES[kind]):
         check_objective(kind())
+
+
+class Undecided:
+    def prune(self, number: int, curves: Curves) -> Any:
+        return None
+
+
+class Fickle:
+    asked = 0
+
+    def prune(self, number: int, curves: Curves) -> bool:
+        self.asked += 1
+        return self.asked == 20  # in the first of two runs
+
+
+class Meddling:
+    def prune(self, number: int, curves: Curves) -> bool:
+        curves.drop(number)
+        return False
+
+
+class Reckless:
+    def prune(self, number: int, curves: Curves) -> bool:
+        return curves.at(1)[0] < 0
+
+
+@pytest.mark.parametrize(
+    ("pruner", "message"),
+    [
+        (Undecided(), "True or False, got None"),
+        (Fickle(), "the same answers"),
+        (Meddling(), "curves left as they were"),
+        (Reckless(), "no exception, got IndexError"),
+    ],
+)
+def test_a_pruner_that_breaks_its_contract_is_caught(pruner: Any, message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        check_pruner(pruner)

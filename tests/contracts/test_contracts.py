@@ -6,9 +6,23 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from lamcts import objectives, samplers, testing
+from lamcts import objectives, pruners, samplers, testing
 from lamcts.samplers.bo import GpBo
-from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset, Valid
+from lamcts.spaces import (
+    Angle,
+    Bool,
+    Box,
+    Canonical,
+    Choice,
+    Finite,
+    Float,
+    Int,
+    Permutation,
+    Simplex,
+    Space,
+    Subset,
+    Valid,
+)
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.samplers import SPACES as SAMPLED
 from lamcts.testing.splitters import Splitter
@@ -34,6 +48,7 @@ SPACES: list[SearchSpace] = [
     Permutation(("a", None, 3)),
     Permutation(2),
     Space([Permutation(1), Permutation(9), Float(0.0, 1.0)]),
+    Angle(360),
     Simplex(2),
     Simplex(("a", "b", "c"), total=250),
     Subset(4, 2),
@@ -144,6 +159,11 @@ def test_a_space_holds_its_contract(space: SearchSpace) -> None:
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 def test_a_splitter_holds_its_contract(splitter: Splitter) -> None:
     testing.check_splitter(splitter)
+
+
+@pytest.mark.parametrize("name", pruners.NAMES)
+def test_a_pruner_holds_its_contract(name: str) -> None:
+    testing.check_pruner(pruners.NAMES[name]())
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

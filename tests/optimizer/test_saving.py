@@ -235,7 +235,7 @@ def test_a_write_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monke
         {"tree": {"class": "LatentTree", "roots": 3}},
         {"sampler": {"class": "Subprocess", "args": "ls"}},
         {"sampler": {"class": "Turbo", "length": -1.0}},
-        {"space": {"kind": "sphere"}},
+        {"space": {"kind": "float", "low": 0}},
     ],
     ids=str,
 )
@@ -246,3 +246,7 @@ def test_settings_that_this_version_does_not_know_are_refused(change: dict[str, 
     assert arguments_of(settings, {})["space"] == opt.space
     with pytest.raises(ValueError, match="expected settings that this lamcts knows"):
         arguments_of(settings | change, {})
+    with pytest.raises(
+        ValueError, match="registered kinds of parameters, got 'sphere': import the file that registers it"
+    ):
+        arguments_of(settings | {"space": {"kind": "sphere"}}, {})

@@ -125,7 +125,7 @@ def test_orders_stand_beside_other_parameters_and_under_conditions() -> None:
 def test_a_file_can_say_an_order() -> None:
     assert member_of("4:permutation") == Permutation(4) and member_of("a, b,c:permutation") == Permutation(list("abc"))
     assert member_of("10,20:permutation") == Permutation([10, 20])
-    with pytest.raises(ValueError, match="a number of items before :permutation"):
+    with pytest.raises(ValueError, match="expected a number, or options A,B,C"):
         member_of("x:permutation")
 
 

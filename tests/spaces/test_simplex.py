@@ -149,7 +149,7 @@ def test_names_of_ingredients_stand_in_tables_and_figures() -> None:
 def test_the_command_line_can_say_a_mixture() -> None:
     assert member_of("3:simplex") == Simplex(3) and member_of("3:simplex=100") == Simplex(3, 100)
     assert member_of("flour, sugar:simplex=2.5") == Simplex(["flour", "sugar"], 2.5)
-    for text, message in (("x:simplex", "a number of items before :simplex"), ("3:simplex=a", "expected a number")):
+    for text, message in (("x:simplex", "expected a number, or options A,B,C"), ("3:simplex=a", "expected a number")):
         with pytest.raises(ValueError, match=message):
             member_of(text)
 

@@ -102,8 +102,8 @@ def test_subsets_stand_beside_other_parameters_and_under_conditions() -> None:
 def test_the_command_line_can_say_a_subset() -> None:
     assert member_of("12:subset=3") == Subset(12, 3) and member_of("a,b, c:subset=2") == Subset(list("abc"), 2)
     for text, message in (
-        ("5:subset", "expected subset=COUNT"),
-        ("5:permutation=2", "expected permutation, got"),
+        ("5:subset", "settings of subset: items, k, got .* without k"),
+        ("5:permutation=2", "settings of permutation: items, got"),
         ("5:subset=6", "k: "),
     ):
         with pytest.raises(ValueError, match=message):

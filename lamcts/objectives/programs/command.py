@@ -4,7 +4,7 @@ import json
 import re
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,14 +16,8 @@ from lamcts.objectives.programs.watched import Reporting, Watch, check_report
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.metrics import Metric
 from lamcts.rng import fresh_seed
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.choice import Bool, Choice
-from lamcts.spaces.float import Float
-from lamcts.spaces.integer import Int
-from lamcts.spaces.permutation import Permutation
+from lamcts.spaces.base import EncodedSpace, SearchSpace
 from lamcts.spaces.product import Space
-from lamcts.spaces.simplex import Simplex
-from lamcts.spaces.subset import Subset
 from lamcts.text import SHOWN
 from lamcts.types import Json
 
@@ -51,7 +45,7 @@ class Command:
         shell, `sh -c 'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`,
         `su -c`, `script -c`, `ssh`, `watch`); other programs that pass words to a shell are not detected.
     space : Space
-        A `Space` with names, of numbers, choices, booleans, permutations, mixtures and subsets.
+        A `Space` with names, of kinds of parameters that have a text on the command line.
     timeout_seconds : float or None, default None
         Time after which the program and its child processes are killed; None: never.
     maximize : bool, default False
@@ -180,8 +174,8 @@ def _members(space: object) -> dict[str, SearchSpace]:
         raise ValueError(f"space: expected a Space with names, such as Space({{'lr': Float(0, 1)}}), got {got}")
     members = {str(name): member for name, member in zip(space.names, space.members, strict=True)}
     for name, member in members.items():
-        if not isinstance(member, (Float, Int, Bool, Choice, Permutation, Simplex, Subset)):
-            kinds = "a single value (Float, Int, Bool or Choice), a Permutation, a Simplex or a Subset"
+        if not (isinstance(member, EncodedSpace) and is_dataclass(member)):
+            kinds = "a parameter that the command line can have, such as Float, Choice or Subset"
             raise ValueError(f"space: expected {name!r} as {kinds}, got {type(member).__name__}")
     for name in (SEED, FOLDER):
         if name in members:

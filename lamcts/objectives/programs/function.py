@@ -117,13 +117,12 @@ def load(target: str) -> Callable[..., object]:
     return found
 
 
-@cache
 def named(target: str) -> object:
     """Return what `target` names, loaded once a process. It can import from its folder, or the current one."""
     where, _, name = target.rpartition(":")
     if not where or not name:
         raise ValueError(f"expected path/to/file.py:function or package.module:function, got {target!r}")
-    found: object = _from_file(Path(where)) if where.endswith(".py") else _from_path(where)
+    found: object = _from_file(Path(where).absolute()) if where.endswith(".py") else _from_path(where)
     for part in name.split("."):
         try:
             found = getattr(found, part)
@@ -134,10 +133,11 @@ def named(target: str) -> object:
     return found
 
 
+@cache
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"expected a Python file, got {path}: there is none")
-    _import_from(str(path.absolute().parent))
+    _import_from(str(path.parent))
     name = f"_lamcts_function_{path.stem}"  # not the stem itself, which may be a library's
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -15,8 +15,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.serialization import options_of
+from lamcts.spaces.base import SearchSpace, options_of
 from lamcts.text import shortened
 
 SEED = "seed"  # the name of the place for a trial's own number

@@ -17,7 +17,7 @@ from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
 from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
-from lamcts.spaces.base import sums_of
+from lamcts.spaces.base import is_dependent, sums_of
 from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""
-        inside = self.region.space.snap(x) if sums_of(self.region.space) else x.clip(0, 1)
+        inside = self.region.space.snap(x) if is_dependent(self.region.space) else x.clip(0, 1)
         forecast = model.expect(inside)
         outside = np.square((x - inside) / self._distribution.deviations).sum(1)
         cost: Floats = forecast + OUTSIDE_PENALTY * forecast.std() * outside + self._failing(inside)

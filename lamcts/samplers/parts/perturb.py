@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lamcts.models.acquisition import TINY
 from lamcts.regions.region import Region
 from lamcts.samplers.parts.session import bisect_into
-from lamcts.spaces.base import SearchSpace, sums_of, with_sums_kept
+from lamcts.spaces.base import SearchSpace, is_dependent, with_sums_kept
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats
 
@@ -124,19 +124,19 @@ def gradient_descent(
 
     `slope` maps points [k, d] to losses [k] and gradients [k, d], row i of all belonging to `x[i]`. A step that leaves
     the region, or gains nothing, is taken back and the next one is shorter. Only continuous coordinates may be free.
-    Where some of them add up to 1, steps keep the sum and are projected.
+    Where some of them depend on each other, steps keep sums and are snapped.
     """
     if not free.any():
         return x.copy()  # all parameters discrete, or no draw that is to go down
     free = free & active_coordinates(region.space, x)
     best, (values, gradient) = x.copy(), slope(x)
-    width, summed = (high - low) * free, bool(sums_of(region.space))  # [k, d]
+    width, dependent = (high - low) * free, is_dependent(region.space)  # [k, d]
     length = FIRST_STEP * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
     for _ in range(steps):
         way = with_sums_kept(region.space, -gradient * width)
         way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
         here = np.where(free, np.clip(best + length * way * width, low, high), best)
-        here = region.space.snap(here) if summed else here
+        here = region.space.snap(here) if dependent else here
         found, new = slope(here)
         better = found < values
         better[better] = region.contains(here[better])

@@ -166,7 +166,7 @@ def test_a_program_that_fails_says_how():
         ({"template": "echo {n:c}", "space": Space({"n": Int(2**40, 2**41)})}, "formats that fit"),
         ({"template": "  "}, "a program and its arguments"),
         ({"template": "echo {x}", "space": Box(0, 1, dim=3)}, "a Space with names"),
-        ({"template": "echo {x}", "space": Space({"x": Box(0, 1, dim=3)})}, "'x' as a single value"),
+        ({"template": "echo {x}", "space": Space({"x": Box(0, 1, dim=3)})}, "'x' as a parameter that the command line"),
         ({"template": "echo {seed}", "space": Space({"seed": Int(0, 3)})}, "called 'seed'"),
         ({"timeout_seconds": 0}, "above 0"),
         ({"pattern": "("}, "a regular expression"),
