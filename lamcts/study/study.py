@@ -26,12 +26,11 @@ from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.study import log, progress, replicates
 from lamcts.study.evaluation import Job, Outcome, Workers, required
 from lamcts.study.options import RunOptions, RunSettings
-from lamcts.study.prediction import model_of
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
 from lamcts.study.reporting import Reporter
-from lamcts.study.result import Evaluation, Result
+from lamcts.study.result import Evaluation, Result, model_of
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
