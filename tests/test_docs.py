@@ -41,7 +41,6 @@ from lamcts.objectives.problem import Problem
 from lamcts.objectives.synthetic import synthetic
 from lamcts.samplers import classes
 from lamcts.samplers.nevergrad.method import kept_globals
-from lamcts.study.options import RunSettings
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear
 
 ROOT = Path(__file__).parent.parent
@@ -88,7 +87,6 @@ SETTINGS = [
     *SAMPLERS,
     *PARTS,
     lamcts.Optimizer,
-    RunSettings,
     *lamcts.pruners.NAMES.values(),
     *OBJECTIVES,
     MetaDnn,

@@ -137,7 +137,7 @@ def test_no_start_at_all_is_none():
 @pytest.mark.parametrize("name", ["batch", "workers", "patience", "seconds", "target", "noisy"])
 def test_wrong_options_are_refused_whatever_they_are(name):
     with pytest.raises(ValueError, match=f"{name}: expected"):
-        RunSettings.of(5, {name: Broken()})
+        RunSettings.of({"budget": 5, name: Broken()})
 
 
 LEVELLED = pytest.mark.xfail(reason="GpCma takes losses beyond 1e300 for equal")

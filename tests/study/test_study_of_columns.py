@@ -153,8 +153,8 @@ def test_patience_counts_from_the_last_gain_of_the_front_and_equals_are_none() -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"objectives": 2, "target": 1.0}, "target: expected none with the objectives f1, f2"),
-        ({"objectives": 2, "noisy": True}, "noisy: expected False with the objectives f1, f2"),
+        ({"objectives": 2, "target": 1.0}, "target: expected none with several objectives, got 1"),
+        ({"objectives": 2, "noisy": True}, "noisy: expected False with several objectives"),
         ({"constraints": 1, "noisy": True}, "noisy: expected False with constraints"),
         ({"constraints": ["stress < "]}, "constraints: expected 'name <= number'"),
         ({"objectives": {"cost": "low"}}, "objectives: expected 'min' or 'max' for 'cost'"),

@@ -54,7 +54,7 @@ def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> N
         ({"workers": -2}, "workers: expected a whole number"),
         ({"workers": True}, "workers: expected a whole number"),
         ({"workers": "many"}, r"workers: expected .*, -1 \(one a core\), 'threads' or None, got 'many'"),
-        ({"workers": "threads", "executor": lambda: None}, "workers: expected a number beside executor, got 'threads'"),
+        ({"workers": "threads", "executor": lambda: None}, "executor: expected none with workers='threads'"),
     ],
 )
 def test_what_is_no_number_of_workers_is_refused(given: dict[str, Any], message: str) -> None:
