@@ -12,4 +12,4 @@ def samplers(*names):
 
 def _mark(package):
     missing = package in ("cma", "nevergrad") and find_spec(package) is None
-    return pytest.mark.skipif(missing, reason=f"{package} is not installed: pip install 'lamcts[{package}]'")
+    return pytest.mark.skipif(missing, reason=f"{package} is not installed: pip install '.[{package}]'")

@@ -49,7 +49,7 @@ def test_every_sampler_and_every_integration_has_its_place_in_the_reference():
 
 
 def test_a_parameter_in_running_prose_becomes_an_item_and_other_words_stay():
-    pytest.importorskip("griffe", reason="griffe is not installed: pip install 'lamcts[docs]'")
+    pytest.importorskip("griffe", reason="griffe is not installed: pip install '.[docs]'")
     from docs.parameters import listed
 
     prose = "What it is.\n\nrows, size: how many.\nkind: what; note: stays. depth: how deep. Warning: stays."

@@ -24,7 +24,7 @@ def test_a_snippet_of_the_readme_runs(
     snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if "import optuna" in snippet:
-        pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+        pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
     monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
     assert capsys.readouterr().out.strip(), "the snippet is expected to print its result"

@@ -11,7 +11,7 @@ from lamcts.cli.evaluate import score_found
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
-from lamcts.cli.search import add_search_options, carry_out
+from lamcts.cli.search import add_option, add_search_options, carry_out
 from lamcts.cli.target import GOALS, target_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import fixed
@@ -27,12 +27,10 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("objective", nargs="?", help=line)
     _add_own_options(one)
     how = one.add_argument_group("search")
-    line = "number of evaluations (default: chosen by the objective; 200 for your own)"
-    how.add_argument("--budget", type=int, metavar="N", help=line)
+    add_option(how, "budget", " (default: chosen by the objective; 200 for your own)", type=int, metavar="N")
     how.add_argument("--sampler", default=samplers.AUTO, help="name of a sampler from `lamcts list` (default: auto)")
     how.add_argument("--no-tree", action="store_true", help="use the sampler on the whole space, without a tree")
-    line = f"stop trials that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
-    how.add_argument("--pruner", metavar="NAME", help=line)
+    add_option(how, "pruner", f": {', '.join(pruners.NAMES)}", metavar="NAME")
     out = add_search_options(one, how)
     line = f"evaluate the best policy on N held-out episodes (default: {CHECK_EPISODES})"
     out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
@@ -63,13 +61,11 @@ def _add_own_options(one: Parser) -> None:
     own.add_argument("--objective", dest="objectives", action="append", metavar="NAME", help=line)
     line = "a constraint: 'stress<=250', 'gain>=2', 'gap==0+-1e-3'; repeatable"
     own.add_argument("--constraint", dest="constraints", action="append", metavar="TEXT", help=line)
-    line = "reference point of the hypervolume, for each objective"
-    own.add_argument("--reference", action="append", metavar="NAME=NUMBER", help=line)
+    add_option(own, "reference", action="append", metavar="NAME=NUMBER")
     line = "intermediate values in the output of a program: 'epoch (?P<step>\\d+) loss (?P<value>\\S+)', or two groups"
     line += "; with several objectives a group for each, by name or in order"
     own.add_argument("--report", metavar="REGEX", help=line)
-    line = "end an evaluation after this time: a program with its child processes, a function as `timeout=` does"
-    own.add_argument("--timeout", type=float, metavar="SECONDS", help=line)
+    add_option(own, "timeout", "; a program with its child processes", type=float, metavar="SECONDS")
     line = "the value in the output (default: the last number of the last line); for several values NAME=REGEX"
     own.add_argument("--pattern", action="append", metavar="REGEX", help=f"{line} (default: a JSON object)")
 

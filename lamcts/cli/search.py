@@ -20,7 +20,7 @@ from lamcts.errors import JournalError
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.load import JOURNAL
-from lamcts.study.options import NOISE
+from lamcts.study.options import NOISE, documentation
 from lamcts.study.result import Result
 from lamcts.types import Json
 
@@ -34,43 +34,38 @@ Report = Callable[[argparse.Namespace, Any, Outputs, Result, Json], None]  # opt
 
 def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGroup) -> argparse._ArgumentGroup:
     """Add the options of every search, and return the group of output options."""
-    how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
-    line = "the fidelity whose units --budget counts, such as epochs (default: full evaluations)"
-    how.add_argument("--budget-unit", metavar="NAME", help=line)
-    how.add_argument("--batch", type=int, default=1, help="points proposed at a time (default: 1)")
-    line = "known evaluations to start from: a journal, or a CSV file as of `lamcts show --csv` or Optuna; repeatable"
-    how.add_argument("--known", action="append", metavar="FILE", help=line)
-    line = "the known evaluations are of related tasks, such as other data sets, a file for each"
-    how.add_argument("--related", action="store_true", help=line)
-    line = "fix a parameter: lr=0.1, or x2=0 for a coordinate of an array; repeatable"
-    how.add_argument("--fix", action="append", metavar="NAME=VALUE", help=line)
-    line = (
-        "the values are noisy: choose by a model, and re-evaluate what it may prefer, on at most a tenth of the budget"
-    )
-    how.add_argument("--noisy", action="store_true", help=line)
-    line = "number of worker processes, -1 for one a core; or 'threads' (default: 1)"
-    how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
-    line = "one GPU for each worker process: their number, or a list such as 0,2 (sets CUDA_VISIBLE_DEVICES)"
-    how.add_argument("--devices", type=number_or_list, metavar="N", help=line)
+    add_option(how, "seed", " (default: 0)", type=int, default=0)
+    add_option(how, "budget_unit", " (default: full evaluations)", metavar="NAME")
+    add_option(how, "batch", " (default: 1)", type=int, default=1)
+    files = ": a journal, or a CSV file as of `lamcts show --csv` or Optuna; repeatable"
+    add_option(how, "known", files, action="append", metavar="FILE")
+    add_option(how, "related", action="store_true")
+    values = ": lr=0.1, or x2=0 for a coordinate of an array; repeatable"
+    add_option(how, "fix", values, action="append", metavar="NAME=VALUE")
+    add_option(how, "noisy", ", on at most a tenth of the budget", action="store_true")
+    add_option(how, "workers", "; -1: one a core; or 'threads' (default: 1)", type=number_or_threads, metavar="N")
+    add_option(how, "devices", ", such as 0,2 (sets CUDA_VISIBLE_DEVICES)", type=number_or_list, metavar="N")
     stop = one.add_argument_group("stopping early")
-    stop.add_argument("--target", type=float, metavar="VALUE", help="stop when the best value reaches this one")
-    line = (
-        "stop after this many seconds; a tenth of them is kept for the checks of a policy, on fewer episodes if need be"
-    )
-    stop.add_argument("--seconds", type=float, help=line)
-    stop.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
-    line = (
-        "stop when the model expects less than VALUE to be left to gain; 'noise': less than the noise of an evaluation"
-    )
-    stop.add_argument("--min-gain", type=number_or_noise, metavar="VALUE", help=line)
-    line = f"stop when the first N evaluations fail with the same error (default: {GIVE_UP}; 0: never)"
-    stop.add_argument("--give-up", type=int, default=GIVE_UP, metavar="N", help=line)
+    add_option(stop, "target", type=float, metavar="VALUE")
+    kept = "; a tenth of them is kept for the checks of a policy, on fewer episodes if need be"
+    add_option(stop, "seconds", kept, type=float)
+    add_option(stop, "patience", type=int, metavar="N")
+    add_option(stop, "min_gain", "; 'noise': the noise of an evaluation", type=number_or_noise, metavar="VALUE")
+    add_option(stop, "give_up", f" (default: {GIVE_UP}; 0: never)", type=int, default=GIVE_UP, metavar="N")
     out = one.add_argument_group("output")
     out.add_argument("--out", "-o", metavar="DIR", help="folder of all files (default: named by objective and seed)")
-    out.add_argument("--journal", metavar="FILE", help="journal to write and to resume from (default: DIR/journal.db)")
+    add_option(out, "journal", ", and from which it resumes (default: DIR/journal.db)", metavar="FILE")
     out.add_argument("--no-plot", action="store_true", help="write no figures")
     out.add_argument("--quiet", action="store_true", help="print no progress")
     return out
+
+
+def add_option(group: argparse._ArgumentGroup, name: str, more: str = "", **words: Any) -> None:
+    """Add an option of `minimize` to a command: the help is the first sentence of its documentation, and `more`."""
+    _, text = documentation().get(name, ("", ""))
+    first = " ".join(text.split(".\n")[0].split(". ")[0].removeprefix("Whether ").replace("`", "").split())
+    line = first[:1].lower() + first[1:].rstrip(".") + more
+    group.add_argument(f"--{name.replace('_', '-')}", help=line, **words)
 
 
 def carry_out(args: argparse.Namespace, target: Target, how: Json, report: Report) -> int:

@@ -2,60 +2,71 @@
 
 import inspect
 from collections.abc import Callable, Generator
-from dataclasses import fields
+from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, Unpack
+from textwrap import indent
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from lamcts.argument_hints import TIMEOUT, hint
-from lamcts.study.options import RunOptions, RunSettings
+from lamcts.study.options import RunSettings, documentation
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.study import Study
+from lamcts.types import Json
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 IN_ORDER = 2  # arguments that may be given without a name: the function and the space
+OPTIONS = "    **options\n        See `lamcts.study.options.RunSettings`.\n"  # the place of the options in a docstring
 
 
-def _with_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Return `function` with every option in its signature; it refuses argument names of other libraries.
+class _TakesOptions(Protocol[P, R_co]):
+    """What type checkers see of `minimize`: `P` are the fields of `RunSettings`."""
 
-    The check comes before Python's own: a caller with `n_trials=100` should not read that `budget` is missing.
+    def __call__(self, f: Callable[..., object], space: Any = None, *args: P.args, **options: P.kwargs) -> R_co:
+        """Run."""
+
+
+def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[..., R]], _TakesOptions[P, R]]:
+    """Return a decorator that gives a function the fields of `settings` as options: types, signature and docstring.
+
+    The function refuses argument names of other libraries. The check comes before Python's own: a caller with
+    `n_trials=100` should not read that `budget` is missing.
     """
 
-    known = {each.name for each in fields(RunSettings)}
+    def decorate(function: Callable[..., R]) -> _TakesOptions[P, R]:
+        @wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> R:
+            if len(args) > IN_ORDER:
+                raise TypeError(
+                    f"{function.__name__}: expected the function and the space in order and options by name, got "
+                    f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
+                )
+            for name in kwargs:
+                if name not in options and (cure := hint(name)) is not None:
+                    more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
+                    raise TypeError(f"unknown option {name!r}; {cure}{more}")
+            return function(*args, **kwargs)
 
-    @wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > IN_ORDER:
-            raise TypeError(
-                f"{function.__name__}: expected the function and the space in order and options by name, got "
-                f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
-            )
-        for name in kwargs:
-            if name not in known and (cure := hint(name)) is not None:
-                more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
-                raise TypeError(f"unknown option {name!r}; {cure}{more}")
-        return function(*args, **kwargs)
+        own, options = inspect.signature(function), inspect.signature(settings).parameters
+        named = [each for each in own.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+        wrapper.__signature__ = own.replace(parameters=[*named, *options.values()])  # type: ignore[attr-defined]
+        entries = [f"{name} : {kind}\n{indent(text, ' ' * 4)}\n" for name, (kind, text) in documentation().items()]
+        wrapper.__doc__ = (function.__doc__ or "").replace(OPTIONS, indent("".join(entries), " " * 4))
+        return wrapper
 
-    wrapper.__signature__ = _signature(function)  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a function with the fields of `RunSettings` for its `**options`."""
-    own = inspect.signature(function)
-    kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    names = {each.name for each in kept}
-    more = [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(RunSettings)
-        if each.name not in names
-    ]
-    return own.replace(parameters=[*kept, *more])
+    return decorate
 
 
-@_with_options
-def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+@dataclass(frozen=True, kw_only=True)
+class _EitherSense(RunSettings):
+    """The options of `run`."""
+
+    maximize: bool | None = None
+
+
+@_with_options(RunSettings)
+def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Any) -> Result:
     """Minimise `f(point)` over `space` in `budget` evaluations.
 
     Parameters
@@ -65,17 +76,11 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
         numbers in order. An exception, None, nan or an infinity is a failed evaluation. A parameter `seed`
         gets a number for the noise of `f`, which depends on the run's seed and the trial alone. A parameter `trial`
         reports intermediate values, and `worker` has the `index` and the `device` of the worker. These three are passed
-        only where they have no default but None, and no value from `functools.partial`. An `Objective` brings its own
-        space and x0.
-    space : Space, dict of parameters, or list of (low, high) pairs
-        The points to choose from.
-    budget : int
-        Number of evaluations.
+        only where they have no default but None, and no value from `functools.partial`.
+    space : Space, dict of parameters, or list of (low, high) pairs, default None
+        The points to choose from. None takes the space of an `Objective`.
     **options
-        seed, sampler, tree, x0, n_init, design, repeat, batch, workers, executor, journal, about, seconds, target,
-        patience, min_gain, callback, progress, noisy, objectives, constraints, reference, valid, check_first, known,
-        related, fix, vectorized, give_up, pruner, timeout, devices, budget_unit: see
-        `lamcts.study.options.RunSettings`.
+        See `lamcts.study.options.RunSettings`.
 
     Returns
     -------
@@ -99,8 +104,8 @@ def minimize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     return Study(f, space, False, budget, **_without_sense(options)).solve()
 
 
-@_with_options
-def maximize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Unpack[RunOptions]) -> Result:
+@_with_options(RunSettings)
+def maximize(f: Callable[..., object], space: Any = None, *, budget: int, **options: Any) -> Result:
     """Maximise `f(point)` over `space`: as `minimize`, with `fun` and `target` in the sign of `f`.
 
     Examples
@@ -112,14 +117,14 @@ def maximize(f: Callable[..., object], space: Any = None, *, budget: int, **opti
     return Study(f, space, True, budget, **_without_sense(options)).solve()
 
 
-@_with_options
+@_with_options(_EitherSense)
 def run(
     f: Callable[..., object],
     space: Any = None,
     *,
     budget: int,
     maximize: bool | None = None,
-    **options: Unpack[RunOptions],
+    **options: Any,
 ) -> Generator[Evaluation, None, Result]:
     """Return a generator of finished evaluations, which returns the `Result`: the loop body is yours.
 
@@ -147,7 +152,7 @@ def run(
     return Study(f, space, maximize, budget, **options).evaluations()
 
 
-def _without_sense(options: RunOptions) -> RunOptions:
+def _without_sense(options: Json) -> Json:
     """Return the options; TypeError where `maximize` is among them, which is a function of its own."""
     for name in ("maximize", "maximise"):
         if name in options:

@@ -50,18 +50,10 @@ def devices_of(given: object) -> tuple[str, ...] | None:
     )
 
 
-def check_devices(devices: object, workers: object, executor: object, vectorized: bool) -> None:
-    """Raise ValueError where there are fewer devices than workers, or other processes evaluate than our own."""
+def check_devices(devices: object, workers: object) -> None:
+    """Raise ValueError where `devices` are none, or fewer than workers."""
     found = devices_of(devices)
-    if found is None:
-        return
-    if executor is not None or vectorized or isinstance(workers, str):
-        what = "executor" if executor is not None else "vectorized" if vectorized else "workers='threads'"
-        raise ValueError(
-            f"devices: expected none with {what}: they are set as a process starts; pass workers=n, or start the "
-            f"workers of the executor with {VISIBLE} of their own"
-        )
-    if isinstance(workers, int) and workers > len(found):
+    if found is not None and isinstance(workers, int) and workers > len(found):
         raise ValueError(
             f"devices: expected at least {workers}, one for each of {workers} workers, got {len(found)}; to share "
             f"them, list each several times, such as devices={[*found, *found]}"

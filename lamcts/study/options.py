@@ -1,20 +1,21 @@
 """The options of `minimize`, `maximize` and `run`, checked before anything starts."""
 
+import ast
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TextIO, TypedDict, TypeGuard
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 
 import numpy as np
 
 from lamcts import pruners
 from lamcts.argument_hints import hint
-from lamcts.models.remaining_gain import refusal
 from lamcts.optimizer.arguments import checked_seed
-from lamcts.outcomes.goals import Goals
-from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import brief, scalar
 from lamcts.study import replicates
 from lamcts.study.devices import check_devices
@@ -34,184 +35,130 @@ if TYPE_CHECKING:
     from lamcts.tree import LatentTree
 
 
-class RunOptions(TypedDict, total=False):
-    """The same names as in `RunSettings`, for type checkers."""
-
-    seed: int | None
-    sampler: "str | Sampler"
-    tree: "LatentTree | str | None"
-    x0: Point
-    n_init: int | None
-    design: "Kind"
-    repeat: bool
-    batch: int
-    workers: int | str | None
-    executor: "Executor | Callable[[], Executor] | Client | None"
-    journal: "str | os.PathLike[str] | None"
-    about: Json | None
-    seconds: float | None
-    target: float | None
-    patience: int | None
-    min_gain: float | str | None
-    callback: "Callable[[Result], object] | None"
-    progress: bool | TextIO | None
-    noisy: bool | float
-    objectives: Iterable[str] | Mapping[str, str] | int | None
-    constraints: Constraints
-    reference: Sequence[float] | Mapping[str, float] | None
-    valid: Callable[[Point], object] | None
-    check_first: bool
-    known: "PriorResults"
-    related: bool
-    fix: Mapping[Any, Point] | None
-    vectorized: bool
-    give_up: int | None
-    pruner: str | pruners.Pruner | None
-    timeout: float | None
-    devices: int | Sequence[int | str] | None
-    budget_unit: str | None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """The options of a run. `budget` is the only one without a default.
+    """The options of a run.
 
-    Parameters
-    ----------
-    budget : int
-        Number of evaluations in all, failed ones included. With a `Fidelity` in the space, the cost of so many full
-        ones, of which the last is kept for the best prediction.
-    seed, sampler, tree, x0, n_init, design, repeat : various
-        As in `Optimizer`. Without `n_init`, the design takes at most a quarter of the budget. A resumed run keeps the
-        `n_init` of its journal.
-    batch : int, default 1
-        Number of points that are asked for at a time.
-    workers : int, "threads" or None, default None
-        Number of evaluations at a time, each in a process of its own. -1 is one process per core, "threads" one thread
-        per core. None evaluates one at a time in this process. The number affects which points are proposed.
-    executor : executor, Dask client or callable, default None
-        Where to evaluate: a `concurrent.futures` executor, a function that makes one, or a Dask client. `workers` is
-        then the number of evaluations at a time. None is the number of workers, updated as a cluster grows or shrinks.
-    journal : str or path, default None
-        File that records the run. The same call again resumes from the file, up to the budget.
-    about : dict of JSON values, default None
-        Notes that a new journal keeps for its readers.
-    seconds : float, default None
-        No evaluation starts later than this many seconds after the call. Running evaluations are completed.
-    target : float, default None
-        Stop at a feasible value at least as good as this one, in the user's sign. For one objective.
-    patience : int, default None
-        Stop after this many evaluations without improvement. Before the first feasible evaluation, a smaller violation
-        is an improvement; with several objectives, a new point of the front is. With a `Fidelity`, the cost of this
-        many full evaluations, after the first one.
-    min_gain : float, "noise" or None, default None
-        Stop when P(remaining gain < min_gain) >= 0.9 under the model, in the user's units: `remaining_gain.upper`.
-        "noise" is the noise of one evaluation, as fitted by the model. It is looked at after 20 evaluations and then
-        whenever there are a tenth more. For one objective without constraints, and parameters that are numbers.
-    callback : callable, default None
-        Called with the `Result` so far after each evaluation. The run stops if it returns True.
-    progress : bool, stream or None, default None
-        Whether to show progress, or where. None shows it on a terminal and in a notebook.
-    noisy : bool or float, default False
-        Whether values are noisy: a model of all values chooses the result, and which points to evaluate again. A number
-        is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the model
-        does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective
-        without constraints.
-    objectives, constraints, reference : various
-        As in `Optimizer`; None takes the attributes of an objective, and `constraints` add to its own. With several
-        quantities, the function returns a dict by name, or the objectives and then the constrained quantities. None
-        for all objectives means that a point was checked and not run. `constraints` may include SciPy's, see
-        `lamcts.study.scipy_constraints`.
-    valid : callable, default None
-        `valid(point)` is False for points that must not be proposed. They cost no evaluation.
-    check_first : bool, default False
-        Call constraints that are functions first, and the function only where they are satisfied.
-    known : list of (point, value), path, Result, DataFrame, Optuna study or None, default None
-        Prior observations, or a list of several sources, see `lamcts.study.prior_sources`. A path is that of a CSV file
-        or of a journal. They do not count towards the budget.
-    related : bool, default False
-        Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
-        Their values are none of this task. The best point of each is evaluated early. For one objective without
-        constraints, `MixedGp` takes their forecasts as its prior mean while they rank the evaluations of this task
-        better than chance (Feurer et al. 2018). It is the default for real parameters then.
-    fix : dict, default None
-        Parameters that keep one value, by name, or by number from 0 for arrays. Points still include them.
-    vectorized : bool, default False
-        Whether the function takes a list of `batch` points (and of seeds) and returns a list of values. If it raises,
-        all of these evaluations have failed.
-    give_up : int, default None
-        Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not count.
-    pruner : str or Pruner, default None
-        Stops trials that report intermediate values, `def f(point, trial): ... trial.report(step, value)`: "model",
-        "median", "halving", "hyperband", "extrapolation", or a rule of `lamcts.pruners`. A pruned trial is no failure,
-        and searches learn from its predicted value. With several objectives "model" judges a trial by its chance to end
-        on the front, and the other rules stop one that is behind in every objective.
-    timeout : float, default None
-        Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
-        Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns.
-    devices : int or list of int or str, default None
-        Give each worker process a device of its own: a number of devices, or a list of them. `CUDA_VISIBLE_DEVICES` is
-        set before the process imports anything. Without `workers` there is one process for each device. A function
-        with a parameter `worker` gets `worker.index` and `worker.device`.
-    budget_unit : str, default None
-        Name of the `Fidelity` whose units `budget` counts, such as "epochs". None counts full evaluations.
+    The text below each field is its documentation in `help(lamcts.minimize)`; its first sentence is the help of the
+    same option of `lamcts run`.
     """
 
     budget: int
+    """Number of evaluations in all, failed ones included. With a `Fidelity` in the space, the cost of so many full
+    ones, of which the last is kept for the best prediction."""
     seed: int | None = None
+    """Number that determines every random draw. None draws a fresh one, kept in the result."""
     sampler: "str | Sampler" = "auto"
+    """Search within regions, by name or as an object. "auto" depends on the space, see `lamcts.Optimizer`."""
     tree: "LatentTree | str | None" = "auto"
+    """How the space is split; None uses no tree."""
     x0: Point = None
+    """Point or list of points to evaluate first. None takes that of an `Objective`."""
     n_init: int | None = None
+    """Number of points in the initial design. None depends on the sampler, see `lamcts.Optimizer`, and is at most a
+    quarter of the budget. A resumed run keeps the number of its journal."""
     design: "Kind" = "sobol"
+    """Kind of the initial design: "sobol", "lhs" or "uniform"."""
     repeat: bool = False
+    """Whether points may be proposed again, which is useful only under noise."""
     batch: int = 1
+    """Number of points that are proposed at a time."""
     workers: int | str | None = None
+    """Number of evaluations at a time, each in a process of its own. -1 is one process per core, "threads" one thread
+    per core. None evaluates one at a time in this process. The number affects which points are proposed."""
     executor: "Executor | Callable[[], Executor] | Client | None" = None
+    """Where to evaluate: a `concurrent.futures` executor, a function that makes one, or a Dask client. `workers` is
+    then the number of evaluations at a time. None is the number of workers, updated as a cluster grows or shrinks."""
     journal: "str | os.PathLike[str] | None" = None
+    """File that records the run. The same call again resumes from the file, up to the budget."""
     about: Json | None = None
+    """Notes that a new journal keeps for its readers, as JSON values by name."""
     seconds: float | None = None
+    """Start no evaluation later than this many seconds after the call. Running evaluations are completed."""
     target: float | None = None
+    """Stop at a feasible value at least as good as this one, in the user's sign. For one objective."""
     patience: int | None = None
+    """Stop after this many evaluations without improvement. Before the first feasible evaluation, a smaller violation
+    is an improvement; with several objectives, a new point of the front is. With a `Fidelity`, the cost of this many
+    full evaluations, after the first one."""
     min_gain: float | str | None = None
+    """Stop when less than this is left to gain, with probability 0.9 under the model. In the user's units:
+    `remaining_gain.upper`. "noise" is the noise of one evaluation, as fitted by the model. It is looked at after 20
+    evaluations and then whenever there are a tenth more. For one objective without constraints, and parameters that
+    are numbers."""
     callback: "Callable[[Result], object] | None" = None
+    """Function that is called with the `Result` so far after each evaluation. The run stops if it returns True."""
     progress: bool | TextIO | None = None
+    """Whether to show progress, or a stream to show it on. None shows it on a terminal and in a notebook."""
     noisy: bool | float = False
+    """Whether values are noisy: a model of all values chooses the result, and which points to evaluate again. A number
+    is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the model does
+    not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective without
+    constraints."""
     objectives: Iterable[str] | Mapping[str, str] | int | None = None
+    """Objectives by name, by name with "min" or "max", or their number. The function then returns a dict by name, or
+    the objectives and then the constrained quantities; None for all objectives means that a point was checked and not
+    run. None takes the attribute of an objective, and else is one objective."""
     constraints: Constraints = None
+    """Texts such as "stress <= 250" or "gap == 0 +- 1e-3", the number of quantities that must be at most 0, or SciPy's
+    constraints, see `lamcts.study.scipy_constraints`. They add to those of an objective."""
     reference: Sequence[float] | Mapping[str, float] | None = None
+    """Point from which hypervolumes are measured, a number for each objective. No search uses it. None takes the
+    attribute of an objective."""
     valid: Callable[[Point], object] | None = None
+    """Function that is False for points that must not be proposed. They cost no evaluation."""
     check_first: bool = False
+    """Whether constraints that are functions are called first, and the function only where they are satisfied."""
     known: "PriorResults" = None
+    """Evaluations to start from. Pairs (point, value), the path of a CSV file or of a journal, a `Result`, a DataFrame
+    or an Optuna study, or a list of several, see `lamcts.study.prior_sources`. They do not count towards the budget."""
     related: bool = False
+    """Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
+    Their values are none of this task. The best point of each is evaluated early. For one objective without
+    constraints, `MixedGp` takes their forecasts as its prior mean while they rank the evaluations of this task better
+    than chance (Feurer et al. 2018). It is the default for real parameters then."""
     fix: Mapping[Any, Point] | None = None
+    """Parameters that keep one value. By name, or by number from 0 for arrays. Points still include them."""
     vectorized: bool = False
+    """Whether the function takes a list of `batch` points (and of seeds) and returns a list of values. If it raises,
+    all of these evaluations have failed."""
     give_up: int | None = None
+    """Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not
+    count."""
     pruner: str | pruners.Pruner | None = None
+    """Rule that stops trials by the intermediate values that they report. "model", "median", "halving", "hyperband",
+    "extrapolation", or an object, see `lamcts.pruners`. The function reports by a parameter `trial`:
+    `trial.report(step, value)`. A pruned trial is no failure, and searches learn from its predicted value. With several
+    objectives "model" judges a trial by its chance to end on the front, and the other rules stop one that is behind in
+    every objective."""
     timeout: float | None = None
+    """Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
+    Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns."""
     devices: int | Sequence[int | str] | None = None
+    """One device for each worker process: their number, or a list of them. `CUDA_VISIBLE_DEVICES` is set before the
+    process imports anything. Without `workers` there is one process for each device. A function with a parameter
+    `worker` gets `worker.index` and `worker.device`."""
     budget_unit: str | None = None
+    """Name of the `Fidelity` whose units `budget` counts, such as "epochs". None counts full evaluations."""
 
     @classmethod
-    def of(cls, budget: int, options: Json) -> "RunSettings":
+    def of(cls, options: Json) -> "RunSettings":
         """Return checked settings with Python's numbers for numpy's; an unknown option is a TypeError."""
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
                 raise TypeError(f"unknown option {name!r}; {hint(name) or _nearest(name, known)}")
-        return cls(scalar(budget), **{name: scalar(value) for name, value in options.items()})
+        return cls(**{name: scalar(value) for name, value in options.items()})
 
     def __post_init__(self) -> None:
         if self.seed is not None:
             checked_seed(self.seed)
         whole_number(self.budget, "budget")
         whole_number(self.batch, "batch")
-        check_workers(self.workers, self.executor, self.vectorized)
-        workers = cores() if self.workers == ALL else self.workers
-        check_devices(self.devices, workers, self.executor, self.vectorized)
-        check_timeout(self.timeout, self.workers, self.executor, self.vectorized)
-        if pruners.make(self.pruner) is not None and self.vectorized:
-            raise ValueError("pruner: expected none with vectorized=True: its points come to an end together")
+        check_workers(self.workers, self.executor)
+        check_devices(self.devices, cores() if self.workers == ALL else self.workers)
+        check_timeout(self.timeout, self.workers)
+        pruners.make(self.pruner)
         whole_number(self.patience, "patience", optional=True)
         whole_number(self.give_up, "give_up", optional=True)
         least = self.min_gain
@@ -231,26 +178,8 @@ class RunSettings:
             raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
-        if self.related and self.known is None:
-            raise ValueError("related: expected known results, got none; pass known=RESULTS of related tasks")
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
-
-    def check_goals(self, goals: Goals, space: SearchSpace) -> None:
-        """Raise ValueError where the options make no sense for what is sought and bounded, and where."""
-        if self.min_gain is not None and (reason := refusal(space, goals)) is not None:
-            raise ValueError(f"min_gain: expected one objective and numbers alone, got {reason}; stop by patience=")
-        if len(goals.objectives) > 1 and self.target is not None:
-            raise ValueError(
-                f"target: expected none with the objectives {', '.join(goals.names)}, got {self.target:g}: "
-                "bound them by constraints, or stop by patience or by the callback"
-            )
-        if not goals.plain and self.checks:
-            what = "constraints" if len(goals.objectives) == 1 else f"the objectives {', '.join(goals.names)}"
-            raise ValueError(
-                f"noisy: expected False with {what}, got {self.noisy}: one mean says nothing there; "
-                "leave it out, and evaluate the best points again yourself"
-            )
 
     @property
     def checks(self) -> int:
@@ -262,6 +191,22 @@ class RunSettings:
     def searches(self) -> int:
         """How many evaluations of the budget go to new points."""
         return self.budget - self.checks
+
+
+@cache
+def documentation(settings: type = RunSettings) -> dict[str, tuple[str, str]]:
+    """Return type with default, and text, of each field of a class; none where its source is not at hand."""
+    try:
+        (node,) = ast.parse(inspect.getsource(settings)).body
+    except OSError:
+        return {}
+    found = {}
+    for field, text in pairwise(node.body if isinstance(node, ast.ClassDef) else ()):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            default = "" if field.value is None else f", default {ast.unparse(field.value)}"
+            kind = ast.unparse(field.annotation).strip("'")
+            found[ast.unparse(field.target)] = kind + default, inspect.cleandoc(ast.literal_eval(text.value))
+    return found
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -115,8 +115,6 @@ def _bounded(
     ]
     space = Valid(space, rules, known=_points(space, x0)) if rules else space
     functions = bounded.measures(_start(space, x0)) if rules or bounded.functions else ()
-    if settings.check_first and not functions:
-        raise ValueError("check_first: expected constraints that are functions, got none; leave it out")
     return space, functions, bounded.words
 
 

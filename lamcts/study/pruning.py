@@ -27,7 +27,7 @@ class Pruning:
     """
 
     def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
-        goals, reports = problem.goals, problem.declared.reports
+        goals = problem.goals
         self.curves = Curves(len(goals.objectives), problem.space)
         self._pruner, self._names, self._signs = make(pruner), goals.names, tuple(goals.signs.tolist())
         self._judged = (self.curves,) if getattr(self._pruner, "multi_objective", False) else self.curves.objectives
@@ -36,11 +36,6 @@ class Pruning:
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
         self._judge = None if self._pruner is None else ReportServer(self.judge, _listening(executor))
         self._lock = threading.Lock()  # reports come from threads
-        if self._pruner is not None and not (self._wanted if reports is None else reports):
-            raise ValueError(
-                "pruner: expected a function that reports on its way, def f(point, trial): ... "
-                "trial.report(step, value), or a program with --report; got one without; leave out the pruner"
-            )
 
     def close(self) -> None:
         if self._judge is not None:

@@ -1,12 +1,19 @@
 """What a run gives back: each evaluation as it ends, and the result with its history."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
+from lamcts.models.remaining_gain import RemainingGain, remaining_gain
+from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
+from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.metrics import Metric
 from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
-from lamcts.study.prediction import PredictingResult
+from lamcts.study.history import History
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
@@ -122,7 +129,7 @@ class Candidate:
     first: float
 
 
-class Result(PredictingResult):
+class Result(dict[str, Any]):
     """What a run has found; `result.x` and `result["x"]` are the same.
 
     Attributes
@@ -182,6 +189,45 @@ class Result(PredictingResult):
         """Return all evaluations as a pandas DataFrame, a row each; MissingExtra where pandas is not installed."""
         return dataframe_of(self["history"])
 
+    def predict(self, points: Iterable[Point]) -> Prediction:
+        """Return the prediction of `Optimizer.predict`, from all evaluations and re-evaluations."""
+        return predicted(self._predictor, points)
+
+    @cached_property
+    def best_predicted(self) -> BestPredicted:
+        """The point of `Optimizer.best_predicted`. Under noise, the best single value is lucky, and this is better."""
+        history: History = self["history"]
+        refuse_several(history.goals)
+        best = best_of(self._predictor, _told(history), history.feasible, history.trial)
+        return best._replace(point=history.points[best.point])
+
+    @cached_property
+    def remaining_gain(self) -> RemainingGain | None:
+        """The estimate of `Optimizer.remaining_gain`, from all evaluations and re-evaluations."""
+        history: History = self["history"]
+        return remaining_gain(history.points.space, history.goals, _told(history), self.get("seed", 0))
+
+    @cached_property
+    def _predictor(self) -> RunModel:
+        return model_of(self["history"], robust=bool(self["history"].repeats))
+
+    @property
+    def under_noise(self) -> dict[str, BestPredicted]:
+        """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
+        history: History | None = self.get("history")
+        if history is None or not (history.sems or history.repeats) or len(history.goals.objectives) > 1:
+            return {}
+        try:
+            return {"best_predicted": self.best_predicted}
+        except ValueError:  # too few values, or equal ones
+            return {}
+
+    @property
+    def modelled(self) -> dict[str, BestPredicted | RemainingGain]:
+        """What summaries show of the model, by name: `under_noise`, and `remaining_gain` where there is an estimate."""
+        gain = self.remaining_gain if "history" in self else None
+        return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
+
     def _repr_html_(self) -> str:
         return html_of({name: self[name] for name in self._shown} | self.modelled)
 
@@ -196,3 +242,24 @@ class Result(PredictingResult):
         shown = {name: self[name] for name in self._shown} | self.modelled
         width = max(8, *map(len, shown)) if shown else 8
         return "\n".join(f"{name:>{width}}: {value!r}" for name, value in shown.items())
+
+
+def model_of(history: History, robust: bool) -> RunModel:
+    """Return the model of all values, re-evaluations included; robust: to outliers."""
+    return predictor(history.points.space, history.goals, _told(history), robust)
+
+
+def _told(history: History) -> Evaluated:
+    """Return the evaluations of a history, then the re-evaluations."""
+    m, n = len(history.goals.objectives), len(history)
+    rows = np.array([row for row, _ in history.repeats], np.int64)
+    f = history.goals.signs * history.values.reshape(n, m)
+    again = history.goals.signs * np.array([value for _, value in history.repeats]).reshape(-1, m)
+    unknown = np.full((len(rows), history.constraints.shape[1]), np.nan)
+    sems = StandardErrors(history.sems).of(range(n + len(rows)), m)
+    return Evaluated(
+        np.vstack([history.x, history.x[rows]]),
+        np.vstack([f, again]),
+        np.vstack([history.constraints, unknown]),
+        sems,
+    )

@@ -17,9 +17,6 @@ class Spending:
         if unit is not None and (axis is None or unit != axis.name):
             known = "there is no Fidelity" if axis is None else f"or the name of the Fidelity, {axis.name!r}"
             raise ValueError(f"budget_unit: expected None, {known}; got {unit!r}")
-        for option, given in (("pruner", settings.pruner is not None), ("noisy", settings.checks > 0)):
-            if axis is not None and given:
-                raise ValueError(f"{option}: expected none with a Fidelity, which the run chooses; leave it out")
         self._scale = costs.full if unit is None else 1  # units of one of the budget
         self.budget = settings.searches * self._scale
         self.extended = False  # whether new points have what was kept for re-evaluations

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,14 +24,14 @@ from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.study import log, progress, replicates
-from lamcts.study.evaluation import Job, Outcome, Workers, required
-from lamcts.study.options import RunOptions, RunSettings
-from lamcts.study.prediction import model_of
+from lamcts.study.combinations import check_combination
+from lamcts.study.evaluation import Job, Outcome, Workers
+from lamcts.study.options import RunSettings
 from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
 from lamcts.study.reporting import Reporter
-from lamcts.study.result import Evaluation, Result
+from lamcts.study.result import Evaluation, Result, model_of
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
@@ -76,16 +76,11 @@ class Study:
     _stopping: Stopping
 
     def __init__(
-        self, f: Callable[..., object], space: Any, maximize: bool | None, budget: int, **options: Unpack[RunOptions]
+        self, f: Callable[..., object], space: Any, maximize: bool | None, budget: int, **options: Any
     ) -> None:
-        self.settings = RunSettings.of(budget, dict(options))
+        self.settings = RunSettings.of({"budget": budget, **options})
         self.problem: RunProblem = problem_of(f, space, maximize, self.settings)
-        self.settings.check_goals(self.problem.goals, self.problem.space)
-        if self.settings.vectorized and SharedState.of(f) is not None:
-            raise ValueError(f"vectorized: expected a function that learns nothing, got {self.problem.name}")
-        for name in ("trial", "worker") if self.settings.vectorized else ():
-            if required(f, name):
-                raise ValueError(f"vectorized: expected a function without a parameter {name}, got {self.problem.name}")
+        check_combination(self.settings, self.problem)
         self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
         self.spending = Spending(self.problem.space, self.settings)
         self.folders = TrialFolders(self.problem.space, self.settings.journal)

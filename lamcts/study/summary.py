@@ -18,8 +18,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
 from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
-from lamcts.study.prediction import model_of
-from lamcts.study.result import Candidate, Evaluation, Result
+from lamcts.study.result import Candidate, Evaluation, Result, model_of
 from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
 

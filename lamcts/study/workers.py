@@ -24,35 +24,26 @@ ALL = -1  # workers: one a core
 THREADS = "threads"
 
 
-def check_workers(workers: object, executor: object, vectorized: bool) -> None:
-    """Raise ValueError where `workers` is none of a number, -1 and "threads", where others evaluate, or where none can.
+def check_workers(workers: object, executor: object) -> None:
+    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where an executor cannot evaluate.
 
     An executor has `submit`, or is a function that makes one.
     """
     _check_executor(executor)
-    if vectorized and not (executor is None and (workers is None or workers == 1)):
-        raise ValueError("vectorized: expected neither workers nor executor beside it: the function has all points")
-    if isinstance(workers, str) and workers == THREADS:
-        if executor is not None:
-            raise ValueError("workers: expected a number beside executor, got 'threads'; leave one of them out")
-    elif workers is not None and not (_whole(workers) and (workers == ALL or workers >= 1)):
+    if workers is None or (isinstance(workers, str) and workers == THREADS):
+        return
+    if not (_whole(workers) and (workers == ALL or workers >= 1)):
         raise ValueError(
             f"workers: expected a whole number of at least 1, -1 (one a core), 'threads' or None, got {brief(workers)}"
         )
 
 
-def check_timeout(timeout: object, workers: object, executor: object, vectorized: bool) -> None:
+def check_timeout(timeout: object, workers: object) -> None:
     """Raise ValueError where `timeout` is no number of seconds, or nobody could keep it."""
     if timeout is None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
         raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}; {TIMEOUT}")
-    if executor is not None or vectorized or workers == THREADS:
-        what = "executor" if executor is not None else "vectorized" if vectorized else "workers='threads'"
-        raise ValueError(
-            f"timeout: expected none with {what}, where one evaluation cannot be ended without others; "
-            f"pass workers=n, whose processes can be ended; {TIMEOUT}"
-        )
     if workers is None and not (hasattr(signal, "setitimer") and _in_main_thread()):
         raise ValueError(
             f"timeout: expected workers=n with it (1 is enough), since only a process can be ended here; {TIMEOUT}"

@@ -26,7 +26,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 
 
 def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     code, out, err = said(capsys, "run", "ackley", "--dim", "5", "--budget", "60", *QUICK)
     folder = tmp_path / "ackley-dim5-uniform-seed0"
     assert (code, err) == (0, "")
@@ -130,7 +130,7 @@ def test_a_target_ends_the_run_early(capsys):
     [(["best.png"], 0), (["partition.png"], 0), (["result.json"], 1), (["result.json", "best.png", "tree.png"], 1)],
 )
 def test_an_output_that_fails_costs_neither_the_result_nor_another_output(capsys, tmp_path, blocked, code):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     for name in blocked:
         (tmp_path / "here" / name).mkdir(parents=True)  # nothing can be written under its name
     found, out, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
@@ -142,7 +142,7 @@ def test_an_output_that_fails_costs_neither_the_result_nor_another_output(capsys
 
 @pytest.mark.parametrize("broken", [IndexError("of no node"), ZeroDivisionError(), ValueError("expected more\nlines")])
 def test_a_figure_that_raises_is_one_line(capsys, tmp_path, monkeypatch, broken):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
     def raises(*_, **__):
         raise broken
@@ -159,7 +159,7 @@ def test_a_figure_that_raises_is_one_line(capsys, tmp_path, monkeypatch, broken)
 
 
 def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
     _, out, _ = said(
@@ -222,7 +222,7 @@ def test_list_names_everything_with_a_line(capsys):
 
 
 def test_any_environment_of_gymnasium_is_an_objective_by_its_name(capsys, tmp_path):
-    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
     assert "gym:NAME" in said(capsys, "list")[1]
     argv = ["run", "gym:Pendulum-v1", "--hidden", "3,2", "--rollouts", "1", "--episode-steps", "9", "--check", "2"]
     code, out, _ = said(capsys, *argv, "--moments", "running", "--budget", "3", "--no-plot", *QUICK)
@@ -270,7 +270,7 @@ def test_list_says_which_extra_is_missing(capsys, monkeypatch):
 
 
 def test_show_and_plot_need_only_the_journal(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     said(capsys, "run", "rastrigin", "--dim", "3", "--budget", "8", "--shift", "2", "--no-plot", "--out", "r", *QUICK)
     best = json.loads((tmp_path / "r" / "result.json").read_text())["best"]
     for name in ("r", "r/journal.db"):
@@ -337,7 +337,7 @@ def test_without_matplotlib_a_run_ends_well(capsys, tmp_path, monkeypatch):
 
 
 def test_a_policy_is_saved_checked_and_drawn(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     argv = ["run", "hopper", "--budget", "4", "--rollouts", "2", "--check", "3", "--out", "here", *QUICK]
     code, out, _ = said(capsys, *argv)
     assert code == 0 and "best policy: 3 held-out episodes: mean" in out
@@ -353,7 +353,7 @@ def test_a_policy_is_saved_checked_and_drawn(capsys, tmp_path):
 
 
 def test_doing_nothing_is_scored_before_a_gait_is_searched(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     argv = ["run", "hopper", "--budget", "2", "--episode-steps", "50", "--out", "here", "--no-plot", *QUICK]
     code, out, _ = said(capsys, *argv)
     start = json.loads((tmp_path / "here" / "result.json").read_text())["start"]
@@ -362,7 +362,7 @@ def test_doing_nothing_is_scored_before_a_gait_is_searched(capsys, tmp_path):
 
 
 def test_running_moments_are_carried_through_a_run_and_saved(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     common = ["run", "hopper", "--episode-steps", "30", "--check", "1", "--moments", "running", "--no-plot", *QUICK]
     said(capsys, *common, "--budget", "8", "--patience", "2", "--out", "two")
     assert Journal.read(tmp_path / "two" / "journal.db").n < 8
@@ -384,7 +384,7 @@ def test_running_moments_are_carried_through_a_run_and_saved(capsys, tmp_path):
 
 
 def test_moments_of_a_file_name_the_folder(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     np.savez(tmp_path / "mine.npz", mean=np.zeros(11), std=np.full(11, 2.0))
     code, out, _ = said(
         capsys, "run", "hopper", "--budget", "2", "--check", "0", "--no-plot", "--moments", "mine.npz", *QUICK
@@ -396,7 +396,7 @@ def test_moments_of_a_file_name_the_folder(capsys, tmp_path):
 
 
 def test_a_journal_goes_on_with_the_moments_that_it_was_begun_with_wherever_the_file_lies(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     np.savez(tmp_path / "mine.npz", mean=np.zeros(11), std=np.full(11, 2.0))
     command = ["run", "hopper", "--check", "0", "--no-plot", "--episode-steps", "5", *QUICK]
     assert said(capsys, *command, "--budget", "2", "--moments", "mine.npz")[0] == 0
@@ -421,7 +421,7 @@ def test_a_function_goes_on_by_whatever_path_it_is_called_and_one_that_exits_fai
     assert code != 0 and "gone.py cannot be loaded (SystemExit" in err
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nevergrad") is None, reason="pip install 'lamcts[nevergrad]'")
+@pytest.mark.skipif(importlib.util.find_spec("nevergrad") is None, reason="pip install '.[nevergrad]'")
 def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
     command = [sys.executable, "-m", "lamcts", "run", "ackley", "--dim", "2", "--budget", "5", "--no-plot", "--quiet"]
     # In a process of its own: importing Nevergrad draws from numpy's global generator.

@@ -48,7 +48,7 @@ def found_in(folder):
 
 @pytest.mark.dear
 def test_a_front_is_searched_said_written_and_drawn(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     reference = ["--reference", "cost=10", "--reference", "range=0"]
     assert run("mine.py:f", *BOTH, *BOUND, *reference, "--budget", "30", "--out", "r") == 0
     said = capsys.readouterr().out
@@ -152,7 +152,7 @@ def test_other_names_that_a_program_prints_are_metrics_of_the_best_and_columns(c
         (["mine.py:f", *BOTH, "--reference", "cost=x"], "--reference: expected a number after the name"),
         (["mine.py:f", *BOTH, "--reference", "cost=1"], "--reference: expected a number for each of cost, range"),
         (["mine.py:f", "--constraint", "stress"], "--constraint: expected 'name <= number'"),
-        (["mine.py:f", *BOTH, "--target", "3"], "--target: expected none with the objectives cost, range"),
+        (["mine.py:f", *BOTH, "--target", "3"], "--target: expected none with several objectives, got 3"),
         (["--command", "true {a} {b}", *BOTH, "--pattern", "x"], "--pattern: expected NAME=REGEX"),
         (["--command", "true {a} {b}", *BOTH, "--pattern", "x=y"], "--pattern: expected a name of cost, range, got"),
         (["--command", "true {a} {b}", "--pattern", "x", "--pattern", "y"], "--pattern: expected one for one number"),

@@ -10,8 +10,8 @@ import lamcts
 from lamcts.objectives.control.film import Film
 from tests.commands import said
 
-pytest.importorskip("pygame", reason="pygame is not installed: pip install 'lamcts[mujoco]'")
-imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
+pytest.importorskip("pygame", reason="pygame is not installed: pip install '.[mujoco]'")
+imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install '.[mujoco]'")
 
 
 def test_a_run_is_filmed_from_its_folder(capsys, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from lamcts.cli import evaluate
 from tests.commands import said
 
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 QUICK = ["--sampler", "uniform", "--quiet", "--no-plot", "--check", "2", "--out", "here"]
 STILL = "bonus for being alive: the body hardly moves"
 

@@ -102,7 +102,7 @@ def test_a_function_is_searched(capsys, tmp_path, where):
 
 
 def test_a_function_of_an_array_takes_bounds_and_a_dimension(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     code, _, _ = said(capsys, "run", "mine.py:vector", "--space=-5:10", "--dim", "2", "--budget", "5", *QUICK[:-1])
     assert code == 0
     folder = tmp_path / "mine-vector-uniform-seed0"

@@ -20,7 +20,7 @@ import lamcts
 from lamcts.cli.serve import server_of
 from lamcts.study import Study
 
-pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
 
 SPACE = {"rate": lamcts.Float(0, 1), "size": lamcts.Int(1, 9)}
 

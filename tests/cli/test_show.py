@@ -95,7 +95,7 @@ def test_a_sampler_of_ones_own_is_named_by_its_class():
 
 
 def test_plot_takes_the_short_form_of_its_output_option(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     journal_of({})
     assert said(capsys, "plot", "run.db", "-o", "curve.svg")[0] == 0
     assert "<svg" in (tmp_path / "curve.svg").read_text()

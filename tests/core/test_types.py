@@ -69,14 +69,14 @@ def test_texts_times_and_several_numbers_are_no_number(given: Any) -> None:
 
 
 def test_pandas_missing_values_are_nan() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
     for given in (pandas.NA, pandas.NaT, pandas.Series([pandas.NA], dtype="Float64"), [pandas.NA]):
         assert math.isnan(number_of(given))
     assert number_of(pandas.Series([4])) == 4.0
 
 
 def test_tensors_are_numbers_and_arrays_whatever_their_type() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     for kind in (torch.bfloat16, torch.float16, torch.float64):
         values = torch.tensor([1.5, 2.0], dtype=kind, requires_grad=True)
         assert number_of(values[0]) == 1.5 and array_of(values).tolist() == [1.5, 2.0]

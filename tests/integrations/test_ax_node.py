@@ -11,7 +11,7 @@ from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals(), warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of what Ax imports
-    pytest.importorskip("ax.api", reason="ax is not installed: pip install 'lamcts[ax]'")
+    pytest.importorskip("ax.api", reason="ax is not installed: pip install '.[ax]'")
     from ax.api.client import Client
     from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
     from ax.core.parameter import ParameterType, RangeParameter

@@ -10,7 +10,7 @@ import lamcts
 
 pytestmark = [
     pytest.mark.dear,
-    pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow is not installed: pip install 'lamcts[mlflow]'"),
+    pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow is not installed: pip install '.[mlflow]'"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # of what MLflow imports
 ]
 

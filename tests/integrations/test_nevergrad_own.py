@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("nevergrad", reason="nevergrad is not installed: pip install 'lamcts[nevergrad]'")
+pytest.importorskip("nevergrad", reason="nevergrad is not installed: pip install '.[nevergrad]'")
 
 from lamcts.samplers.nevergrad.method import kept_globals
 

@@ -11,7 +11,7 @@ from tracked_runs import GOALS, SPACE, goals, reporting, run, stopped
 import lamcts
 from lamcts.journal import Journal
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 from lamcts.integrations.optuna import export_study  # noqa: E402
 

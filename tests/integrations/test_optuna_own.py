@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 own = pytest.importorskip("optuna.testing.pytest_samplers", reason="Optuna 5 brings these tests")
 
 from lamcts.integrations.optuna import LamctsSampler  # noqa: E402

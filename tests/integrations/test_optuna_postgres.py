@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 from optuna.trial import TrialState  # noqa: E402
 from optuna_cases import points  # noqa: E402
@@ -18,7 +18,7 @@ from optuna_cases import points  # noqa: E402
 pytestmark = [
     pytest.mark.dear,
     pytest.mark.skipif(not shutil.which("pg_virtualenv"), reason="PostgreSQL is absent: apt-get install postgresql"),
-    pytest.mark.skipif(not find_spec("psycopg2"), reason="psycopg2 is absent: pip install 'lamcts[postgres]'"),
+    pytest.mark.skipif(not find_spec("psycopg2"), reason="psycopg2 is absent: pip install '.[postgres]'"),
 ]
 KEEPS = "import os, sys; e = os.environ; print(e['PGUSER'], e['PGPASSWORD'], e['PGPORT'], flush=True); sys.stdin.read()"
 WORKS = """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402

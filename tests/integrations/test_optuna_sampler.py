@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 from optuna.distributions import CategoricalDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402

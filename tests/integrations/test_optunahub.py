@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 try:
     import optunahub as HUB

@@ -10,7 +10,7 @@ import lamcts
 from lamcts.samplers.nevergrad.method import kept_globals
 
 with kept_globals():
-    tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install 'lamcts[ray]'")
+    tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install '.[ray]'")
 
 from lamcts.integrations.ray import LamctsSearch
 from lamcts.integrations.ray.parameters import RayParameters

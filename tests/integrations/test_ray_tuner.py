@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.dear,
-    pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'lamcts[ray]'"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install '.[ray]'"),
     pytest.mark.skipif(
         shutil.which("ip") is None, reason="needs iproute2, which wakes the loopback of an empty network"
     ),

@@ -206,7 +206,7 @@ def test_it_goes_into_pipelines_and_they_into_it():
         assert outer.fit(X, Y).predict_proba(X).shape == (24, 2)
         assert list(search.fit(sparse.csr_array(X), Y).classes_) == [0, 1]
     assert clone(outer).get_params()["lamctssearchcv__estimator__logisticregression__C"] == 1.0
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
     assert search.fit(pandas.DataFrame(X, columns=["a", "b"]), Y).feature_names_in_.tolist() == ["a", "b"]
 
 

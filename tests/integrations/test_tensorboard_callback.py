@@ -9,7 +9,7 @@ from tracked_runs import GOALS, goals, run, stopped
 pytestmark = [
     pytest.mark.dear,
     pytest.mark.skipif(
-        find_spec("tensorboard") is None, reason="tensorboard is not installed: pip install 'lamcts[tensorboard]'"
+        find_spec("tensorboard") is None, reason="tensorboard is not installed: pip install '.[tensorboard]'"
     ),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of what TensorBoard imports
 ]

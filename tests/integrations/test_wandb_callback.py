@@ -9,7 +9,7 @@ from tracked_runs import GOALS, goals, run, stopped
 
 pytestmark = [
     pytest.mark.dear,
-    pytest.mark.skipif(find_spec("wandb") is None, reason="wandb is not installed: pip install 'lamcts[wandb]'"),
+    pytest.mark.skipif(find_spec("wandb") is None, reason="wandb is not installed: pip install '.[wandb]'"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of what wandb imports
 ]
 BLOCK = 2**15  # bytes of a block of LevelDB's log

@@ -27,7 +27,7 @@ def test_the_gradient_of_the_loss_is_its_slope() -> None:
 
 
 def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
     from lamcts.models.torch_gp import TorchLoss
 
     x, z = rows()
@@ -37,7 +37,7 @@ def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
 
 
 def test_moments_are_those_of_gpytorch() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
     from lamcts.models.torch_gp import TorchProcess
 
     x, z = rows()

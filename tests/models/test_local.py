@@ -100,7 +100,7 @@ def test_failures_never_enter_the_model() -> None:
 
 
 def test_the_route_through_gpytorch_gives_the_same_model() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
     _, _, closed = grown(30)
     _, _, other = grown(30, "cpu")
     assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
@@ -112,7 +112,7 @@ def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if missing == "gpytorch":
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+        pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
     monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
@@ -123,7 +123,7 @@ def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
 
 @pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", 3.5])
 def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(device: str) -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
     with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
         Turbo(device=device)
 

@@ -6,7 +6,7 @@ from lamcts.neural.train import Data, Recipe, digits
 from lamcts.neural.train import train as alone
 from lamcts.neural.train.data import part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

@@ -9,7 +9,7 @@ import pytest
 from lamcts.neural import nas
 from lamcts.neural.nas.graph_hash import pruned
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

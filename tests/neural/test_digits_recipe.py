@@ -11,7 +11,7 @@ from benchmarks.neural.nas import digits_table
 from lamcts.neural.train import Recipe, digits, train
 from lamcts.neural.train.digits4096 import network, recipe
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 IMAGES = {"val": 360, "test": 359}
 

@@ -8,7 +8,7 @@ import pytest
 from lamcts.neural import nas
 from lamcts.neural.nas.cells import EDGES, reachable
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.build.build import maker_of  # noqa: E402

@@ -6,7 +6,7 @@ import lamcts
 from lamcts import objectives
 from lamcts.neural import nas
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.proxies import ProxyObjective, first_networks
 from lamcts.neural.train import digits

@@ -16,7 +16,7 @@ def rows(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    return pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,7 @@ import lamcts
 from lamcts.neural import nas
 from lamcts.objectives import Costed
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

@@ -94,7 +94,7 @@ def test_a_number_beyond_all_floats_is_no_point(number):
 
 
 def test_tensors_with_a_gradient_are_points_bounds_and_features():
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     low, high = torch.zeros(2, requires_grad=True), torch.ones(2, requires_grad=True)
     assert lamcts.Box(low, high) == BOX
     point = torch.tensor([0.25, 0.5], requires_grad=True)
@@ -137,7 +137,7 @@ def test_no_start_at_all_is_none():
 @pytest.mark.parametrize("name", ["batch", "workers", "patience", "seconds", "target", "noisy"])
 def test_wrong_options_are_refused_whatever_they_are(name):
     with pytest.raises(ValueError, match=f"{name}: expected"):
-        RunSettings.of(5, {name: Broken()})
+        RunSettings.of({"budget": 5, name: Broken()})
 
 
 LEVELLED = pytest.mark.xfail(reason="GpCma takes losses beyond 1e300 for equal")

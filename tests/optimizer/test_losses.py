@@ -122,7 +122,7 @@ def test_a_value_without_a_constrained_quantity_is_refused_and_loses_nothing(val
 @pytest.mark.parametrize("sampler", ["auto", "turbo", "cma", "gp_cma", "mixed_gp"])
 def test_an_experiment_that_was_done_elsewhere_counts_there_and_closes_its_trial(sampler):
     if sampler == "cma":
-        pytest.importorskip("cma", reason="cma is not installed: pip install 'lamcts[cma]'")
+        pytest.importorskip("cma", reason="cma is not installed: pip install '.[cma]'")
     opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, sampler=sampler, n_init=4)
     for step in range(12):
         trials = opt.ask(2)

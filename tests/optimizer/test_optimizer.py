@@ -151,7 +151,7 @@ def test_tell_is_atomic():
 
 
 def tensor(values):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     return torch.tensor(values)
 
 

@@ -65,7 +65,7 @@ def test_the_cells_that_are_dominated_are_counted(m, without_moocore):
 
 @pytest.mark.parametrize("m", [3, 4, 5])
 def test_moocore_and_the_own_cells_give_the_same(m):
-    moocore = pytest.importorskip("moocore", reason="moocore is not installed: pip install 'lamcts[pareto]'")
+    moocore = pytest.importorskip("moocore", reason="moocore is not installed: pip install '.[pareto]'")
     for seed in range(20):
         f = sphere(30, m, seed)
         own = module._dominated(f, np.full(m, 1.1))

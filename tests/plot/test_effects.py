@@ -8,7 +8,7 @@ from commands import said
 
 import lamcts
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamcts.outcomes.hypervolume import hypervolume
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 

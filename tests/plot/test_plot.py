@@ -11,7 +11,7 @@ from lamcts.optimizer import Optimizer
 from lamcts.spaces import Box, Choice, Float, Int, Space
 from lamcts.study import Study
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 from lamcts.plot.evaluations import evaluations_of

@@ -7,7 +7,7 @@ import lamcts
 from lamcts import objectives
 from tests.commands import said
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from matplotlib.text import Text
 

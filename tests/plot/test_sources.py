@@ -6,7 +6,7 @@ import pytest
 import lamcts
 from lamcts.journal import Journal
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 from lamcts.plot.evaluations import evaluations_of

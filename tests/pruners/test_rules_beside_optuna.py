@@ -11,7 +11,7 @@ from lamcts import pruners
 from lamcts.pruners import Curves
 from lamcts.pruners.halving import bracket_of, brackets
 
-optuna: Any = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'lamcts[optuna]'")
+optuna: Any = pytest.importorskip("optuna", reason="optuna is not installed: pip install '.[optuna]'")
 
 STEPS = 30
 RULES = [

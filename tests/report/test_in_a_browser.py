@@ -14,7 +14,7 @@ import lamcts
 from lamcts.cli.report import runs_of
 from lamcts.report import live
 
-pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = "--headless --no-sandbox --disable-gpu --use-angle=swiftshader --enable-unsafe-swiftshader --disable-sync "

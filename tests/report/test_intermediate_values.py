@@ -46,7 +46,7 @@ def test_a_run_without_reports_has_no_such_section(tmp_path):
 
 
 def test_the_page_holds_them(record):
-    pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+    pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
     from lamcts.report import page
 
     text = page([LabelledRun("run", record)])

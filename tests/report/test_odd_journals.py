@@ -10,7 +10,7 @@ import lamcts
 from lamcts.journal import Journal
 from lamcts.report import LabelledRun, page
 
-pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 SPACE = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Int(1, 5)})

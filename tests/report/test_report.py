@@ -12,7 +12,7 @@ import lamcts
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
 
-pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 EVIL = "<script>alert(1)</script>"

@@ -76,7 +76,7 @@ def test_of_a_front_the_knee_stands_for_the_best(tmp_path):
 def test_a_page_shows_the_words_of_metrics_and_runs_none(tmp_path):
     import pytest
 
-    pytest.importorskip("plotly", reason="plotly is not installed: pip install 'lamcts[report]'")
+    pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
     from lamcts.report import page
 
     text = page([run_of(tmp_path, noting)])

@@ -18,7 +18,7 @@ from lamcts.spaces import Float, Space
 from lamcts.study import minimize
 from lamcts.study.evaluation import evaluate
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lamcts[dask]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
 
 BOUNDS = [(-1.0, 1.0)] * 2
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}

@@ -9,7 +9,7 @@ from device_cases import meeting, seen_now
 
 import lamcts
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lamcts[dask]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "parallel.md"
 HERE = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}  # threads of this process

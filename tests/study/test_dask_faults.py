@@ -19,7 +19,7 @@ from lamcts.journal import Journal
 from lamcts.study import minimize
 from lamcts.study.result import Result
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'lamcts[dask]'")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
 
 pytestmark = pytest.mark.dear
 PROGRAM = Path(__file__).with_name("dask_driver.py")

@@ -85,7 +85,7 @@ def test_without_workers_the_number_is_0_and_a_function_that_does_not_ask_is_not
     assert {*values(lambda point, worker: worker.index, timeout=300)} == {0.0}
     assert {*values(lambda point: 1.0)} == {1.0}
     assert {*values(lambda point, worker=None: float(worker.index))} == {0.0}
-    with pytest.raises(ValueError, match="vectorized: expected a function without a parameter worker"):
+    with pytest.raises(ValueError, match="vectorized: expected False with a parameter worker"):
         values(lambda points, worker: [1.0] * len(points), vectorized=True)
     assert {*values(lambda points, worker=3: [worker] * len(points), vectorized=True)} == {3.0}
 
@@ -101,7 +101,7 @@ def test_fewer_devices_than_workers_and_other_mistakes_are_said(monkeypatch):
         ({"devices": [0.5]}, "got 0.5"),
         ({"devices": 1, "workers": "threads"}, "none with workers='threads'"),
         ({"devices": 1, "vectorized": True}, "none with vectorized"),
-        ({"devices": 1, "executor": ThreadPoolExecutor}, "none with executor: they are set as a process starts"),
+        ({"devices": 1, "executor": ThreadPoolExecutor}, "none with executor, got 1; they are set as a process starts"),
     ]
     for options, why in cases:
         with pytest.raises(ValueError, match=f"devices: expected .*{why}"):

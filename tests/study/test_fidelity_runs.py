@@ -66,7 +66,7 @@ def test_a_budget_without_room_for_two_full_evaluations_is_refused():
         (SPACE, {"budget_unit": "steps"}, "the Fidelity, 'epochs'; got 'steps'"),
         ([(0, 1)], {"budget_unit": "epochs"}, "there is no Fidelity; got 'epochs'"),
         (SPACE, {"pruner": "median"}, "pruner: expected none with a Fidelity"),
-        (SPACE, {"noisy": True}, "noisy: expected none with a Fidelity"),
+        (SPACE, {"noisy": True}, "noisy: expected False with a Fidelity"),
         (SPACE, {"x0": {"x": 0.5, "epochs": 0}}, "expected a whole number in"),
         (SPACE, {"objectives": 2}, "one objective and no constraint"),
         (

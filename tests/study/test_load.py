@@ -133,7 +133,7 @@ def test_a_dict_of_a_result_is_json_without_nan() -> None:
 
 
 def test_a_dataframe_has_a_row_an_evaluation() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
     result = lamcts.minimize(sphere, lamcts.Box(0, 1, dim=2), budget=4, **OPTIONS)
     table = result.to_dataframe()
     assert isinstance(table, pandas.DataFrame) and list(table) == ["trial", "value", "x1", "x2", "seconds", "message"]

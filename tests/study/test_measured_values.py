@@ -79,7 +79,7 @@ def test_rows_tables_and_csv_have_a_column_where_any_error_was_told() -> None:
     assert all(row["sem"] == 0.25 if row["x1"] > 0 else math.isnan(row["sem"]) for row in rows)
     write_csv(rows, names_of(rows), found)
     assert found.getvalue().splitlines()[0].split(",")[:3] == ["trial", "value", "sem"]
-    pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
+    pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
     assert result.to_dataframe()["sem"].count() == sum(row["x1"] > 0 for row in rows)
 
 

@@ -100,7 +100,7 @@ def test_metrics_are_columns_of_rows_tables_and_csv_next_to_columns_of_the_same_
     write_csv(result.rows(), names_of(result.rows()), found)
     head, line, *_ = found.getvalue().splitlines()
     assert dict(zip(head.split(","), line.split(","), strict=True))["metric.seconds"] == "2.5"
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'lamcts[pandas]'")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
     assert isinstance(result.to_dataframe()["n"], pandas.Series) and result.to_dataframe()["n"].sum() == 9
     assert result.to_dict()["history"][0]["metric.trial"] == "mine"
 
@@ -186,7 +186,7 @@ def test_a_wrong_note_is_left_out_and_those_next_to_it_stay() -> None:
 
 
 def test_single_values_of_any_coat_are_json_values() -> None:
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     import torch
 
     given = {"a": torch.tensor(2), "b": torch.tensor([0.5], requires_grad=True), "c": np.bool_(True), "d": math.nan}

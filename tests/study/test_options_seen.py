@@ -1,4 +1,4 @@
-"""RunOptions show themselves to tools, and words of other libraries are answered by ours."""
+"""Options show themselves to tools, and words of other libraries are answered by ours."""
 
 import inspect
 from dataclasses import fields
@@ -8,7 +8,8 @@ import pytest
 
 import lamcts
 from lamcts.argument_hints import OTHERWISE, OURS, RENAMED
-from lamcts.study.options import RunOptions, RunSettings
+from lamcts.study.options import RunSettings, documentation
+from tests.test_docs import unexplained
 
 
 @pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)
@@ -21,8 +22,9 @@ def test_every_option_is_in_the_signature_with_its_default(function: Any) -> Non
     assert "n_init" in str(inspect.signature(function))  # what `help` and a prompt show
 
 
-def test_what_type_checkers_are_told_is_what_there_is() -> None:
-    assert [*RunOptions.__annotations__] == [field.name for field in fields(RunSettings)][1:]
+def test_every_option_is_documented_where_it_is_declared_and_in_the_docstring_of_each_function() -> None:
+    assert [*documentation()] == [field.name for field in fields(RunSettings)]
+    assert unexplained(lamcts.minimize, lamcts.minimize.__doc__) == []
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_constraints_are_kept_beside_pruning() -> None:
         (sphere, {"pruner": "median"}, r"pruner: expected a function that reports on its way"),
         (descent, {"pruner": "medium"}, r"pruner: expected 'extrapolation', 'halving', 'hyperband', 'median', 'model'"),
         (descent, {"pruner": "median", "vectorized": True}, r"pruner: expected none with vectorized"),
-        (descent, {"vectorized": True}, r"vectorized: expected a function without a parameter trial"),
+        (descent, {"vectorized": True}, r"vectorized: expected False with a parameter trial"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused(f: Any, options: dict[str, Any], says: str) -> None:

@@ -32,7 +32,7 @@ def test_the_first_evaluation_is_x0(name: str, tree: str | None) -> None:
 
 
 def test_a_gait_starts_with_the_policy_that_does_nothing() -> None:
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     made = objectives.make("hopper", rollouts=1, episode_steps=5)
     result = maximize(made, budget=2, sampler="uniform", seed=0)
     assert not np.any(result.history.points[0])

@@ -14,7 +14,6 @@ from stroll import Stroll
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Choice
 from lamcts.study import Study, maximize, minimize, run
-from lamcts.study.options import RunOptions, RunSettings
 from lamcts.study.result import Result
 from lamcts.tree import LatentTree
 
@@ -352,10 +351,6 @@ def test_a_missing_function_or_space_is_named() -> None:
         minimize(3.0, BOX, budget=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="space: expected a space such as"):
         minimize(sphere, budget=5)
-
-
-def test_the_options_for_type_checkers_are_the_settings() -> None:
-    assert {*RunOptions.__annotations__, "budget"} == set(RunSettings.__dataclass_fields__)
 
 
 def test_the_other_spelling_of_maximize_is_refused_with_the_cure() -> None:

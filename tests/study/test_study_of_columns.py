@@ -75,7 +75,7 @@ def test_what_is_neither_sought_nor_bounded_may_come_along_but_nothing_may_be_mi
 
 
 def test_numbers_by_name_or_in_order_come_in_any_coat() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
     def f(point: np.ndarray) -> Any:
         cost = torch.tensor(float(point[0]), requires_grad=True)
@@ -153,8 +153,8 @@ def test_patience_counts_from_the_last_gain_of_the_front_and_equals_are_none() -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"objectives": 2, "target": 1.0}, "target: expected none with the objectives f1, f2"),
-        ({"objectives": 2, "noisy": True}, "noisy: expected False with the objectives f1, f2"),
+        ({"objectives": 2, "target": 1.0}, "target: expected none with several objectives, got 1"),
+        ({"objectives": 2, "noisy": True}, "noisy: expected False with several objectives"),
         ({"constraints": 1, "noisy": True}, "noisy: expected False with constraints"),
         ({"constraints": ["stress < "]}, "constraints: expected 'name <= number'"),
         ({"objectives": {"cost": "low"}}, "objectives: expected 'min' or 'max' for 'cost'"),

@@ -54,7 +54,7 @@ def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> N
         ({"workers": -2}, "workers: expected a whole number"),
         ({"workers": True}, "workers: expected a whole number"),
         ({"workers": "many"}, r"workers: expected .*, -1 \(one a core\), 'threads' or None, got 'many'"),
-        ({"workers": "threads", "executor": lambda: None}, "workers: expected a number beside executor, got 'threads'"),
+        ({"workers": "threads", "executor": lambda: None}, "executor: expected none with workers='threads'"),
     ],
 )
 def test_what_is_no_number_of_workers_is_refused(given: dict[str, Any], message: str) -> None:
@@ -77,13 +77,13 @@ print(lamcts.minimize({f}, lamcts.Box(-1, 1, dim=2), **options).history.failed.s
 
 @pytest.mark.parametrize("f", ["f", "lambda point: f(point) + 1", "__import__('functools').partial(f)"])
 def test_lambdas_and_functions_of_a_prompt_travel_by_value(f: str) -> None:
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed: pip install 'lamcts[cloudpickle]'")
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed: pip install '.[cloudpickle]'")
     ran = subprocess.run([sys.executable, "-c", PROMPT.replace("{f}", f)], capture_output=True, text=True, timeout=300)
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
 def test_a_lambda_travels_with_what_it_closes_over() -> None:
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed: pip install 'lamcts[cloudpickle]'")
+    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed: pip install '.[cloudpickle]'")
     shift = 0.4
     result = lamcts.minimize(lambda p: sphere(p - shift), BOX, budget=4, workers=2, **OPTIONS)
     assert result.fun == sphere(result.x - shift)

@@ -7,8 +7,8 @@ from numpy.linalg import LinAlgError
 
 from lamcts.movement import linalg
 
-dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'lamcts[dask]'")
-da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'lamcts[dask]'")
+dask = pytest.importorskip("dask", reason="dask is not installed: pip install '.[dask]'")
+da = pytest.importorskip("dask.array", reason="dask is not installed: pip install '.[dask]'")
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from lamcts.movement.linalg.mpi import world
 
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 needs_mpi = pytest.mark.skipif(
-    find_spec("mpi4py") is None or LAUNCHER is None, reason="needs mpi4py and mpiexec: pip install 'lamcts[mpi]' mpich"
+    find_spec("mpi4py") is None or LAUNCHER is None, reason="needs mpi4py and mpiexec: pip install '.[mpi]' mpich"
 )
 
 

@@ -21,7 +21,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def images():
     """Write two classes of images that differ."""
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)

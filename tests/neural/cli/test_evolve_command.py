@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from commands import said
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[evolve]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 CODE = """
 import torch

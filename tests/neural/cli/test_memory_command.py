@@ -46,7 +46,7 @@ def words():
 
 @pytest.fixture
 def mine(tmp_path):
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     file = tmp_path / "mine.py"
     file.write_text(NETWORK)
     return f"{file}:"
@@ -136,7 +136,7 @@ def test_without_a_budget_the_plans_of_the_front_are_measured(capsys, mine):
 
 
 def test_a_picture_is_written(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     code, out, _ = said(capsys, *LISTED, "--budget", "700MB", "--png", str(tmp_path / "live.png"))
     assert code == 0 and "figure written to" in out
     assert (tmp_path / "live.png").read_bytes().startswith(b"\x89PNG")
@@ -144,7 +144,7 @@ def test_a_picture_is_written(capsys, tmp_path):
 
 @pytest.mark.parametrize("blocked", ["table.csv", "live.png"])
 def test_a_file_that_cannot_be_written_costs_no_other(capsys, tmp_path, blocked):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     (tmp_path / blocked).mkdir()
     files = {name: str(tmp_path / name) for name in ("table.csv", "live.png")}
     code, out, err = said(capsys, *LISTED, "--budget", "700MB", "--csv", files["table.csv"], "--png", files["live.png"])

@@ -30,7 +30,7 @@ QUICK = ["--quiet", "--no-plot"]
 
 
 def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures(capsys, tmp_path, table):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     options = ["--space", "nasbench-macro", "--table", table, "--search", "random", "--budget", "20", "--out", "here"]
     code, out, err = said(capsys, "nas", *options, "--quiet")
     assert (code, err) == (0, "")

@@ -7,7 +7,7 @@ from commands import said
 from lamcts.neural import nas
 from lamcts.neural.train import load_network
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 QUICK = ["nas", "--evaluate", "darts", "--data", "mine.npz", "--recipe", "epochs=1", "--no-plot"]
 NASNET = ["--space", "nasnet", "--size", "width=4", "--size", "cells=1"]

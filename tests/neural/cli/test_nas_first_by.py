@@ -5,7 +5,7 @@ import json
 import pytest
 from commands import said
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 QUICK = ["--space", "digits4096", "--no-plot", "--search", "random", "--first-by", "parameters", "--first-among", "12"]
 

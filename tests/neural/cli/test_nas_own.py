@@ -5,7 +5,7 @@ from commands import said
 
 from lamcts.neural.train import load_network
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
 CODE = """
@@ -72,7 +72,7 @@ def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path)
 
 
 def test_networks_without_a_drawing_leave_the_other_figures(capsys, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     words = "--build own_nets.py:build --space space.toml --data own_nets.py:data --recipe epochs=1 --budget 2 --quiet"
     code, out, err = said(capsys, "nas", *words.split(), "--out", "run")
     assert (code, err) == (0, "") and "written to run/: network.npz, result.json, best.png\n" in out

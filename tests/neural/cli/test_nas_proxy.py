@@ -6,7 +6,7 @@ from commands import said
 
 from lamcts.neural.train import load_network
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.proxies import PROXIES  # noqa: E402
 

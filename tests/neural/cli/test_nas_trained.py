@@ -7,7 +7,7 @@ from commands import said
 from lamcts.neural.cli.trained import KINDS, values_of
 from lamcts.neural.train import load_network
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
 

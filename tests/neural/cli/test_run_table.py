@@ -47,7 +47,7 @@ def test_a_run_goes_on_when_its_table_has_moved(capsys, tmp_path):
 
 
 def test_the_best_network_is_drawn(capsys, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     options = ["--table", "data", "--sampler", "uniform", "--budget", "5", "--quiet", "--out", "here"]
     code, out, _ = said(capsys, "run", "nasbench201", *options)
     assert code == 0 and "best.png, network.png" in out

@@ -5,7 +5,7 @@ from time import sleep
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 import torch
 from torch import nn

@@ -7,7 +7,7 @@ import lamcts
 from lamcts.neural import nas
 from lamcts.neural.nas.cells import EDGES
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.fewshot import FewShot, Halves, Matching, fewshot  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402

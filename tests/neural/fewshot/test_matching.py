@@ -3,7 +3,7 @@ import pytest
 
 from lamcts.neural import nas
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.fewshot.splits import (  # noqa: E402
     Matching,

@@ -2,7 +2,7 @@ import pytest
 
 from lamcts.neural import nas
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.fewshot import FewShot, Rounds, fewshot  # noqa: E402
 from lamcts.neural.fewshot.rounds import mean_loss  # noqa: E402

@@ -5,7 +5,7 @@ import pytest
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 from lamcts.neural.graphs.computation.drawing import drawable
 
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[plot]'")
 
 from tests.neural.graphs.computation_cases import network
 

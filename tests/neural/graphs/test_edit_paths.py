@@ -9,7 +9,7 @@ from lamcts.neural.graphs.computation import flops, parameters
 from lamcts.neural.graphs.computation.paths import EditPaths
 from tests.neural.graphs.computation_cases import database, network
 
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[evolve]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 GRAPH = network(2)
 

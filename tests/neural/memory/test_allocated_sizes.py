@@ -25,7 +25,7 @@ def test_each_storage_and_each_tensor_outside_takes_whole_blocks():
 
 
 def test_a_budget_that_rounding_exceeds_is_refused(monkeypatch):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     with torch.random.fork_rng():
         net = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
     batch, settings = torch.zeros(4, 3), {"optimizer": "adam", "evaluations": 0, "verify": False}

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from benchmarks.neural.memory.alive import Lives, left_out  # noqa: E402
 from benchmarks.neural.memory.networks import SMALL  # noqa: E402

@@ -71,7 +71,7 @@ def test_host_time_below_zero_is_refused(name):
 
 @pytest.fixture(scope="module")
 def network():
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     from torch import nn
 
     from lamcts.neural.trace import trace
@@ -117,7 +117,7 @@ def test_a_search_that_continues_is_no_worse_than_its_start(network):
 
 
 def test_a_machine_is_measured_once_and_leaves_the_generators_alone():
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     before = torch.random.get_rng_state()
     with torch.no_grad():
         found = memory.measured_machine()
@@ -128,7 +128,7 @@ def test_a_machine_is_measured_once_and_leaves_the_generators_alone():
 
 
 def test_the_time_of_steps_is_measured_and_the_model_is_as_before(network):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     model, batch, traced = network
     model = copy.deepcopy(model)
     before = {name: one.clone() for name, one in model.state_dict().items()}

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

@@ -8,8 +8,8 @@ from lamcts.errors import MissingExtra
 from lamcts.neural.nas import ConvNet, EnasCell, NasNet
 from lamcts.neural.nas.base import Graph
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 from lamcts.neural.plot.layered import layered, ordered

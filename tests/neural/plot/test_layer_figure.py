@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 from lamcts.neural.graphs import alexnet, densenet, thesis_graph

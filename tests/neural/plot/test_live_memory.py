@@ -1,6 +1,6 @@
 import pytest
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
 from lamcts.neural.graphs import MB, alexnet, thesis_graph

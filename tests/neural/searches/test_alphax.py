@@ -179,7 +179,7 @@ def test_a_space_with_a_key_works_too():
 
 
 def test_the_meta_dnn_predicts_where_torch_is_there():
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     from lamcts.neural.metadnn import MetaDnn
 
     model = MetaDnn(hidden=(16,), epochs=5)

@@ -5,7 +5,7 @@ import pytest
 
 from lamcts.neural import nas
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.fewshot import FewShot, Matching, few_shot_darts  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402

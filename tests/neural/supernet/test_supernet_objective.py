@@ -4,7 +4,7 @@ import pytest
 import lamcts
 from lamcts.neural import nas
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.supernet import SupernetObjective, supernet  # noqa: E402
 from lamcts.neural.train import Data, digits  # noqa: E402

@@ -5,7 +5,7 @@ import lamcts
 from lamcts.errors import InvalidPoint
 from lamcts.neural import nas
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.build.noise import reseed  # noqa: E402

@@ -3,7 +3,7 @@ import pytest
 
 from lamcts.neural.train import Recipe
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.train.augment import Augmentation, Targets  # noqa: E402
 

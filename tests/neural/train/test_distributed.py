@@ -13,7 +13,7 @@ from lamcts.neural import nas
 from lamcts.neural.train import Data, DistributedTransferObjective, Recipe, Seeds, digits
 from lamcts.neural.train.data import part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 CHAIN = nas.ConvNet(layers=2)
 CODE = "from tests.neural.train.test_distributed import run; import sys\nif __name__ == '__main__': run(sys.argv[1])"

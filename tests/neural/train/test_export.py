@@ -10,7 +10,7 @@ from lamcts.neural import nas
 from lamcts.neural.train import Recipe, TrainObjective, digits, export_network, trained_network
 from lamcts.neural.train import export as module
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

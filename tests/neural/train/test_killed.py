@@ -11,7 +11,7 @@ import pytest
 from lamcts.neural.train import Recipe, digits, train
 from lamcts.neural.train.data import Data, part_of
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 RECIPE = Recipe(epochs=12, batch=10, flip=True, mixup=0.2, average=0.9)
 CODE = "from tests.neural.train.test_killed import training; import sys; training(sys.argv[1])"

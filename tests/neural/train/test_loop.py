@@ -8,7 +8,7 @@ import pytest
 from lamcts.neural.train import Data, Diverged, OutOfMemory, Recipe, Seeds, digits, train
 from lamcts.neural.train.data import part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

@@ -11,7 +11,7 @@ from lamcts.neural import memory, nas
 from lamcts.neural.train import Recipe, TrainObjective, digits, load_network, save_network, train
 from lamcts.neural.train.data import Data, part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.train import checkpoints, load_network
 

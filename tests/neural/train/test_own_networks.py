@@ -13,7 +13,7 @@ from lamcts.neural.train import (
     save_network,
 )
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 from torch.utils.data import IterableDataset, TensorDataset  # noqa: E402

@@ -26,7 +26,7 @@ def test_recurrent_cells_have_the_sizes_and_dropouts_of_the_thesis():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_has_sizes_of_its_space(name):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     from lamcts.neural.build.build import check_sizes, maker_of
 
     found, space = preset(name), KINDS[preset(name).space].make()
@@ -41,7 +41,7 @@ def test_an_unknown_preset_is_refused():
 
 
 def test_the_command_line_takes_a_preset_whose_settings_options_change(capsys, tmp_path):
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     words = ["nas", "--evaluate", "train", "--budget", "1", "-o", str(tmp_path / "run")]
     _, _, error = said(capsys, *words, "--space", "convnet", "--preset", "lanet-s")
     assert "--preset: expected one of convnet, got 'lanet-s', of --space nasnet" in error

@@ -10,7 +10,7 @@ from lamcts.neural import nas
 from lamcts.neural.train import Data, Recipe, TrainObjective, digits
 from lamcts.neural.train.data import part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 SIZES = {"stages": 2}
 

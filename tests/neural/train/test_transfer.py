@@ -6,7 +6,7 @@ from lamcts.neural import nas
 from lamcts.neural.train import Data, Recipe, Seeds, TransferObjective, digits
 from lamcts.neural.train.data import part_of
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.train.inherit import Archive, inherit  # noqa: E402

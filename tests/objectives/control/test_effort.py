@@ -6,8 +6,8 @@ import pytest
 from lamcts import objectives, testing
 from lamcts.rng import Purpose, derive
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 
 ENVIRONMENTS = {"swimmer-effort": "Swimmer-v5", "halfcheetah-effort": "HalfCheetah-v5"}
 

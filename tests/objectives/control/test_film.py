@@ -15,9 +15,9 @@ from lamcts.objectives.control.environment import gym
 from lamcts.objectives.control.film import Film, NoOpenGL, _drawn, film, movies
 from lamcts.objectives.control.world import OWN_OPTIONS
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("pygame", reason="pygame is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+imageio = pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install '.[mujoco]'")
+pytest.importorskip("pygame", reason="pygame is not installed: pip install '.[mujoco]'")
 
 POLE = np.array([-0.1, -0.1, -0.5, -0.5, 0, 0.1, 0.1, 0.5, 0.5, 0])  # pushes to where the pole leans
 
@@ -30,7 +30,7 @@ def pole():
 
 @pytest.fixture(scope="module")
 def opengl():
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     try:
         gl.backend()
     except NoOpenGL as error:
@@ -81,7 +81,7 @@ def test_a_strip_takes_frames_evenly_and_files_can_be_read(tmp_path):
         found.strip(0)
 
 
-@pytest.mark.skipif(not movies(), reason="imageio-ffmpeg is not installed: pip install 'lamcts[film]'")
+@pytest.mark.skipif(not movies(), reason="imageio-ffmpeg is not installed: pip install '.[film]'")
 def test_a_film_may_be_an_mp4(tmp_path):
     rng = np.random.default_rng(0)
     Film(rng.integers(0, 255, (5, 33, 35, 3), np.uint8), 20.0, 5, 1.0, False, None, 100).save(tmp_path / "a.mp4")
@@ -90,7 +90,7 @@ def test_a_film_may_be_an_mp4(tmp_path):
 
 
 def test_a_lander_is_filmed_by_its_rule():
-    pytest.importorskip("Box2D", reason="Box2D is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("Box2D", reason="Box2D is not installed: pip install '.[mujoco]'")
     lander = objectives.make("lunar")
     point = np.full(12, 0.3)
     found = film(lander.policy(point), seconds=30, size=40, seed=7)
@@ -106,7 +106,7 @@ def test_a_gait_is_filmed_without_a_screen(opengl):
 
 
 def test_without_opengl_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     monkeypatch.setattr(gl, "_works", lambda name: False)
     monkeypatch.setattr(gl, "backend", gl.backend.__wrapped__)
     made = objectives.make("hopper")
@@ -236,6 +236,6 @@ def test_an_environment_without_pictures_is_refused_with_the_cure(made, message)
     ("name", "options", "camera"), [("HalfCheetah-v5", {}, "track"), ("Ant-v4", {"camera_id": -1}, None)]
 )
 def test_the_camera_of_mujoco_follows_the_body(name, options, camera):
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     with ExitStack() as stack:
         assert _drawn(stack, name, options, 32).unwrapped.camera_name == camera

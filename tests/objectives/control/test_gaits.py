@@ -12,8 +12,8 @@ from lamcts.objectives.control.mujoco import gait
 from lamcts.objectives.control.mujoco.names import TASKS
 from lamcts.rng import Purpose, derive
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 
 THESIS = {
     "swimmer": (16, 325),

@@ -16,7 +16,7 @@ from lamcts.objectives.control.actions import Bounded, Discrete, actions_from_js
 from lamcts.objectives.control.mujoco import gait
 from lamcts.objectives.control.network import Form, Network
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
 
 
 NUMBERS = itertools.count()
@@ -81,7 +81,7 @@ def test_the_saved_policy_plays_elsewhere_what_was_scored(env, hidden):
 
 
 def test_a_linear_policy_on_a_body_is_that_of_its_gait_within_the_bounds():
-    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+    pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     body, made = gait("Hopper-v5", episode_steps=30), gym("Hopper-v5", episode_steps=30)
     w = np.random.default_rng(0).uniform(-0.05, 0.05, (3, 11))
     point = np.column_stack([w, np.zeros(3)]).ravel()

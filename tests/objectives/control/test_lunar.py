@@ -9,8 +9,8 @@ import pytest
 from lamcts import objectives
 from lamcts.objectives.control.lunar import HEURISTIC, action
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("Box2D", reason="Box2D is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("Box2D", reason="Box2D is not installed: pip install '.[mujoco]'")
 
 from gymnasium.envs.box2d import lunar_lander  # noqa: E402
 

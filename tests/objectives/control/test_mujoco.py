@@ -7,8 +7,8 @@ from lamcts import objectives
 from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.mujoco import gait
 
-pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 
 W = np.random.default_rng(0).uniform(-1, 1, 33)  # falls within ten steps: cheap
 FALLING = "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"

@@ -8,8 +8,8 @@ import pytest
 from lamcts.objectives.control.mujoco import batch, gait
 from lamcts.rng import Purpose, derive
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 if importlib.util.find_spec("mujoco.batch") is None:
     pytest.skip("this mujoco has no batch: pip install 'mujoco>=4'", allow_module_level=True)
 

@@ -9,7 +9,7 @@ from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.objectives.control.box2d import box2d
 
-pytest.importorskip("Box2D", reason="Box2D is not installed: pip install 'lamcts[mujoco]'")
+pytest.importorskip("Box2D", reason="Box2D is not installed: pip install '.[mujoco]'")
 
 # Values of the authors' own code, without window and noise, at the first 40 of default_rng(0).random((60, 14)),
 # stretched to the box. About a third of random points touch nothing.

@@ -7,8 +7,8 @@ from lamcts.objectives.control.episodes import Watched, WatchedEpisode
 from lamcts.objectives.control.mujoco import gait
 from lamcts.rng import Purpose, derive
 
-gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install 'lamcts[mujoco]'")
-pytest.importorskip("mujoco", reason="mujoco is not installed: pip install 'lamcts[mujoco]'")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
+pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
 
 
 def weights(made, seed=0, size=0.3):

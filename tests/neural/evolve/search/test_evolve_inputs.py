@@ -2,8 +2,8 @@
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[evolve]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 import torch
 from torch import Tensor, nn

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[evolve]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 import lamcts
 from lamcts.neural.evolve.search import Evolve, select

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.evolve.search.finalists import best_points
 from lamcts.spaces import Int, Space

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'lamcts[torch]'")
-pytest.importorskip("networkx", reason="networkx is not installed: pip install 'lamcts[evolve]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
+pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 import torch
 
@@ -75,7 +75,7 @@ def test_caps_are_shares_or_absolute(cap: float | str, value: float) -> None:
 
 
 def test_figures_of_the_front_and_the_graphs(found: evolve.Found) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'lamcts[plot]'")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     figure = plot.evolution_front(found)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[0] == f"children, one seed ({found.result.nfev})" and {"parent", "front"} <= set(labels)
