@@ -13,10 +13,8 @@ from lamcts.types import Floats
 # Logarithms that the formulas below take.
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
-TINY, MAX_Z = (
-    1e-300,
-    1e8,
-)  # keep quotients and logarithms finite; at 1e8 deviations the improvement is the difference to the last bit
+TINY = 1e-300  # keeps quotients and logarithms finite
+MAX_Z = 1e8  # at so many deviations the improvement is the difference to the last bit
 MAX_ROOT = 1e150  # its square is a double, that of more is not
 MIN_SD = 1e-150  # that of a row of the model without noise: quotients of common losses by it stay doubles
 LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference would be 0, and its logarithm infinite

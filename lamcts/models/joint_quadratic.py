@@ -23,9 +23,7 @@ from lamcts.models.quadratic_posterior import LEVEL_DEVIATION, RANDOM_TRIES, Fac
 from lamcts.types import Floats
 
 MAX_FACTORS = 12  # factorised at a time (untuned)
-FIRST_INDICES: list[GridIndex] = list(
-    product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3))
-)  # to begin with (untuned)
+FIRST_INDICES: list[GridIndex] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # tried first (untuned)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def test_columns_that_are_not_independent_are_refused(space):
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(ValueError, match="Reinforce: expected rate > 0"):
+    with pytest.raises(ValueError, match="Reinforce: expected a rate above 0"):
         Reinforce(rate=0.0)
     with pytest.raises(ValueError, match="Reinforce: bins"):
         Reinforce(bins=1)

@@ -15,9 +15,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
 EVEN_CANDIDATES = 129  # candidates over a parameter's whole range (untuned)
-NEAR_DISTANCES = 2.0 ** (
-    -np.arange(5, 34) / 2
-)  # and at these distances from where it is, down to 2^-16.5 of the range (untuned)
+NEAR_DISTANCES = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from the point, in its range (untuned)
 GOLDEN_RATIO = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones, evenly over time
 SURE_DEVIATIONS = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
 NO_GAIN = -np.inf  # the gain where there is nothing to try

@@ -14,10 +14,8 @@ from lamcts.outcomes.cells import Cells, cells_of
 from lamcts.outcomes.hypervolume import improvement
 from lamcts.types import Floats
 
-SEARCH_MARGIN = (
-    1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference: less left
-)
-# the ends of fronts unsought (ZDT1, seeds 0 and 1)
+SEARCH_MARGIN = 1.0  # of the front's range, or of the standard deviation if more, from its worst to the reference:
+# less left the ends of fronts unsought (ZDT1, seeds 0 and 1)
 MAX_LOSSES = 4  # of which volumes are taken: cells grow with the power of m / 2
 MAX_FRONT = 100  # rows of a front of three losses or more that cells are made of (untuned)
 MIN_RANGE = 0.1  # of a front, to weigh by: a lone row has none (untuned)

@@ -112,9 +112,7 @@ class Quadratic(LocalSampler):
 @dataclass
 class QuadraticProgress(DescentProgress):
     cones: np.random.Generator  # of fits to squared losses: without a cone every point is what it is without them
-    indices: list[GridIndex | None] = field(
-        default_factory=lambda: [None] * len(ROW_DISTANCES)
-    )  # where fits to the rows start
+    indices: list[GridIndex | None] = field(default_factory=lambda: [None] * len(ROW_DISTANCES))  # where fits start
     cone: GridIndex | None = None  # the same for squared losses
     mean_at: int | None = None  # rows seen when the model's mean was last followed
 

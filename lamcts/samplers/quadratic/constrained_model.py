@@ -18,11 +18,7 @@ from lamcts.observations import Observations
 from lamcts.types import Floats, Rows
 
 MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
-LBFGSB_OPTIONS: Any = {
-    "maxiter": 60,
-    "ftol": 1e-14,
-    "gtol": 1e-10,
-}  # of L-BFGS-B: far finer than a model of so few rows is
+LBFGSB_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-14, "gtol": 1e-10}  # far finer than a model of so few rows is
 SLSQP_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
 SLSQP_TOLERANCE = 1e-7  # by how much SLSQP may break a constraint, in units of its slope
 VIOLATION_PRICE = 1e3  # price of violations beyond, where steps are compared
