@@ -19,6 +19,7 @@ from lamcts.optimizer.state import FORMAT, Delta, Mark, State
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.metrics import Metrics
 from lamcts.regions.fill import draw_unseen, nothing_left
 from lamcts.regions.region import Region
 from lamcts.rng import Purpose, stream
@@ -116,7 +117,8 @@ class Optimizer:
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, keys_of(self.space), *self._widths)
         self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
-        self.failures, self.metrics = {}, {}  # row -> what went wrong; what was told next to its value, by name
+        self.failures: dict[int, str] = {}  # row -> what went wrong
+        self.metrics: dict[int, Metrics] = {}  # row -> what was told next to its value, by name
         self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
         self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None

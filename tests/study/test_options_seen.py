@@ -9,7 +9,6 @@ import pytest
 import lamcts
 from lamcts.argument_hints import OTHERWISE, OURS, RENAMED
 from lamcts.study.options import RunSettings, documentation
-from tests.test_docs import unexplained
 
 
 @pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)
@@ -24,7 +23,8 @@ def test_every_option_is_in_the_signature_with_its_default(function: Any) -> Non
 
 def test_every_option_is_documented_where_it_is_declared_and_in_the_docstring_of_each_function() -> None:
     assert [*documentation()] == [field.name for field in fields(RunSettings)]
-    assert unexplained(lamcts.minimize, lamcts.minimize.__doc__) == []
+    shown = str(lamcts.minimize.__doc__)
+    assert [field.name for field in fields(RunSettings)[1:] if f"{field.name} : " not in shown] == []
 
 
 @pytest.mark.parametrize(
