@@ -1,4 +1,4 @@
-"""Wings: packages beside the optimizer that add commands, objectives, figures and settings to it.
+"""Wings: packages next to the optimizer that add commands, objectives, figures and settings to it.
 
 A wing is an entry point of the group ``lamcts.wings`` whose value is a `Wing`. Wings are loaded when a name is looked
 up that the optimizer itself does not have.

@@ -51,7 +51,7 @@ LAYERS: list[list[str]] = [
     ["report"],
     ["cli", "__main__", "__version__", "scipy", "sklearn"],
 ]
-# The wings stand above all these and beside each other, so that each could be a package of its own; neural takes
+# The wings are above all these and could be packages of their own; neural takes
 # formulas of costs from movement. The parts inside each, lowest layer first; others stand where the empty list is.
 WINGS: dict[str, list[list[str]]] = {
     "movement": [["sizes"], ["costs"], ["linalg"], ["kernels", "plot"], ["cli", "wing"]],

@@ -11,8 +11,8 @@ space     it has scope "space", or there is no tree, or    the whole space      
 restart   a search has converged in the selected region,   the whole space              never: it stays  when it has
           and none lives there                                                          in the leaf      converged
 
-The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals, `GpCma`, relocates by
-itself and has a tree that chooses nothing: always "space". The live search that began last sets the region. The live
+The paper is LA-MCTS (thesis 5.3), the portfolio `sampler="portfolio"`. The default on reals, `GpCma`, restarts
+by itself and has a tree that chooses nothing: always "space". The live search that began last sets the region. The live
 search with the best incumbent in that region continues there.
 """
 

@@ -17,6 +17,11 @@ class Pruner(Protocol):
         """Return whether trial `number` should stop."""
 
 
+def is_multi_objective(pruner: Pruner | None) -> bool:
+    """Return whether a rule gets the curves of all objectives at once."""
+    return bool(getattr(pruner, "multi_objective", False))
+
+
 PrunerClass = TypeVar("PrunerClass", bound=type[Pruner])
 NAMES: dict[str, type[Pruner]] = {}  # of all registered pruners
 _lines: dict[str, str] = {}

@@ -11,6 +11,7 @@ from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
 from lamcts.pruners import Curves, Pruner, make
+from lamcts.pruners.registry import is_multi_objective
 from lamcts.study.evaluation import Outcome, takes
 from lamcts.study.problem import RunProblem
 from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
@@ -30,7 +31,7 @@ class Pruning:
         goals = problem.goals
         self.curves = Curves(len(goals.objectives), problem.space)
         self._pruner, self._names, self._signs = make(pruner), goals.names, tuple(goals.signs.tolist())
-        self._judged = (self.curves,) if getattr(self._pruner, "multi_objective", False) else self.curves.objectives
+        self._judged = (self.curves,) if is_multi_objective(self._pruner) else self.curves.objectives
         self._told: dict[int, Predicted] = {}  # by pruned trial: its losses as predicted when it was told
         self._wanted = takes(problem.f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what

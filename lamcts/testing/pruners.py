@@ -6,7 +6,7 @@ from copy import deepcopy
 import numpy as np
 
 from lamcts.pruners.curves import Curves
-from lamcts.pruners.registry import Pruner
+from lamcts.pruners.registry import Pruner, is_multi_objective
 from lamcts.testing.contract import expect, watched
 
 TRIALS, STEPS, DIM = 15, 9, 2  # few, as a rule may fit a model at each report
@@ -32,7 +32,7 @@ def check_pruner(pruner: Pruner, seed: int = 0) -> None:
     >>> import lamcts.testing
     >>> lamcts.testing.check_pruner(lamcts.pruners.Median())
     """
-    for objectives in (1, 2) if getattr(pruner, "several", False) else (1,):
+    for objectives in (1, 2) if is_multi_objective(pruner) else (1,):
         with watched(f"{pruner!r}, {objectives} objectives"):
             first, again = (_stopped(pruner, Curves(objectives), seed) for _ in range(2))
             expect(first == again, "prune: the same answers for the same curves", "others")

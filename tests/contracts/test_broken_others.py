@@ -429,9 +429,18 @@ class Reckless:
         return curves.at(1)[0] < 0
 
 
+class OfOneObjective:
+    multi_objective = True
+
+    def prune(self, number: int, curves: Curves) -> bool:
+        (only,) = curves.objectives
+        return only.last(number) is None
+
+
 @pytest.mark.parametrize(
     ("pruner", "message"),
     [
+        (OfOneObjective(), "2 objectives.*no exception, got ValueError"),
         (Undecided(), "True or False, got None"),
         (Fickle(), "the same answers"),
         (Meddling(), "curves left as they were"),

@@ -90,7 +90,7 @@ def test_a_grown_posterior_is_the_one_made_anew() -> None:
         assert np.abs(a - b).max() < 1e-9
 
 
-def test_believing_a_point_keeps_the_mean_and_lowers_the_variance_there() -> None:
+def test_a_fantasy_keeps_the_mean_and_lowers_the_variance_there() -> None:
     x, z = rows()
     at = np.random.default_rng(1).random((5, 4))
     plain = GaussianProcess(x, z, HYPER)

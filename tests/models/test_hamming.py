@@ -66,7 +66,7 @@ def test_what_is_said_of_a_row_that_is_left_out_is_that_of_the_dense_formula(nam
 
 
 @KINDS
-def test_believing_keeps_the_mean_everywhere_and_lowers_the_variance(name: str) -> None:
+def test_fantasies_keep_the_mean_everywhere_and_lower_the_variance(name: str) -> None:
     posterior, _, coding, _, others = standing(name)
     believed, rest = coding(others[:3]), coding(others)
     mean, variance = posterior.moments(rest)
@@ -80,7 +80,7 @@ def test_believing_keeps_the_mean_everywhere_and_lowers_the_variance(name: str) 
 
 
 @KINDS
-def test_believing_is_the_process_of_all_rows_with_mean_and_signal_as_they_were(name: str) -> None:
+def test_fantasies_are_the_process_of_all_rows_with_mean_and_signal_as_they_were(name: str) -> None:
     posterior, parameters, coding, z, others = standing(name)
     new = posterior.fantasize(coding(others[:2])).fantasize(coding(others[2:3]))
     both = np.vstack([z, others[:3]])

@@ -116,7 +116,7 @@ def test_other_losses_of_the_same_rows_give_what_a_new_process_gives() -> None:
 
 
 @pytest.mark.parametrize("hyper", HYPERS)
-def test_believing_is_to_append_the_rows_with_their_forecasts(hyper: HyperParameters) -> None:
+def test_fantasies_are_rows_with_their_forecasts(hyper: HyperParameters) -> None:
     own, rng = Process(*rows(), hyper), np.random.default_rng(2)
     out, x = rng.standard_normal((4, 3)), rng.standard_normal((9, 3))
     other = own.fantasize(out)
