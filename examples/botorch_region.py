@@ -7,7 +7,7 @@ import numpy as np
 
 import lamcts
 from lamcts.objectives import make
-from lamcts.regions import draw
+from lamcts.spaces.regions import draw
 
 try:
     with warnings.catch_warnings():  # of what BoTorch imports

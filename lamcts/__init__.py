@@ -11,13 +11,14 @@ or `lamcts.minimize(f, space, budget=500)`. Importing this package loads numpy a
 from importlib import import_module
 from typing import Any
 
-from lamcts import interrupts
+from lamcts.utils import interrupts
 
 with interrupts.imported():
     from lamcts import pruners, samplers
     from lamcts.errors import Exhausted, InvalidPoint, JournalError, LamctsError, MissingExtra, Pruned
     from lamcts.optimizer import Best, Optimizer
     from lamcts.outcomes.measured import Measured
+    from lamcts.outcomes.trial import Trial
     from lamcts.spaces import (
         Angle,
         Bool,
@@ -36,7 +37,6 @@ with interrupts.imported():
     )
     from lamcts.study import load, maximize, minimize, run
     from lamcts.tree import LatentTree
-    from lamcts.trial import Trial
 
 __version__ = "0.1.0"
 

@@ -14,11 +14,11 @@ import numpy as np
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Session
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
 CASES = ((1, 0), (1, 50), (2, 0), (2, 5), (3, 0), (4, 0), (6, 0))  # losses and constraints

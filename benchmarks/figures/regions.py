@@ -18,7 +18,7 @@ from benchmarks.figures import sheets, traces
 from lamcts import tree
 from lamcts.objectives import make
 from lamcts.plot.canvas import BEST, SELECTED, VALUES
-from lamcts.regions.region import Region
+from lamcts.spaces.regions.region import Region
 
 NAMES = ("sampler", "problem", "seed", "budget")
 DESIGN, BATCH = 40, 5  # 40: the default tree splits from 40 rows on

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import problems
 from benchmarks.figures import sheets, traces
 from lamcts import tree
-from lamcts.regions.fill import fill
+from lamcts.spaces.regions.fill import fill
 
 NAMES = ("sampler", "problem", "seed", "budget")
 SAMPLERS = {"uniform": "uniform draws in the region", "turbo": "TuRBO in the region"}

@@ -3,7 +3,7 @@
     python -m benchmarks.optimizer.fill_region [--dims 5 20 100 500] [--seeds 3]
 
 A tree of exactly `depth` splits grows over random rows of shifted Ackley; good and bad sides are taken in turn, so that
-the region is too small. Each way of `lamcts.regions.fill` draws 1000 points there. `seconds` are of
+the region is too small. Each way of `lamcts.spaces.regions.fill` draws 1000 points there. `seconds` are of
 CPU, one thread. `away` is the median distance from a point to the nearest row inside, `own` that from a row to the
 next row: points should be as far from the rows as the rows are from each other, not heaped on them. `inside` is the
 share of points inside, asked of the region afterwards; anything below 1 is a defect.
@@ -23,9 +23,9 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
-from lamcts.observations import Observations
-from lamcts.regions.fill import fill
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
+from lamcts.spaces.regions.fill import fill
+from lamcts.spaces.regions.region import Region
 from lamcts.tree import KMeansSvm, LatentTree
 
 KEY = ("how", "kernel", "dim", "depth", "rows", "seed")

@@ -27,7 +27,7 @@ from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.optimizer.transfer_tables import COSTS, DEPTHS, RATES, SHARES, TREES, WIDTHS
 from benchmarks.tables.transfer import ARMS, KEY, tables
 from lamcts.optimizer.optimizer import WarmStart
-from lamcts.related import NO_TASKS
+from lamcts.outcomes.related import NO_TASKS
 
 COLUMNS = (*KEY, "improvements")
 PAIRS = {

@@ -8,14 +8,15 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from lamcts import __version__, interrupts
+from lamcts import __version__
+from lamcts.utils import interrupts
 
 with interrupts.imported():
     from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
     from lamcts.cli.parser import MODULE, NAME, OPTIONS, SETTING, USER_MISTAKE, Parser, name_of
     from lamcts.errors import LamctsError
     from lamcts.text import safe_text
-    from lamcts.wings import Command, wings
+    from lamcts.utils.wings import Command, wings
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 READER_LEFT = 141  # and for one whose reader has closed the pipe

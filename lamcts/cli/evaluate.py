@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts.cli.console import number, say
-from lamcts.files import text_of
 from lamcts.rng import Purpose, derive
 from lamcts.types import Json, Point
+from lamcts.utils.files import text_of
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded

@@ -9,10 +9,10 @@ from lamcts.cli.console import number, say
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser
-from lamcts.files import text_of
 from lamcts.objectives.control import film as filming
 from lamcts.text import safe_text
 from lamcts.types import Json
+from lamcts.utils.files import text_of
 
 NAME = "film"  # of the files
 

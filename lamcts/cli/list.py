@@ -10,7 +10,7 @@ from lamcts import objectives, pruners, samplers
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
 from lamcts.errors import install
-from lamcts.wings import wings
+from lamcts.utils.wings import wings
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> its package and the extra that installs it
 

@@ -22,7 +22,6 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from lamcts.files import text_of
 from lamcts.spaces import Box, Choice, Float, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
@@ -31,6 +30,7 @@ from lamcts.spaces.kinds import find
 from lamcts.spaces.values import brief, read_when
 from lamcts.study.prior_table import members_of, value_of
 from lamcts.types import Json, Point
+from lamcts.utils.files import text_of
 
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 RANGES = "LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool (write constants out)"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, get_args, get_origin
 
 from lamcts import objectives
-from lamcts.argument_hints import OURS
 from lamcts.cli.console import complain
 from lamcts.objectives.settings import Setting
 from lamcts.types import Json
+from lamcts.utils.argument_hints import OURS
 
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"

@@ -12,10 +12,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from lamcts.errors import JournalError
-from lamcts.files import JOURNAL
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
+from lamcts.utils.files import JOURNAL
 
 FORMAT = 5  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows

@@ -6,9 +6,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from lamcts.errors import JournalError
-from lamcts.files import HEAD, SQLITE, FileKind, kind_of, opened
 from lamcts.journal.file import in_use, is_busy
 from lamcts.journal.table import damaged
+from lamcts.utils.files import HEAD, SQLITE, FileKind, kind_of, opened
 
 MEMORY = ":memory:"
 TRIES = 100  # each is lost only to a run that began or ended in that very moment (untuned)

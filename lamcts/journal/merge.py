@@ -13,9 +13,9 @@ from lamcts.journal.intermediate_values import Report, reports_of
 from lamcts.journal.journal import Journal
 from lamcts.journal.lock import inspect_header, named
 from lamcts.journal.recorded import Recorded
-from lamcts.observations import Columns
 from lamcts.optimizer.settings import difference
 from lamcts.optimizer.state import Core, Delta, Mark
+from lamcts.outcomes.observations import Columns
 from lamcts.text import shortened
 from lamcts.types import Json, Rows
 

@@ -13,7 +13,6 @@ from lamcts.journal.events import read_events
 from lamcts.journal.intermediate_values import read_reports
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import Check
-from lamcts.observations import Columns
 from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
@@ -23,6 +22,7 @@ from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import VALUE, Goals
 from lamcts.outcomes.measured import Predicted, Sems
 from lamcts.outcomes.metrics import Metrics
+from lamcts.outcomes.observations import Columns
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
 

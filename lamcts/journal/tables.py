@@ -24,10 +24,10 @@ from lamcts.journal.table import (
     pack_numbers,
     unpack,
 )
-from lamcts.observations import Columns
 from lamcts.optimizer.state import Delta, SearchState, Waiting
 from lamcts.outcomes.constrained_rank import KINDS, WITH_LOSSES
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.observations import Columns
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, JsonValue
 

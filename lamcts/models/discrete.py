@@ -16,9 +16,9 @@ from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.success import failed_rows
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 

@@ -16,7 +16,7 @@ from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput, grouped
 from lamcts.models.output_transforms import ColumnUnits
 from lamcts.models.predicted_rows import errors_of, losses_of, modelled
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)

@@ -5,8 +5,8 @@ Letters: k rows, m losses.
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.measured import StandardErrors
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 

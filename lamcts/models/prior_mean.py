@@ -14,7 +14,7 @@ from lamcts.models.fit import ITERATIONS
 from lamcts.models.hamming import Coding, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
 from lamcts.models.output_transforms import half_rank, rank_correlation
-from lamcts.related import RelatedTask, RelatedTasks
+from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 

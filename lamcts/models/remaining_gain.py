@@ -22,8 +22,8 @@ from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
-from lamcts.threads import one_blas_thread
 from lamcts.types import Floats
+from lamcts.utils.threads import one_blas_thread
 
 MIN_VALUES = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
 DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lamcts.models.gp import SIGNAL_SHAPE, GaussianProcess, Hyper, factor, profiled_signal
 from lamcts.models.kernel import fall, matern, squares
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED, OK
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 MAX_ROWS = 150  # the nearest ones: the time of the factors (untuned)

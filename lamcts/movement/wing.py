@@ -1,6 +1,6 @@
 """What this package adds to the command line, to `lamcts.objectives` and to `lamcts.plot`."""
 
-from lamcts.wings import Command, Wing
+from lamcts.utils.wings import Command, Wing
 
 WING = Wing(
     "lamcts.movement",

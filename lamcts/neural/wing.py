@@ -1,6 +1,6 @@
 """What this package adds to the command line, to `lamcts.objectives` and to `lamcts.plot`."""
 
-from lamcts.wings import Command, Listed, Wing
+from lamcts.utils.wings import Command, Listed, Wing
 
 
 def lists() -> list[Listed]:

@@ -15,7 +15,7 @@ from lamcts.errors import MissingExtra
 from lamcts.objectives.protocol import Costed, Objective
 from lamcts.objectives.settings import Setting, function_of, settings_of
 from lamcts.objectives.tradeoff import TradeOff
-from lamcts.wings import wings
+from lamcts.utils.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
 IMPORTS = "from lamcts.objectives.base import"  # a module without this line registers nothing

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from lamcts import samplers
-from lamcts.argument_hints import hint_range, hint_stepwise
-from lamcts.observations import Observations
 from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
-from lamcts.related import RelatedTask, RelatedTasks
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.rng import fresh_seed
 from lamcts.samplers.base import Sampler
 from lamcts.samplers.default import with_fidelity
@@ -22,6 +21,7 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.tree import LatentTree
 from lamcts.types import Json, array_of
+from lamcts.utils.argument_hints import hint_range, hint_stepwise
 
 
 def refuse_in_order(given: Sequence[object]) -> None:

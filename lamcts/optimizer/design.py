@@ -8,15 +8,15 @@ import numpy as np
 from lamcts.models.hamming import Coding
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.prior_mean import RelatedModels
-from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
-from lamcts.regions.sobol import latin_hypercube, sobol
-from lamcts.related import RelatedTasks
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.fidelity import at_least_fidelity
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.regions.sobol import latin_hypercube, sobol
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, Point, whole_number
 

@@ -8,7 +8,6 @@ from typing import Any, Never, Self
 from lamcts.errors import Exhausted
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain
-from lamcts.observations import Observations
 from lamcts.optimizer import arguments, persistence, prediction, records, saving
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.placement import REASONS, place
@@ -20,18 +19,19 @@ from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
-from lamcts.regions.fill import draw_unseen, nothing_left
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
 from lamcts.samplers.fidelities import Configurations, model_of
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
-from lamcts.threads import one_blas_thread
+from lamcts.spaces.regions.fill import draw_unseen, nothing_left
+from lamcts.spaces.regions.region import Region
 from lamcts.tree import LatentTree
 from lamcts.tree.node import Node
-from lamcts.trial import Trial
 from lamcts.types import Json, Point, whole_number
+from lamcts.utils.threads import one_blas_thread
 
 
 class Optimizer:
@@ -65,7 +65,7 @@ class Optimizer:
     reference : list or dict of numbers, default None
         The point from which hypervolumes are measured, a number for each objective. No search uses it.
     related : list of lists of (point, value), default None
-        Evaluations of related tasks, such as other data sets: a list for each, see `lamcts.related`.
+        Evaluations of related tasks, such as other data sets: a list for each, see `lamcts.outcomes.related`.
 
     Notes
     -----

@@ -7,7 +7,7 @@ from lamcts.optimizer import arguments, records
 from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.placement import REASONS
 from lamcts.optimizer.state import Core, Delta, Mark, State, check_consistent
-from lamcts.regions.region import Region
+from lamcts.spaces.regions.region import Region
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer

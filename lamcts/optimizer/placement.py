@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from lamcts.optimizer.sessions import LocalSearches
-from lamcts.regions.region import Region
+from lamcts.spaces.regions.region import Region
 from lamcts.tree.grow import IncrementalTree
 
 Reason = Literal["selected", "held", "space", "restart"]

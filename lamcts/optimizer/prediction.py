@@ -6,12 +6,12 @@ import numpy as np
 
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain, remaining_gain
-from lamcts.observations import Observations
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_repr
-from lamcts.threads import one_blas_thread
 from lamcts.types import Floats, Mask, Point, Rows
+from lamcts.utils.threads import one_blas_thread
 
 
 def evaluated(goals: Goals, seen: Observations, n: int) -> Evaluated:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Columns, Observations
 from lamcts.optimizer.state import Mark
 from lamcts.outcomes.front import Front, FrontPoint
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.observations import Columns, Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.point_keys import PointKeys
 from lamcts.types import Floats, Point, Rows

@@ -16,12 +16,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.files import FileKind, kind_at
-from lamcts.observations import Columns
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import State
-from lamcts.related import RelatedTasks
+from lamcts.outcomes.observations import Columns
+from lamcts.outcomes.related import RelatedTasks
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.kinds import UnknownKind
@@ -29,6 +28,7 @@ from lamcts.spaces.serialization import from_json, to_json
 from lamcts.spaces.values import plain
 from lamcts.tree import LatentTree
 from lamcts.types import Json, JsonValue
+from lamcts.utils.files import FileKind, kind_at
 
 PARTS = ("space", "sampler", "tree")
 MAGIC = "lamcts optimizer"

@@ -7,12 +7,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.optimizer.state import Mark, SearchState, Waiting
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.scalarised import BoundedColumns, adapt_to_goals
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note
 
 What = TypeVar("What")

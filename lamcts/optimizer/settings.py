@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts import samplers, wings
+from lamcts import samplers
 from lamcts.text import safe_repr
 from lamcts.types import Json, JsonValue
+from lamcts.utils import wings
 
 # Classes of frozen settings, and where they are: a file may name these, the samplers and those of wings, and no others.
 MODULES = {

@@ -10,10 +10,10 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.observations import Columns
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, PARTIAL, PRUNED, WITH_LOSSES
 from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
+from lamcts.outcomes.observations import Columns
 from lamcts.rng import restore
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact, is_same
 from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
@@ -16,10 +15,11 @@ from lamcts.outcomes.constrained_rank import CHECKED, OK, PARTIAL, PRUNED
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics, storable
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace, unwrapped
 from lamcts.spaces.fidelity import FidelityAxis
-from lamcts.trial import Trial
 from lamcts.types import Floats, Note, Point, Rows
 
 NO_POINTS: Mapping[bytes, Point] = MappingProxyType({})

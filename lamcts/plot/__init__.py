@@ -17,7 +17,7 @@ from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.tree_diagram import tree
 from lamcts.plot.tree_partition import partition
-from lamcts.wings import module_of_figure, wings
+from lamcts.utils.wings import module_of_figure, wings
 
 __all__ = [
     "best_so_far",

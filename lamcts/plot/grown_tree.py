@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.journal.recorded import Recorded
-from lamcts.observations import Observations
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.placement import tree_chose
 from lamcts.optimizer.settings import from_identity
+from lamcts.outcomes.observations import Observations
 from lamcts.plot.evaluations import SOURCES, Evaluations, Source, evaluations_of, opened
-from lamcts.regions.region import Region
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
+from lamcts.spaces.regions.region import Region
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
 from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear, Node

@@ -9,9 +9,9 @@ from lamcts.plot.canvas import BEST, DOT, NOTE, SELECTED, VALUES, Look, colour_b
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import Evaluations, Source
 from lamcts.plot.grown_tree import GrownTree, grown_tree
-from lamcts.regions.region import Region
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.float import Float
+from lamcts.spaces.regions.region import Region
 from lamcts.tree import Node
 from lamcts.types import Floats, Mask, Point, Rows
 

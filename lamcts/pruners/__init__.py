@@ -8,7 +8,6 @@ from importlib import import_module
 from inspect import signature
 from pkgutil import iter_modules
 
-from lamcts.argument_hints import hint_pruner
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
@@ -16,6 +15,7 @@ from lamcts.pruners.median import Median
 from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
 from lamcts.text import safe_repr
+from lamcts.utils.argument_hints import hint_pruner
 
 __all__ = [
     "NAMES",

@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 Scope = Literal["selected", "incumbent", "space"]

@@ -8,11 +8,11 @@ from types import ModuleType
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
 from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, Note, Rows, whole_number
 
 MIN_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least

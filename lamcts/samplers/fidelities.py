@@ -13,14 +13,14 @@ import numpy as np
 from lamcts.errors import Exhausted
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.fidelity_model import FidelityModel
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED, OK, PRUNED
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Sampler, Scope
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.point_keys import keys_of
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows
 
 MAX_ROWS = 300  # in the model (untuned)

@@ -5,14 +5,14 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows, whole_number
 
 MIN_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)

@@ -8,14 +8,14 @@ import numpy as np
 
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.discrete_surrogate import DiscreteSurrogate
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows, whole_number
 
 MIN_START, MAX_START = 8, 12  # results to begin with, where p + 2 would be fewer or more (the most: tuned)

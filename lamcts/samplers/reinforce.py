@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows, whole_number
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import feasible, rankable
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.scalarisation import SUM_SHARE
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 MAX_SIZE = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
-from lamcts.regions.sobol import SobolSequence
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
+from lamcts.spaces.regions.sobol import SobolSequence
 
 ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
 

@@ -5,7 +5,7 @@ from dataclasses import is_dataclass
 from typing import TypeVar
 
 from lamcts.spaces.base import EncodedSpace
-from lamcts.wings import wings
+from lamcts.utils.wings import wings
 
 Kind = TypeVar("Kind", bound=type[EncodedSpace])
 _kinds: dict[str, type[EncodedSpace]] = {}

@@ -7,7 +7,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from lamcts.argument_hints import hint_range
 from lamcts.spaces import base
 from lamcts.spaces.base import (
     LISTED,
@@ -23,6 +22,7 @@ from lamcts.spaces.base import (
 from lamcts.spaces.conditions import Conditions, conditions_of
 from lamcts.spaces.values import brief, is_list, read_when
 from lamcts.types import Floats, Json, Point
+from lamcts.utils.argument_hints import hint_range
 
 
 class Space(EncodedSpace):

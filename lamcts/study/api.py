@@ -7,11 +7,11 @@ from functools import wraps
 from textwrap import indent
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from lamcts.argument_hints import TIMEOUT, hint
 from lamcts.study.options import RunSettings, documentation
 from lamcts.study.result import Evaluation, Result
 from lamcts.study.study import Study
 from lamcts.types import Json
+from lamcts.utils.argument_hints import TIMEOUT, hint
 
 P = ParamSpec("P")
 R = TypeVar("R")

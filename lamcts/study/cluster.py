@@ -20,11 +20,11 @@ from uuid import uuid4
 import cloudpickle
 import distributed
 
-from lamcts import interrupts
 from lamcts.study.devices import Worker
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
 from lamcts.types import Json
+from lamcts.utils import interrupts
 
 TRIES = 2  # a job that Dask gave up, or that somebody else cancelled, is sent once more
 LOOK_SECONDS = 1.0  # between two looks at how many workers there are: a look costs the scheduler a message (by eye)

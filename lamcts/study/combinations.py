@@ -1,6 +1,5 @@
 """Which options of a run exclude each other, or do not suit the problem, and which need something: two tables."""
 
-from lamcts.argument_hints import TIMEOUT
 from lamcts.models.remaining_gain import refusal
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
@@ -10,6 +9,7 @@ from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
 from lamcts.study.workers import THREADS
+from lamcts.utils.argument_hints import TIMEOUT
 
 THREADED = f"workers={THREADS!r}"
 ELSEWHERE = ("executor", "vectorized", THREADED)

@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable
 
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import FAILED
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.types import Floats

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from lamcts import interrupts
 from lamcts.errors import Pruned
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
+from lamcts.outcomes.trial import free_parameter
 from lamcts.study.devices import Worker
 from lamcts.study.reporting import Reporter, Value
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
-from lamcts.trial import free_parameter
 from lamcts.types import Json, Point, array_of, number_of, scalar_of
+from lamcts.utils import interrupts
 
 Call = Callable[..., object] | Guarded  # what is evaluated
 

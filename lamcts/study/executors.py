@@ -19,10 +19,10 @@ from concurrent.futures import (
 from itertools import accumulate, count
 from typing import Any
 
-from lamcts import interrupts
 from lamcts.study.devices import Worker
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
 from lamcts.text import safe_text
+from lamcts.utils import interrupts
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 

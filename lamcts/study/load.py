@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts import samplers
-from lamcts.observations import Observations
 from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import MAX_VIOLATION, Goals
 from lamcts.outcomes.metrics import Metrics
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature, of_points
 from lamcts.study.result import Result

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 import numpy as np
 
 from lamcts import pruners
-from lamcts.argument_hints import hint
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.spaces.values import brief, scalar
 from lamcts.study import replicates
@@ -22,6 +21,7 @@ from lamcts.study.devices import check_devices
 from lamcts.study.scipy_constraints import Constraints
 from lamcts.study.workers import ALL, check_timeout, check_workers, cores
 from lamcts.types import Json, Point, whole_number
+from lamcts.utils.argument_hints import hint
 
 NOISE = "noise"  # a `min_gain`: the noise of one evaluation
 

@@ -17,7 +17,6 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from lamcts.files import FileKind, kind_at, text_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import bare
@@ -26,6 +25,7 @@ from lamcts.study.export import cell_of, names_of
 from lamcts.study.load import JOURNAL, result_of, space_of
 from lamcts.study.prior_table import Table, TableRow, check_once, takes
 from lamcts.study.result import Result
+from lamcts.utils.files import FileKind, kind_at, text_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -13,7 +13,6 @@ from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from lamcts import interrupts
 from lamcts.errors import install
 from lamcts.study.devices import VISIBLE
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
@@ -21,6 +20,7 @@ from lamcts.study.executors import ExecutorSlot, Pool
 from lamcts.study.spawned import SpawnedContext, SpawnedProcess, unblock_ctrl_c
 from lamcts.study.timeouts import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
 from lamcts.text import safe_text
+from lamcts.utils import interrupts
 
 
 class Processes(Pool):

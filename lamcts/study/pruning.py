@@ -7,9 +7,10 @@ from pathlib import Path
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report, Reported, reports_of
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.trial import Trial
 from lamcts.pruners import Curves, Pruner, make
 from lamcts.pruners.registry import is_multi_objective
 from lamcts.study.evaluation import Outcome, takes
@@ -18,7 +19,6 @@ from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter, Value
 from lamcts.study.workers import client_of
 from lamcts.text import safe_repr, safe_text
-from lamcts.trial import Trial
 
 
 class Pruning:

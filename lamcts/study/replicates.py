@@ -12,8 +12,8 @@ import numpy as np
 
 from lamcts.journal.tables import Check
 from lamcts.models.predictor import RunModel
-from lamcts.observations import Observations
-from lamcts.threads import one_blas_thread
+from lamcts.outcomes.observations import Observations
+from lamcts.utils.threads import one_blas_thread
 
 SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
 ROUNDS = 5  # of re-evaluations at most, with a fit of the model before each (untuned)

@@ -1,11 +1,11 @@
 """The budget of a run: what is spent, what runs, and what it affords."""
 
-from lamcts.observations import Observations
 from lamcts.optimizer.optimizer import Optimizer
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
 from lamcts.study.costs import Costs
 from lamcts.study.options import RunSettings
-from lamcts.trial import Trial
 
 
 class Spending:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
+from lamcts.outcomes.observations import Observations
 from lamcts.study.costs import Costs
 from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation

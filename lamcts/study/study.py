@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts import interrupts
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.journal.tables import Check
-from lamcts.observations import Observations
 from lamcts.optimizer.losses import taken
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.outcomes.metrics import storable
+from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
@@ -38,8 +38,8 @@ from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping, warn_if_nothing_works
 from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
 from lamcts.study.workers import workers_of
-from lamcts.trial import Trial
 from lamcts.types import Point
+from lamcts.utils import interrupts
 
 if TYPE_CHECKING:
     from lamcts.journal import Journal

@@ -8,19 +8,19 @@ import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
-from lamcts.observations import Observations
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
 from lamcts.outcomes.front import Front, knee, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
 from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
-from lamcts.threads import one_blas_thread
 from lamcts.types import Json, Point
+from lamcts.utils.threads import one_blas_thread
 
 NOTHING: Sequence[Reported] = ({},)
 SHOWN = 3  # broken constraints that a message names (by eye)

@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lamcts import interrupts
 from lamcts.optimizer.losses import as_list
 from lamcts.study.evaluation import Call, Job, Outcome, evaluate, plain_value, takes_seed
 from lamcts.study.scipy_constraints import Guarded
+from lamcts.utils import interrupts
 
 
 class Vectorized:

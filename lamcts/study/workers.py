@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from lamcts.argument_hints import TIMEOUT
 from lamcts.spaces.values import brief
 from lamcts.study.devices import devices_of
 from lamcts.study.evaluation import Call, Serial, Workers
+from lamcts.utils.argument_hints import TIMEOUT
 
 if TYPE_CHECKING:
     from distributed import Client

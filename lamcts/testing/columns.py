@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.contract import expect

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.regions.region import Step
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.contract import expect, watched
 from lamcts.testing.search import Loss, Search, bowl
 from lamcts.types import Floats, Mask

@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.contract import expect
 from lamcts.types import Floats, Rows
 

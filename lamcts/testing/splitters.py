@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lamcts.regions.region import Split
+from lamcts.spaces.regions.region import Split
 from lamcts.testing.contract import expect, watched
 from lamcts.tree.splits import Splitter
 from lamcts.types import Floats, Mask

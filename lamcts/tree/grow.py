@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region, Split
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Region, Split
 from lamcts.tree import utility
 from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear

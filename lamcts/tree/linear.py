@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.regions.region import Split
+from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Halfspace
 from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import ridge

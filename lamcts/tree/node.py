@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lamcts.regions.region import Region, Split, Step
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Region, Split, Step
 from lamcts.types import Floats, Rows
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from lamcts.regions.region import Region, Step
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.tree.node import Node
 from lamcts.types import Floats
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lamcts.regions.region import Split
+from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.holdout import HoldOut, Mask
 from lamcts.tree.labels import RULES, Rule, rule

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.hypervolume import hypervolume
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 REFERENCE = 1.1  # of objectives that the feasible rows range over 0 to 1 in: what papers take

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_broken_samplers import Plain, Session, of
 
-from lamcts.observations import Floats, Rows
+from lamcts.outcomes.observations import Floats, Rows
 from lamcts.spaces import Box
 from lamcts.testing import ContractError, check_columns
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from lamcts.observations import Floats
+from lamcts.outcomes.observations import Floats
 from lamcts.pruners import Curves
 from lamcts.spaces import Box, Canonical, Choice, Int
 from lamcts.testing import ContractError, check_objective, check_pruner, check_space, check_splitter

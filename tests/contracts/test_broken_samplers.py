@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from lamcts import rng as streams
-from lamcts.observations import Floats, Observations, Rows
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Floats, Observations, Rows
 from lamcts.samplers import LocalSampler
 from lamcts.spaces import Box
+from lamcts.spaces.regions.region import Region
 from lamcts.testing import ContractError, check_sampler
 
 

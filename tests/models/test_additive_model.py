@@ -16,7 +16,7 @@ from lamcts.models.additive_model import (
     AdditiveModel,
     Profile,
 )
-from lamcts.observations import Floats
+from lamcts.outcomes.observations import Floats
 
 GridIndex = tuple[int, int, int]
 Difference = tuple[Floats, Floats, float]

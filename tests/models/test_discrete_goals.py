@@ -7,8 +7,8 @@ import lamcts
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain
 from lamcts.models.output_transforms import plain
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.parameters import Parameters
 
 MIXED = lamcts.Space(

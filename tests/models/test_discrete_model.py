@@ -13,8 +13,8 @@ from lamcts.models.discrete_surrogate import MIN_VALID, DiscreteSurrogate
 from lamcts.models.hamming import HammingPosterior, Inputs
 from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.output_transforms import half_rank
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters

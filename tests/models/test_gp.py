@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from lamcts.models.fit import LENGTH_LOCATION, Loss, fit, prior_mode
 from lamcts.models.gp import GaussianProcess, Hyper
 from lamcts.models.kernel import correlate, fall, matern, squares
-from lamcts.observations import Floats
+from lamcts.outcomes.observations import Floats
 
 HYPER = Hyper(np.array([0.3, 0.5, 1.0, 2.0]), 1e-3)
 THETA = np.append(np.log(HYPER.lengths), np.log(HYPER.noise))

@@ -12,8 +12,8 @@ from lamcts.models.gp import GaussianProcess
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.output_transforms import Scale
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import PRUNED
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers import GpBo, Turbo
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows

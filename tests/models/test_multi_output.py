@@ -12,7 +12,7 @@ from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.output_transforms import ColumnUnits
 from lamcts.models.posterior_paths import PosteriorPaths
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
 
 X = np.random.default_rng(0).random((30, 3))

@@ -10,7 +10,7 @@ import lamcts
 from lamcts.models.hamming import Coding, HammingHyper, HammingPosterior, Inputs
 from lamcts.models.hamming_fit import HammingPrior
 from lamcts.models.prior_mean import RelatedModels
-from lamcts.related import RelatedTask, RelatedTasks
+from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats

@@ -13,7 +13,7 @@ from lamcts.models.quadratic_posterior import (
     QuadraticPosterior,
     Quadric,
 )
-from lamcts.observations import Floats
+from lamcts.outcomes.observations import Floats
 
 INDICES: list[GridIndex] = [(0, 0, 4, 1), FIRST_INDEX, (2, 0, 8, 0), (0, 2, 5, 5), (2, 2, 7, 3)]
 

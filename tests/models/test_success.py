@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamcts.models.success import Success, failed_rows, success_near
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats
 
 MIDDLE = np.full(3, 0.5)

@@ -11,7 +11,7 @@ import pytest
 from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.objectives import base, settings
-from lamcts.wings import wings
+from lamcts.utils.wings import wings
 
 
 def test_an_unknown_name_brings_the_nearest():

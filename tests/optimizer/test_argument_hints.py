@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import lamcts
-from lamcts.argument_hints import OTHERWISE, OURS, RENAMED, STEPWISE, hint_stepwise
+from lamcts.utils.argument_hints import OTHERWISE, OURS, RENAMED, STEPWISE, hint_stepwise
 
 SPACE = lamcts.Box(0, 1, dim=2)
 KNOWN = [*inspect.signature(lamcts.Optimizer).parameters]

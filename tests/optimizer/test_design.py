@@ -9,11 +9,11 @@ import pytest
 
 from lamcts import Optimizer
 from lamcts.optimizer.design import DRAWS, Design, default_size
-from lamcts.regions.sobol import sobol
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space, Valid
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.sobol import sobol
 
 WORDS = Choice(list("abcd"))
 CUBE = Box(0, 1, dim=3)

@@ -67,7 +67,7 @@ def test_no_point_comes_twice_in_batches() -> None:
     ids=str,
 )
 def test_a_range_with_fewer_values_than_the_budget_ends(space: Any, count: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr("lamcts.regions.fill.MAX_BLOCK", 2048)
+    monkeypatch.setattr("lamcts.spaces.regions.fill.MAX_BLOCK", 2048)
     result = lamcts.minimize(lambda point: float(np.sum(np.sign(values(point)))), space, budget=40, seed=0)
     assert result.nfev == count and result.status == "exhausted"
     assert len({values(point) for point in result.history.points}) == count

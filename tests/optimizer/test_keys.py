@@ -9,9 +9,9 @@ import pytest
 from lamcts.errors import Exhausted, JournalError
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
+from lamcts.outcomes.trial import Trial
 from lamcts.spaces import Bool, Box, Canonical, Choice, Float, Int, Space
 from lamcts.spaces.base import SearchSpace
-from lamcts.trial import Trial
 
 
 def unordered(point: Any) -> Any:
@@ -64,7 +64,7 @@ def test_a_keyed_member_of_a_product_has_its_key_there_too(sampler: str) -> None
 
 @pytest.mark.parametrize("inner", [Space([Int(0, 39), Int(0, 39)]), Box(0, 99, dim=2)], ids=["listable", "real"])
 def test_few_keys_of_many_points_are_all_found(inner: SearchSpace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lamcts.regions.fill.MAX_BLOCK", 512)
+    monkeypatch.setattr("lamcts.spaces.regions.fill.MAX_BLOCK", 512)
     space = Canonical(inner, lambda point: int(point[0]) % 7 or None, "remainder by 7")
     keys = [space.key(trial.point) for trial in every(Optimizer(space, seed=0, sampler="uniform"), 4)]
     assert sorted(keys) == [1, 2, 3, 4, 5, 6]

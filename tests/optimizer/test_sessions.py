@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.observations import Observations
 from lamcts.optimizer.placement import place
 from lamcts.optimizer.sessions import MOST_LIVE, LocalSearches, TrialResult
 from lamcts.optimizer.state import Mark, SearchState
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers import LocalSampler, Proposal
+from lamcts.spaces.regions.region import Region, Step
 
 SPACE = lamcts.Box(0, 1, dim=1)
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import (
     CHECKED,
     FAILED,
@@ -14,6 +13,7 @@ from lamcts.outcomes.constrained_rank import (
     feasible,
     violation_ranks,
 )
+from lamcts.outcomes.observations import Observations
 
 
 def made(rng, n, m, c):

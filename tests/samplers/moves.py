@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lamcts.observations import Floats
+from lamcts.outcomes.observations import Floats
 from lamcts.samplers.coordinate import PATTERN
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.testing.search import Search, bowl

@@ -5,10 +5,10 @@ import pytest
 
 cma = pytest.importorskip("cma")
 
-from lamcts.observations import Floats  # noqa: E402
-from lamcts.regions.region import Step  # noqa: E402
+from lamcts.outcomes.observations import Floats  # noqa: E402
 from lamcts.samplers.cma import Cma  # noqa: E402
 from lamcts.spaces import Box, Choice, Int, Space  # noqa: E402
+from lamcts.spaces.regions.region import Step  # noqa: E402
 from lamcts.testing.samplers import Ball  # noqa: E402
 from lamcts.testing.search import Loss, Search, bowl  # noqa: E402
 

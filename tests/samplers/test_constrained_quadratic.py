@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.observations import Floats, Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Floats, Observations
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int, Space
+from lamcts.spaces.regions.region import Region
 
 Told = Callable[[Any], Any]
 

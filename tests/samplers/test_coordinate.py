@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from moves import CUBE, DISCRETE, MIXED, best, discrete, failing, mixed, play, points, rippled
 
-from lamcts.observations import Floats
-from lamcts.regions.region import Step
+from lamcts.outcomes.observations import Floats
 from lamcts.samplers.coordinate import DRAWN, MAX_PARAMETERS, PATTERN, Coordinate
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 

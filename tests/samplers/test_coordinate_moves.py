@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from moves import CUBE, DISCRETE, MIXED, best, failing, mixed, moves, play, points, rippled, until_together
 
-from lamcts.regions.region import Region, Step
 from lamcts.samplers.coordinate import DRAWN, PATTERN, RECENT_PROBES, Coordinate
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
 

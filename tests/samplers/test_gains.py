@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.portfolio.bandit import gains
 
 

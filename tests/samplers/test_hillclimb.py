@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.regions.region import Step
 from lamcts.samplers import HillClimb
 from lamcts.spaces import Bool, Choice, Float, Int, Space
 from lamcts.spaces.exchanges import exchanges
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.regions.region import Step
 from lamcts.testing import check_sampler
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.regions.region import Step
 from lamcts.samplers import Mutate
 from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
+from lamcts.spaces.regions.region import Step
 from lamcts.testing import check_sampler
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search

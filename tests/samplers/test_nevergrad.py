@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("nevergrad")
 
-from lamcts.regions.region import Step
 from lamcts.samplers.nevergrad import Nevergrad
 from lamcts.spaces import Box, Choice, Int, Space
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search
 

@@ -5,9 +5,8 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.observations import Floats
 from lamcts.outcomes.goals import Goals
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Floats
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.gp_cma import GpCma
 from lamcts.samplers.mixed_gp import MixedGp
@@ -16,6 +15,7 @@ from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, check_sampler
 from lamcts.testing.search import Search, bowl
 

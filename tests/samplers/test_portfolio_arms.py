@@ -6,12 +6,12 @@ import pytest
 from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 
 from lamcts import Optimizer, samplers
-from lamcts.observations import Observations
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.portfolio import Portfolio
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Box
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search, bowl
 

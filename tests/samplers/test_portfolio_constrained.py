@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.portfolio import Portfolio
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats
 
 CUBE = Box(0.0, 1.0, dim=3)

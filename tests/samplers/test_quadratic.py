@@ -3,14 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.observations import Floats
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Floats
 from lamcts.samplers import quadratic
 from lamcts.samplers.parts.session import Batch
 from lamcts.samplers.parts.trust_region import START
 from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
 

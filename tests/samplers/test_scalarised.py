@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.scalarised import BoundedColumns, bounded, weighting_of
 
 

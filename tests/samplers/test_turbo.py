@@ -3,11 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from lamcts.regions.region import Step
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.turbo import session as turbo_session
 from lamcts.spaces import Bool, Box, Choice, Space
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search, bowl
 

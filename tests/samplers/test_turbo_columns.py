@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.observations import Observations
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.hypervolume import hypervolume
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.scalarisation import Chebyshev, Hypervolume
 from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
@@ -18,6 +17,7 @@ from lamcts.samplers.turbo import session as turbo_session
 from lamcts.samplers.turbo.acquisition import picked
 from lamcts.samplers.turbo.session import TurboSession
 from lamcts.spaces import Box, Choice, Space
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats
 
 Rows = tuple[Floats, Floats]  # losses [k, m], excesses [k, c]

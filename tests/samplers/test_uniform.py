@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from lamcts.regions import sobol
-from lamcts.regions.region import Step
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Box, Int, Space
+from lamcts.spaces.regions import sobol
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Ball
 from lamcts.testing.search import Search
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.observations import Observations, Rows
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations, Rows
 from lamcts.rng import restore, save
 from lamcts.samplers import LocalSampler, Proposal
+from lamcts.spaces.regions.region import Region
 
 
 @dataclass(frozen=True)

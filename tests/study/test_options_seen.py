@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import lamcts
-from lamcts.argument_hints import OTHERWISE, OURS, RENAMED
 from lamcts.study.options import RunSettings, documentation
+from lamcts.utils.argument_hints import OTHERWISE, OURS, RENAMED
 
 
 @pytest.mark.parametrize("function", [lamcts.minimize, lamcts.maximize, lamcts.run], ids=lambda f: f.__name__)

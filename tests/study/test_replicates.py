@@ -9,8 +9,8 @@ import pytest
 import lamcts
 from lamcts.journal.tables import Check
 from lamcts.models.predictor import Evaluated, RunModel
-from lamcts.observations import Observations
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.observations import Observations
 from lamcts.study.replicates import finished, plan, promising
 
 BOX = lamcts.Box(0, 1, dim=1)

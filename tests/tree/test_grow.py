@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.box import Box
 from lamcts.tree import KMeansSvm, LatentTree, Linear, Node, paths, walk
 from lamcts.tree.select import ucb, upper_bound

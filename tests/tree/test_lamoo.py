@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.observations import Observations
 from lamcts.outcomes.dominance import dominance_numbers
+from lamcts.outcomes.observations import Observations
 from lamcts.tree import LatentTree, paths, walk
 from lamcts.tree.select import best_leaf, upper_bound
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers import Turbo
 from lamcts.tree import LatentTree, walk
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import lamcts
-from lamcts.argument_hints import hint_range
 from lamcts.integrations.options import Code, is_space, options_of
 from lamcts.spaces import SearchSpace
 from lamcts.types import Point
+from lamcts.utils.argument_hints import hint_range
 
 PART = "part"  # the name of what says which of several dicts a candidate is of
 TAIL = 1e-3  # share of a distribution without ends that is left out on each side (untuned)

@@ -15,7 +15,7 @@ from lamcts.movement.linalg.result import LU, assemble
 from lamcts.movement.linalg.virtual import Post, VirtualComm, run_ranks
 from lamcts.movement.linalg.volume import best_grid
 from lamcts.movement.linalg.words import Words
-from lamcts.threads import one_blas_thread
+from lamcts.utils.threads import one_blas_thread
 
 BLOCK = 32  # columns of a step, where the matrix has as many (untuned)
 Shape = tuple[int, int, int]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.files import opened
+from lamcts.utils.files import opened
 
 LARGEST = 2**28  # bytes of a decompressed file: the files of NATS-Bench have below 2 MB
 COMPRESSED = ".pbz2"  # the end of a compressed file's name

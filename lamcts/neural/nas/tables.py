@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.files import opened
+from lamcts.utils.files import opened
 
 FOLDER = "LAMCTS_DATA"  # the environment variable that names the folder of the tables
 KEPT = 8  # tables in memory at a time: the largest takes 10 MB

@@ -22,9 +22,9 @@ from lamcts.tree import Linear
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
-    from lamcts.observations import Observations
-    from lamcts.regions.region import Region, Step
+    from lamcts.outcomes.observations import Observations
     from lamcts.spaces.base import SearchSpace
+    from lamcts.spaces.regions.region import Region, Step
 
 
 HEIGHT, FIRST, SELECTS = 8, 200, 50  # thesis 4.3.1

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lamcts.files import opened
+from lamcts.utils.files import opened
 
 CODE = 16  # hexadecimal digits of a digest: 64 bits
 VALUES = "values"  # the array that holds the JSON

@@ -16,8 +16,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.files import opened, text_of
 from lamcts.types import Floats, Json
+from lamcts.utils.files import opened, text_of
 
 ARS = Path(__file__).with_name("ars.json")
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from lamcts.objectives.programs.watched import Reporting
 from lamcts.outcomes.goals import ConstraintsLike, ObjectivesLike, ReferenceLike
+from lamcts.outcomes.trial import free_parameter
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_text
-from lamcts.trial import free_parameter
 from lamcts.types import Json, Point
 
 GOALS = ("objectives", "constraints", "reference")

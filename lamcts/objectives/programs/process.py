@@ -12,8 +12,8 @@ from contextlib import closing, nullcontext, suppress
 from typing import IO, NamedTuple
 
 from lamcts.errors import Pruned
-from lamcts.interrupts import held_back
 from lamcts.objectives.programs.watched import Watch
+from lamcts.utils.interrupts import held_back
 
 POLL_SECONDS = 0.2  # between two checks whether a wait should end (untuned)
 STEP_SECONDS = 0.02  # between two checks of a process group that is about to end (untuned)

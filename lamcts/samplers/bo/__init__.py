@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.models.local import route
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.bo.session import BoProgress, BoSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
 from lamcts.types import whole_number
 
 MAX_START = 50  # results to begin with (untuned)

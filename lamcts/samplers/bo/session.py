@@ -16,17 +16,17 @@ from lamcts.models.fit import LENGTH_LOCATION
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.success import Success, success_near
-from lamcts.observations import Observations
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.regions.fill import fill
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY
 from lamcts.samplers.parts.perturb import box, candidates, local_search
 from lamcts.samplers.parts.scalarisation import MAX_FRONT, MAX_LOSSES, Chebyshev, reference_of
 from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSession, Progress, centre
+from lamcts.spaces.regions.fill import fill
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:

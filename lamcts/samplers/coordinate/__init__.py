@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.additive_model import AdditiveModel, Out
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.coordinate.line_search import NO_GAIN, LineSearch
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows, whole_number
 
 MAX_PARAMETERS = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)

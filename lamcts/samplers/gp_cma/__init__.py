@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
 
 __all__ = ["GpCma"]
 

@@ -6,13 +6,13 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.nevergrad.method import Candidate, Method, library
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
 from lamcts.samplers.registry import register
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Rows, whole_number
 
 PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import TINY
-from lamcts.regions.region import Region
 from lamcts.samplers.parts.session import bisect_into
 from lamcts.spaces.base import SearchSpace, is_dependent, with_sums_kept
 from lamcts.spaces.parameters import active_coordinates
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats
 
 FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.local import DISTANCE_BLOCK
-from lamcts.observations import Observations
-from lamcts.regions.fill import fill
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import MultiOutputSupport, Proposal, Scope
 from lamcts.samplers.parts.record import from_json, to_json
+from lamcts.spaces.regions.fill import fill
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
 from lamcts.samplers.parts.record import from_json
@@ -19,6 +18,7 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.portfolio.bandit import GOOD_SHARE, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 MAX_LOSS = float(np.finfo(float).max)  # differences of losses near it overflow

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, improvement
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.scalarised import bounded
 from lamcts.types import Floats, Rows
 

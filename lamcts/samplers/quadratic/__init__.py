@@ -15,8 +15,7 @@ import numpy as np
 from lamcts.models.output_transforms import Scale, squared
 from lamcts.models.quadratic_posterior import GridIndex, QuadraticPosterior, Slope, unknowns
 from lamcts.models.success import success_near
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import MultiOutputSupport, Proposal
 from lamcts.samplers.parts.feasibility_penalty import shortened, step_penalty
@@ -25,6 +24,7 @@ from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.quadratic.constrained import ConstrainedProgress, ConstrainedSession
 from lamcts.samplers.quadratic.descent import LENGTH_MAX, DescentProgress, DescentSession
 from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows, whole_number
 
 # Tuned: on seeds 0 to 9, as benchmarks/notes/portfolio.md tells.

@@ -14,7 +14,7 @@ from lamcts.models.acquisition import TINY
 from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
 from lamcts.models.output_transforms import Scale
 from lamcts.models.quadratic_posterior import GridIndex
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)

@@ -6,13 +6,13 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from lamcts.models.local import route
-from lamcts.observations import Observations
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Scope
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.registry import register
 from lamcts.samplers.turbo.session import LENGTH_MAX, TurboProgress, TurboSession
+from lamcts.spaces.regions.region import Region
 from lamcts.types import whole_number
 
 MAX_START = 100  # as the largest initial design (optimizer/design.py)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.success import success_near
-from lamcts.observations import Observations
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, contributions
-from lamcts.regions.region import Region
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
@@ -25,6 +24,7 @@ from lamcts.samplers.parts.scalarisation import MAX_LOSSES, Chebyshev, Hypervolu
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.turbo.acquisition import ExpectedVolume, picked
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from lamcts.observations import Observations
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts import session as proposals
 from lamcts.samplers.parts.session import Batch, bisect_into, distances
 from lamcts.spaces import Box, Int, Space
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
 
 CUBE = Box(np.zeros(2), np.ones(2))

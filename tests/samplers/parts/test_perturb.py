@@ -1,8 +1,8 @@
 import numpy as np
 
-from lamcts.regions.region import Region, Step
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent, local_search, masks, moved
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball
 
 RNG = np.random.default_rng

@@ -12,8 +12,8 @@ from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
     from lamcts.neural.graphs.computation import ComputationGraph, EditPaths, GraphPredictor
-    from lamcts.observations import Observations
-    from lamcts.regions.region import Region
+    from lamcts.outcomes.observations import Observations
+    from lamcts.spaces.regions.region import Region
 
 FRESH = 0.5  # share of children of the network itself (benchmarks/neural/evolve/parents.py)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)

@@ -11,13 +11,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from lamcts.files import opened
 from lamcts.neural.graphs.computation.encoding import PairEncoding, learn
 from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode, hashed
 from lamcts.neural.graphs.computation.isomorphism import distinct
 from lamcts.neural.graphs.computation.kinds import Shape
 from lamcts.neural.graphs.computation.labels import labels
 from lamcts.neural.graphs.computation.segment import FIXED, Segment, cut
+from lamcts.utils.files import opened
 
 VOCABULARY = 2000  # tokens; AutoGO 4
 FORMAT = 1  # of the file

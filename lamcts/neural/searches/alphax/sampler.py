@@ -19,8 +19,8 @@ from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposa
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
-    from lamcts.observations import Observations
-    from lamcts.regions.region import Region
+    from lamcts.outcomes.observations import Observations
+    from lamcts.spaces.regions.region import Region
 
 
 FIRST = 16  # successes before the first fit; later fits follow at doubled numbers, until `refit` (untuned)

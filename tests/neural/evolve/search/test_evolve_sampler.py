@@ -12,8 +12,8 @@ import lamcts
 from lamcts.neural.evolve.search import Evolve, select
 from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
-from lamcts.regions.region import Region
 from lamcts.spaces import Canonical, Int, Space
+from lamcts.spaces.regions.region import Region
 from lamcts.testing import check_columns, check_sampler
 from tests.neural.graphs.computation_cases import database, network
 

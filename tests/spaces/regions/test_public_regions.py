@@ -3,7 +3,7 @@
 import numpy as np
 
 import lamcts
-from lamcts.regions import Region, draw
+from lamcts.spaces.regions import Region, draw
 
 
 def test_points_are_drawn_inside_the_region_that_is_searched_next() -> None:

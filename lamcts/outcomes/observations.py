@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
 from lamcts.outcomes.measured import Predicted, StandardErrors
-from lamcts.related import NO_TASKS, RelatedTasks
+from lamcts.outcomes.related import NO_TASKS, RelatedTasks
 from lamcts.types import Floats, Point, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.regions.region import Region
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
 MIN_CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import lamcts
-from lamcts import interrupts
+from lamcts.utils import interrupts
 
 
 @pytest.fixture(autouse=True)

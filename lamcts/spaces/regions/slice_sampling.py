@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lamcts.regions.region import Region
-from lamcts.regions.sobol import sobol
+from lamcts.spaces.regions.region import Region
+from lamcts.spaces.regions.sobol import sobol
 from lamcts.types import Floats
 
 LOOKS_PER_POINT = 24  # looks at the region that a walk may spend on each point: four to six moves (untuned)

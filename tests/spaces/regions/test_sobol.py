@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts.regions.sobol import MAX_DIMENSIONS, latin_hypercube, sobol
+from lamcts.spaces.regions.sobol import MAX_DIMENSIONS, latin_hypercube, sobol
 
 
 def rng(seed: int = 0) -> np.random.Generator:

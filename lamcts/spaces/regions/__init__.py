@@ -4,7 +4,7 @@
 inside, in the unit cube, for any acquisition function.
 """
 
-from lamcts.regions.fill import fill as draw
-from lamcts.regions.region import Region
+from lamcts.spaces.regions.fill import fill as draw
+from lamcts.spaces.regions.region import Region
 
 __all__ = ["Region", "draw"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.observations import Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats
 
 

@@ -6,13 +6,13 @@ from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
 import lamcts
-from lamcts.observations import Floats, Observations
-from lamcts.regions import fill as filling
-from lamcts.regions import hit_and_run
-from lamcts.regions.fill import draw_unseen, fill
-from lamcts.regions.region import Region, Step
+from lamcts.outcomes.observations import Floats, Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.point_keys import keys_of
+from lamcts.spaces.regions import fill as filling
+from lamcts.spaces.regions import hit_and_run
+from lamcts.spaces.regions.fill import draw_unseen, fill
+from lamcts.spaces.regions.region import Region, Step
 from lamcts.tree import KMeansSvm, LatentTree, Linear, paths
 from lamcts.tree.boundary import Halfspace
 

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from lamcts.observations import Observations
-from lamcts.regions.hit_and_run import inside_flat
-from lamcts.regions.region import Region
-from lamcts.regions.slice_sampling import boxes, slice_sample
-from lamcts.regions.sobol import sobol
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace, rows_of
+from lamcts.spaces.regions.hit_and_run import inside_flat
+from lamcts.spaces.regions.region import Region
+from lamcts.spaces.regions.slice_sampling import boxes, slice_sample
+from lamcts.spaces.regions.sobol import sobol
 from lamcts.types import Floats
 
 How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
@@ -85,7 +85,7 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
     Examples
     --------
     >>> import lamcts, numpy as np
-    >>> from lamcts.regions import draw
+    >>> from lamcts.spaces.regions import draw
     >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
     >>> draw(opt.region(), 5, np.random.default_rng(0), opt.seen).x.shape
     (5, 2)

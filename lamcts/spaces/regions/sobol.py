@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.interrupts import held_back
 from lamcts.rng import child, stream
 from lamcts.types import Floats
+from lamcts.utils.interrupts import held_back
 
 if TYPE_CHECKING:
     from scipy.stats.qmc import Sobol

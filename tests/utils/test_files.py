@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import lamcts
-from lamcts.files import FileKind, kind_at, opened, text_of
 from lamcts.journal import Journal
+from lamcts.utils.files import FileKind, kind_at, opened, text_of
 
 
 def archive(name: str) -> bytes:
