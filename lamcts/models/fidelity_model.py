@@ -56,30 +56,10 @@ class LogGap:
 class FidelityModel:
     """The process given values at any fidelity.
 
-    Parameters
-    ----------
-    parameters : Parameters
-        Of the configurations.
-    x : array of shape (n, d)
-        The configuration of each row.
-    at : array of shape (n,)
-        The position of each row.
-    y : array of shape (n,)
-        Finite losses.
-    theta : array, optional
-        Hyper-parameters of an earlier model. None finds the most likely ones.
-    offset : float
-        What is added to gaps before the logarithm, in median gaps. Less tells losses near the best one apart.
+    x [n, d] are configurations, at [n] their positions, y [n] finite losses. `theta` are hyper-parameters, the most
+    likely ones unless given. `offset`, in median gaps, is added to gaps before the logarithm: a smaller offset
+    separates losses near the best one. `inflation`, at least 1, scales all standard deviations to fit the full values.
 
-    Attributes
-    ----------
-    theta : array
-        The hyper-parameters.
-    inflation : float
-        Factor of all standard deviations, at least 1, by which predictions of the full values in the model are right.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> import lamcts
     >>> from lamcts.models.fidelity_model import FidelityModel

@@ -88,11 +88,6 @@ class RunModel:
     """Gaussian processes of a run, one for each objective and constraint.
 
     robust: whether values may have heavy tails, so that outliers count as imprecise.
-
-    Raises
-    ------
-    ValueError
-        If an objective has fewer than 5 values, or all are equal.
     """
 
     def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> None:

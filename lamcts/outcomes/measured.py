@@ -107,13 +107,7 @@ def predicted_of(given: Sequence[Sequence[object]], losses: int) -> Predicted:
 
 
 def apart(value: object, goals: Goals) -> Apart:
-    """Return a told value of one evaluation apart from its standard errors.
-
-    Raises
-    ------
-    ValueError
-        For a standard error that is no number of at least 0, and for one `Measured` of several objectives.
-    """
+    """Return a told value of one evaluation apart from its standard errors."""
     names = goals.names
     if isinstance(value, tuple) and goals.plain and len(value) == 2:
         value = Measured(*value)

@@ -13,23 +13,8 @@ Metrics = dict[str, Metric]
 def metrics_of(given: object) -> Metrics:
     """Return metrics by name; ValueError for what is no name, or no single value.
 
-    Parameters
-    ----------
-    given : mapping of str to object
-        Numbers, arrays and tensors of one number, texts, booleans and None by name.
+    Values are numbers, arrays and tensors of one number, texts, booleans and None.
 
-    Returns
-    -------
-    dict of str to bool, int, float, str or None
-        The same as JSON values.
-
-    Raises
-    ------
-    ValueError
-        If a name is no text, or a value is an array, a list, or another object.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from lamcts.outcomes.metrics import metrics_of
     >>> metrics_of({"accuracy": np.float32(0.5), "epochs": 3, "device": "cpu"})

@@ -65,24 +65,12 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
 def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
     """Return the sampler that `sampler="auto"` selects.
 
-    Parameters
-    ----------
-    space : search space
-        The parameters.
-    goals : Goals or None, default None
-        Objectives and constraints. None is one objective without constraints.
-    related : bool, default False
-        Whether there are results of related tasks.
+    `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
-    Returns
-    -------
-    Sampler
-        `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
-        `MixedGp` where at least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The
-        `Portfolio` otherwise.
+    `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
+    `MixedGp` where at least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`.
+    The `Portfolio` otherwise.
 
-    Examples
-    --------
     >>> import lamcts
     >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=2))
     GpCma(sigma=0.3)

@@ -45,8 +45,6 @@ def find(name: str) -> "type[LocalSampler] | None":
 def classes() -> "dict[str, type[LocalSampler]]":
     """Return the class of every sampler by its name.
 
-    Examples
-    --------
     >>> import lamcts
     >>> lamcts.samplers.classes()["uniform"].__name__
     'Uniform'

@@ -198,19 +198,7 @@ class _CachedNode:
 
 
 class IncrementalTree:
-    """A tree that follows the evaluations. `root()` is cheap: a node is fitted when it is first looked at.
-
-    Parameters
-    ----------
-    tree : LatentTree
-        Settings.
-    space : search space
-        Space of the rows.
-    seen : Observations
-        The evaluations, which grow during the run.
-    seed : int
-        Seed of the fits.
-    """
+    """A tree that follows the evaluations. `root()` is cheap: a node is fitted when it is first looked at."""
 
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed

@@ -18,15 +18,7 @@ Mask = NDArray[np.bool_]
 
 
 class Evidence(NamedTuple):
-    """How well two sides rank held-out rows.
-
-    Attributes
-    ----------
-    gap : float
-        Mean rank of the good side minus that of the bad side; 0.5 is perfect.
-    z : float
-        Standard score of the stratified rank test.
-    """
+    """How well two sides rank held-out rows: the difference of mean ranks (0.5 is perfect) and its standard score."""
 
     gap: float
     z: float
@@ -35,23 +27,12 @@ class Evidence(NamedTuple):
 def evidence(*sorted_rows: tuple[Mask, Floats]) -> Evidence:
     """Return the evidence of a stratified Mann-Whitney test over several sets of held-out rows.
 
-    Parameters
-    ----------
-    *sorted_rows : pairs of ndarray of shape (n,)
-        For each set, whether a row is on the good side, and its utility. A set on one side is ignored.
+    A set of n rows is a pair of arrays [n]: which rows are on the good side, and their utilities. A set whose rows are
+    all on one side is ignored.
 
-    Returns
-    -------
-    Evidence
-        The weighted difference of mean ranks, and its standard score.
-
-    Notes
-    -----
     Under the null hypothesis the difference of a set has mean 0 and variance s^2 n / (n_good n_bad), ties included,
     with s^2 the variance of the ranks. Sets are weighted by n_good n_bad / n (van Elteren 1960).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lamcts.tree import evidence
     >>> evidence((np.array([True, True, False, False]), np.array([4.0, 3.0, 2.0, 1.0]))).gap > 0.5

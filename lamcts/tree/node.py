@@ -82,17 +82,8 @@ class Node:
 
 
 def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
-    """Yield every node, parents first and good before bad.
+    """Yield every node down to `depth` splits below the root, parents first and good before bad.
 
-    Parameters
-    ----------
-    root : Node
-        Where to begin.
-    depth : int or None, default None
-        Largest number of splits below the root. None is no limit.
-
-    Examples
-    --------
     >>> import lamcts
     >>> from lamcts.tree import walk
     >>> len(list(walk(lamcts.Optimizer([(0, 1)], seed=0).tree_root())))
@@ -105,17 +96,7 @@ def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
 def paths(
     root: Node, depth: int | None = None, steps: tuple[Step, ...] = ()
 ) -> Iterator[tuple[tuple[Step, ...], Node]]:
-    """Yield `(steps from the root, node)` in the order of `walk`; `node.region(steps)` is the node's region.
-
-    Parameters
-    ----------
-    root : Node
-        Where to begin.
-    depth : int or None, default None
-        Largest number of splits below the root. None is no limit.
-    steps : tuple of Step, default ()
-        Steps from the root of the tree to `root`.
-    """
+    """Yield `(steps from the root, node)` in the order of `walk`; `node.region(steps)` is the node's region."""
     yield steps, root
     if (depth is None or len(steps) < depth) and root.kids:
         for step, kid in zip(root.steps(), root.kids, strict=True):

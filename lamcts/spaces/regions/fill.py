@@ -34,14 +34,7 @@ FRUITLESS_ROUNDS = 3  # rounds without a fresh point after which a discrete regi
 class Fill(NamedTuple):
     """Points of a region and how they were drawn.
 
-    Attributes
-    ----------
-    x : ndarray of shape (k, d)
-        The points, in the unit cube.
-    how : str
-        The method.
-    acceptance : float
-        Share of the draws that fell inside.
+    x [k, d]: the points, in the unit cube. how: the method. acceptance: share of the draws that fell inside.
     """
 
     x: Floats
