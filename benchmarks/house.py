@@ -5,26 +5,20 @@
 One step: default settings, Ackley in 6 dimensions, one by one, after 60 evaluations; ten asks and ten tells, of which
 the functions, calls, files, edges between files and the depth inside the package are counted. Rooms: a folder or a
 loose module of the package; floors, arrows and circles of the imports, with those for type checkers told apart.
-Bookkeeping: the lines of the samplers that start, save, restore and check, over all their lines of code, by method
-names (survey/bodies.py); "samplers" are the files that the registry and the default name, "with shared parts" the whole
-folder. Names (survey/names.py): files and lines, public class names that several files define, files that at most one
-other file imports from (`__init__.py` is no importer), `Any` per 1,000 lines, uses of `getattr` and `hasattr`.
+Names (survey/names.py): files and lines, public class names that several files define, `Any` per 1,000 lines, uses of
+`getattr` and `hasattr`.
 Size (survey/size.py): lines of code and docstrings, folders and loose files, constants, other numbers in code, lines of
 tests and benchmarks, words of texts; `--names` prints the public names and nothing else.
 --install installs the package into a fresh environment, which takes minutes. Rows are appended to results/house.csv:
 median, least and most of a count, or p50, p90 and the largest of lengths.
 """
 
-import argparse
-import tempfile
-from importlib import import_module
 from pathlib import Path
 
 import lamcts
-from benchmarks.harness import sheet
+from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
 from benchmarks.survey import bodies, names, rooms, size, walk, weight
-from lamcts import samplers
 
 PACKAGE = Path(lamcts.__file__).parent
 COLUMNS = ("label", "commit", "measure", "value", "low", "high")
@@ -33,25 +27,23 @@ Numbers = tuple[float, float, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.parser(__doc__, "house.csv", "one import, into a temporary file")
     parser.add_argument("--label", default="", help="a word for the rows, such as before or after")
     parser.add_argument("--install", action="store_true", help="install into a fresh environment too")
     parser.add_argument("--names", action="store_true", help="print the public names and do nothing else")
-    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "house.csv")
-    parser.add_argument("--smoke", action="store_true", help="one import, into a temporary file")
-    given = parser.parse_args()
+    given = script.parsed(parser)
     if given.names:
         print(*size.public_names(PACKAGE), sep="\n")
         return
-    out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
     found = measured(*(1, 1) if given.smoke else (walk.TIMES, weight.TIMES))
     if given.install:
         found |= {f"pip install, {unit}": (amount,) * 3 for unit, amount in weight.installation().items()}
     here = commit()
     print(f"{given.label} {here}")
+    rows = sheet.Sheet(given.out, (), COLUMNS)
     for measure, numbers in found.items():
         cells = [f"{number:.4g}" if number < 1000 else f"{number:.0f}" for number in numbers]
-        sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)))
+        rows.append(dict(zip(COLUMNS, (given.label, here, measure, *cells), strict=True)))
         print(f"  {measure:42}" + "".join(f"{cell:>9}" for cell in (cells if len(set(cells)) > 1 else cells[:1])))
     print_lists()
 
@@ -75,24 +67,7 @@ def measured(walks: int, starts: int) -> dict[str, Numbers]:
     for counted in (names.counts(PACKAGE), rooms.counts(PACKAGE), size.counts(PACKAGE)):
         found |= {name: (float(count),) * 3 for name, count in counted.items()}
     found["public names"] = (float(len(size.public_names(PACKAGE))),) * 3
-    for name, files in sampler_files().items():
-        own, total = bodies.bookkeeping(files)
-        found |= {f"{name}: lines of code": (float(total),) * 3, f"{name}: bookkeeping, %": (100 * own / total,) * 3}
     return found | imports(starts)
-
-
-def sampler_files() -> dict[str, list[Path]]:
-    """Return the files that count as samplers: those of the registry and of the default, and all of their folder."""
-    modules = {cls.__module__ for cls in samplers.classes().values()}
-    files = [Path(str(import_module(module).__file__)) for module in sorted(modules)]
-    named = [path for file in files for path in (_inside(file.parent) if file.name == "__init__.py" else [file])]
-    return {"samplers": named, "samplers with shared parts": _inside(Path(str(samplers.__file__)).parent)}
-
-
-def _inside(folder: Path) -> list[Path]:
-    """Return the files of a folder, and of those in it, that define a class or a function."""
-    texts = {path: path.read_text() for path in sorted(folder.rglob("*.py"))}
-    return [path for path, text in texts.items() if "\nclass " in text or "\ndef " in text]
 
 
 def imports(times: int) -> dict[str, Numbers]:

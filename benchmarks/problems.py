@@ -71,10 +71,6 @@ class Problem:
         low, high = self.span
         return (high - value) / (high - low)
 
-    def solved(self, optimum: float | None) -> float:
-        """Return the score from which on the problem counts as solved."""
-        return self.score(self.target if optimum is None else optimum + self.target, optimum)
-
 
 def find(name: str) -> Problem:
     """Return a problem by its name; ValueError with the nearest names where there is none."""

@@ -1,6 +1,6 @@
 """Turn the recorded rows into markdown tables: medians, with quartiles, over seeds.
 
-python -m benchmarks.report [shifted own_time growth swimmer]
+python -m benchmarks.report [shifted own_time]
 """
 
 import argparse
@@ -89,17 +89,9 @@ def _ratios(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
-def plain(rows: list[Row]) -> str:
-    """All rows as they are, without the versions."""
-    header = [name for name in rows[0] if name != "versions"]
-    return markdown(header, [[row[name] for name in header] for row in rows])
-
-
 TABLES: dict[str, Callable[[list[Row]], str]] = {
     "shifted": shifted,
     "own_time": own_time,
-    "growth": plain,
-    "swimmer": plain,
 }
 
 

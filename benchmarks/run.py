@@ -1,7 +1,6 @@
 """Run methods on problems: every run a process of its own on one thread, one CSV row a run, resumable.
 
     python -m benchmarks.run --problems ackley-20 swimmer --methods lamcts lamcts@10 cma --seeds table --jobs 2
-    python -m benchmarks.run --plan --hours 2 --jobs 2     what benchmarks/plan.csv asks for, most important first
     python -m benchmarks.run --list                        problems and methods, and what is missing
 
 A method may carry its batch, NAME@BATCH (default 1). Seeds: numbers, spans such as 100-104, `tune` (0-9) or `table`
@@ -18,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import peers, plan, problems
+from benchmarks import peers, problems
 from benchmarks.harness.ledger import RUNS, Ledger
 from benchmarks.harness.pool import Pool
 from benchmarks.harness.task import Row, Task, seeds_of
@@ -40,7 +39,7 @@ def main() -> None:
         show() if arguments.list else smoke()
         return
     try:
-        tasks = runnable(plan.tasks(), arguments.held_out) if arguments.plan else matrix(arguments)
+        tasks = matrix(arguments)
         check(tasks, arguments.held_out)
     except ValueError as error:
         parser.error(str(error))
@@ -57,7 +56,6 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--timeout", type=float, default=4 * 3600, metavar="SECONDS", help="for one run")
     parser.add_argument("--hours", type=float, default=math.inf, help="start no run after so many")
-    parser.add_argument("--plan", action="store_true", help="work through benchmarks/plan.csv")
     parser.add_argument("--reference", type=Path, metavar="DIR", help="folder with the checkouts TuRBO/ and LaMCTS/")
     parser.add_argument("--held-out", action="store_true", help="the default is frozen: run the held-out problems")
     parser.add_argument("--retry", action="store_true", help="run again what failed")
@@ -71,7 +69,7 @@ def matrix(arguments: argparse.Namespace) -> list[Task]:
     """Return the runs that were asked for: all methods on one seed and problem stand together."""
     methods = [spec for name in arguments.methods for spec in GROUPS.get(name, [name])]
     if not methods or not arguments.problems:
-        raise ValueError("expected --problems and --methods, or --plan; --list shows both")
+        raise ValueError("expected --problems and --methods, got none; --list shows both")
     pairs = [method_and_batch(spec) for spec in methods]
     named = [problems.find(name) for name in arguments.problems]
     return [
@@ -89,24 +87,6 @@ def method_and_batch(spec: str) -> tuple[str, int]:
     if batch and not (batch.isdecimal() and int(batch) > 0):
         raise ValueError(f"expected a method such as 'lamcts@10', got {spec!r}")
     return name, int(batch or 1)
-
-
-def runnable(tasks: Sequence[Task], held_out: bool) -> list[Task]:
-    """Return the planned runs that are possible now, and say which are not."""
-    lacks: dict[str, str] = {}
-    for task in tasks:
-        problem = problems.find(task.problem)
-        if problem.missing:
-            lacks[problem.name] = "its objective is not registered"
-        elif problem.held_out and not held_out:
-            lacks[problem.name] = "held out: runs with --held-out"
-        if package := peers.missing(task.method):
-            lacks[task.method] = f"{package} is not installed"
-        elif task.method.startswith("reference") and VARIABLE not in os.environ:
-            lacks[task.method] = "needs --reference DIR"
-    for name, reason in lacks.items():
-        print(f"left for later: {name}, {reason}")
-    return [task for task in tasks if task.problem not in lacks and task.method not in lacks]
 
 
 def check(tasks: Sequence[Task], held_out: bool) -> None:

@@ -35,8 +35,7 @@ def main() -> None:
             continue
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             for row in pool.apply(measure, (case, name, dim, arguments.evaluations)):
-                sheet.append(row)
-                script.tell(sheet, row)
+                sheet.record(row)
 
 
 def measure(case: str, name: str, dim: int, evaluations: int) -> list[Row]:

@@ -243,8 +243,7 @@ def main() -> None:
             for method in methods_of(problem):
                 run = Run(problem, method, seed)
                 if sheet.wants(run):
-                    sheet.append(row := measure(run, arguments.budget))
-                    script.tell(sheet, row)
+                    sheet.record(measure(run, arguments.budget))
 
 
 def options() -> ArgumentParser:

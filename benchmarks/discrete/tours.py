@@ -171,9 +171,7 @@ def main() -> None:
     sheet, found = Sheet(arguments.out, KEY, COLUMNS), arguments
     keys = [(method, found.cities, seed, found.budget) for seed in found.seeds for method in found.methods]
     for method, cities, seed, budget in sheet.missing(keys):
-        row = measure(method, cities, seed, budget)
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(measure(method, cities, seed, budget))
     report(sheet, found.methods, found.cities, found.budget)
 
 

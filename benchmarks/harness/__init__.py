@@ -5,4 +5,5 @@ measure  one run in this process                   worker   ... as a process, st
 pool     processes, some at a time                 sheet    one CSV: a script's rows
 ledger   a folder of rows and curves, for `run`    clock    seconds inside LAPACK
 script   the options that all scripts share        versions what a row was made with
+panels   figures of several panels
 """

@@ -11,7 +11,7 @@ class Clock:
     """Counts the calls of SciPy's Cholesky and triangular routines, and their CPU seconds, while it is entered."""
 
     def __init__(self) -> None:
-        self.seconds, self.calls, self.largest = 0.0, 0, 0
+        self.seconds, self.calls = 0.0, 0
 
     def __enter__(self) -> "Clock":
         import scipy.linalg.blas
@@ -22,18 +22,16 @@ class Clock:
             for name in names:
                 routine = getattr(module, name)
                 self._kept.append((module, name, routine))
-                setattr(module, name, functools.partial(self._timed, routine, 1 if name in ("dtrsm",) else 0))
+                setattr(module, name, functools.partial(self._timed, routine))
         return self
 
     def __exit__(self, *error: object) -> None:
         for module, name, routine in self._kept:
             setattr(module, name, routine)
 
-    def _timed(self, routine: Any, matrix: int, *arguments: Any, **settings: Any) -> Any:
+    def _timed(self, routine: Any, *arguments: Any, **settings: Any) -> Any:
         start = time.process_time()
         result = routine(*arguments, **settings)
         self.seconds += time.process_time() - start
         self.calls += 1
-        if len(arguments) > matrix:
-            self.largest = max(self.largest, len(arguments[matrix]))
         return result

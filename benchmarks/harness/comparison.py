@@ -86,8 +86,7 @@ def record(arguments: Any, made: list[Case], sheet: Sheet, name: str, measure: C
     for case in made:  # in this process: a process each costs seconds, and these milliseconds
         if sheet.wants(case):
             row, _ = measure(**case._asdict())
-            sheet.append(row)
-            script.tell(sheet, row)
+            sheet.record(row)
 
 
 def rows_of(sheet: Sheet, arguments: Any, problems: Sequence[str]) -> Rows:

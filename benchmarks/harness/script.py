@@ -53,7 +53,7 @@ def record(tasks: list[Any], sheet: Sheet, measure: str, jobs: int, hours: float
 
     def report(task: Any, row: Row) -> None:
         if row.get("status", "ok") == "ok":
-            tell(sheet, row)
+            sheet.show(row)
         else:
             failed.append(task)
             print(f"{dict(task._asdict())}: {row['message']}", flush=True)
@@ -61,8 +61,3 @@ def record(tasks: list[Any], sheet: Sheet, measure: str, jobs: int, hours: float
     Pool(jobs, until=time.monotonic() + 3600 * hours, measure=measure).run(tasks, sheet, report)
     if failed:
         raise SystemExit(f"{len(failed)} of {len(tasks)} runs failed")
-
-
-def tell(sheet: Sheet, row: Row) -> None:
-    """Print a row without its versions."""
-    print({name: row[name] for name in sheet.columns if row.get(name, "") != "" and name != "versions"}, flush=True)

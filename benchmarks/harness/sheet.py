@@ -48,6 +48,15 @@ class Sheet:
             raise ValueError(f"expected cells out of {', '.join(self.columns)}, got {', '.join(sorted(unknown))}")
         add_line(self.path, cells(row.get(name, "") for name in self.columns), cells(self.columns))
 
+    def record(self, row: Row) -> None:
+        """Add one row and print it."""
+        self.append(row)
+        self.show(row)
+
+    def show(self, row: Row) -> None:
+        """Print a row without its versions and empty cells."""
+        print({name: row[name] for name in self.columns if row.get(name, "") != "" and name != "versions"}, flush=True)
+
     # What a pool asks of a store.
 
     def wants(self, task: Any) -> bool:

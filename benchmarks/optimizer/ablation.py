@@ -64,8 +64,7 @@ def main() -> None:
         with without(part):
             for case in cases(part, arguments):
                 if sheet.wants(case):
-                    sheet.append(row := public.measure(**case._asdict())[0])
-                    script.tell(sheet, row)
+                    sheet.record(public.measure(**case._asdict())[0])
 
 
 def options() -> ArgumentParser:

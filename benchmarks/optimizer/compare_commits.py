@@ -9,7 +9,6 @@ checked out into a temporary folder, and gone afterwards. Medians, their ratio (
 whether both found the same best value on every seed go to the screen and to results/compare_commits.csv.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -21,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.harness import sheet
+from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
 
 BUDGETS = {20: 300, 100: 200}  # evaluations, by dimensions
@@ -39,22 +38,17 @@ class Timed(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.parser(__doc__, "compare_commits.csv", "one short pair, into a temporary file")
     parser.add_argument("base", nargs="?", default="HEAD", metavar="COMMIT", help="what to stand beside (HEAD)")
     parser.add_argument("--pairs", type=int, default=5, help="seeds 0 to PAIRS - 1")
-    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "compare_commits.csv")
-    parser.add_argument("--smoke", action="store_true", help="one short pair, into a temporary file")
-    given = parser.parse_args()
-    budgets, pairs, out = BUDGETS, given.pairs, given.out
-    if given.smoke:
-        budgets, pairs, out = {4: 20}, 1, Path(tempfile.mkdtemp()) / "smoke.csv"
-    if pairs < 1:
-        parser.error(f"--pairs: expected at least 1, got {pairs}")
+    given = script.parsed(parser, pairs=1)
+    if given.pairs < 1:
+        parser.error(f"--pairs: expected at least 1, got {given.pairs}")
     with checked_out(given.base) as (base, name):
-        for dim, budget in budgets.items():
-            runs = [pair(base, dim, budget, seed) for seed in range(pairs)]
+        for dim, budget in ({4: 20} if given.smoke else BUDGETS).items():
+            runs = [pair(base, dim, budget, seed) for seed in range(given.pairs)]
             row = summary(runs) | {"base": name, "commit": commit(), "dim": dim, "batch": BATCH, "budget": budget}
-            sheet.Sheet(out, (), COLUMNS).append(row)
+            sheet.Sheet(given.out, (), COLUMNS).append(row)
             print(", ".join(f"{column} {row[column]}" for column in COLUMNS), flush=True)
 
 

@@ -39,9 +39,7 @@ def main() -> None:
     measure(10, 2, repeats=1)  # loads what loads late
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for n, d in sheet.missing((n, d) for d, n in product(arguments.dims, arguments.rows)):
-        row = measure(n, d, arguments.repeats)
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(measure(n, d, arguments.repeats))
 
 
 def measure(n: int, d: int, repeats: int) -> Row:

@@ -66,8 +66,7 @@ def main() -> None:
         for seed, arm in product(arguments.seeds, ARMS):
             run = Run(problem, noise, sampler, arm, seed, arguments.budget)
             if sheet.wants(run):
-                sheet.append(row := run._asdict() | {"gap": f"{gap(run):.6g}"})
-                script.tell(sheet, row)
+                sheet.record(run._asdict() | {"gap": f"{gap(run):.6g}"})
 
 
 def options() -> ArgumentParser:

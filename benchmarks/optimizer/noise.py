@@ -93,8 +93,7 @@ def main() -> None:
         for method in arguments.methods:
             run = Run(method, function, noise, seed, arguments.budget)
             if sheet.wants(run):
-                sheet.append(row := run._asdict() | {"gap": f"{gap(run):.6g}"})
-                script.tell(sheet, row)
+                sheet.record(run._asdict() | {"gap": f"{gap(run):.6g}"})
 
 
 def options() -> ArgumentParser:

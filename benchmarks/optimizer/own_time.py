@@ -18,12 +18,11 @@ from benchmarks.harness import script
 from benchmarks.harness.clock import Clock
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result
-from benchmarks.optimizer import references, shifted
-from benchmarks.optimizer.shifted import Case
+from benchmarks.optimizer import shifted
+from benchmarks.optimizer.shifted import REFERENCES, Case, budget_of
 from benchmarks.peers import reference
 
 COLUMNS = (*shifted.COLUMNS, "floor_s", "floor_calls")
-BESIDE = {10: "turbo", 1: "lamcts"}  # by our batch: the predecessor that takes as many
 
 
 def main() -> None:
@@ -32,21 +31,21 @@ def main() -> None:
     given.add_argument("--reference", type=Path, help="folder with the checkouts TuRBO/ and LaMCTS/")
     given.add_argument("--dims", type=int, nargs="+", default=[20, 100])
     given.add_argument("--problems", nargs="+", default=problems.NAMES)
-    given.add_argument("--budget", type=int, help="default: those of references.py")
+    given.add_argument("--budget", type=int, help="default: those of shifted.py")
     arguments = script.parsed(given, problems=["ackley"], seeds=[0], dims=[4], budget=60)
     reference.given(arguments.reference)
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for dim, seed, problem, batch in in_turn(arguments.dims, arguments.seeds, arguments.problems):
-        ours = Case("lamcts", problem, dim, batch, seed, arguments.budget or references.budget_of(batch, dim))
+        ours = Case("lamcts", problem, dim, batch, seed, arguments.budget or budget_of(batch, dim))
         script.record([ours], sheet, "benchmarks.optimizer.own_time:measure", 1)
         if arguments.reference:
-            theirs = references.case(BESIDE[batch], problem, dim, seed, ours.budget)
+            theirs = ours._replace(method=REFERENCES[batch])
             shifted.record([theirs], arguments.out, columns=COLUMNS)
 
 
 def in_turn(dims: list[int], seeds: list[int], names: list[str]) -> Iterator[tuple[int, int, str, int]]:
     """Yield dimension, seed, problem and batch, the batch changing first."""
-    yield from ((dim, seed, name, batch) for dim in dims for seed in seeds for name in names for batch in BESIDE)
+    yield from ((dim, seed, name, batch) for dim in dims for seed in seeds for name in names for batch in REFERENCES)
 
 
 def measure(**fields: Any) -> Result:

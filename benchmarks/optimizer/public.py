@@ -50,8 +50,7 @@ def main() -> None:
         script.record(todo, sheet, "benchmarks.optimizer.public:measure", arguments.jobs, arguments.hours)
         return
     for case in todo:  # a process each costs seconds
-        sheet.append(row := measure(**case._asdict())[0])
-        script.tell(sheet, row)
+        sheet.record(measure(**case._asdict())[0])
 
 
 def options() -> ArgumentParser:

@@ -1,9 +1,11 @@
 """Which method gets how far? Shifted Ackley, Rosenbrock, Rastrigin and Levy, d = 20, 1000 evaluations, 10 seeds.
 
     python -m benchmarks.optimizer.shifted [--jobs 2] [--seeds 0-9] [--methods lamcts random] [--rotated]
+    python -m benchmarks.optimizer.shifted --reference DIR --seeds 0-2     the published TuRBO and LaMCTS, as they are
 
-All functions are moved by one fixed vector. Batches of 10 for everybody who takes batches. Rows go to
-results/shifted.csv, beside those of references.py.
+All functions are moved by one fixed vector. Batches of 10 for all methods that take batches. DIR holds git checkouts of
+uber-research/TuRBO and facebookresearch/LaMCTS as DIR/TuRBO and DIR/LaMCTS: benchmarks/peers/reference.py has licences
+and set-up. Rows go to results/shifted.csv.
 """
 
 from pathlib import Path
@@ -14,9 +16,11 @@ from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.harness.task import Curve, Result, Row, Task
+from benchmarks.peers import reference
 
 RANDOM = "uniform"  # the method behind "random": it draws from another stream than the runner's method of that name
 METHODS = ("lamcts", "lamcts turbo, no tree", "lamcts cma, no tree", "pycma", "random")
+REFERENCES = {10: "reference TuRBO-1", 1: "reference LaMCTS-TuRBO"}  # by the batch that they take
 SHOWN = (100, 200, 300, 500, 1000)  # numbers of evaluations at which the best and the seconds are kept
 
 
@@ -51,16 +55,27 @@ def main() -> None:
     given.add_argument("--rotated", action="store_true", help="turn every problem about its optimum")
     given.add_argument("--dim", type=int, default=20)
     given.add_argument("--batch", type=int, default=10)
-    given.add_argument("--budget", type=int, default=1000)
+    given.add_argument("--budget", type=int, help="default: 1000; of the published LaMCTS 500, or 300 from d = 100")
+    given.add_argument("--reference", type=Path, metavar="DIR", help="run the checkouts in DIR instead of --methods")
     arguments = script.parsed(given, problems=["ackley"], seeds=[0], dim=4, budget=60)
+    reference.given(arguments.reference)
     names = [name + "-rotated" * arguments.rotated for name in arguments.problems]
+    methods = [(name, arguments.batch, arguments.budget or 1000) for name in arguments.methods]
+    if arguments.reference:
+        budgets = {batch: arguments.budget or budget_of(batch, arguments.dim) for batch in REFERENCES}
+        methods = [(name, batch, budgets[batch]) for batch, name in REFERENCES.items()]
     cases = [
-        Case(method, name, arguments.dim, arguments.batch, seed, arguments.budget)
+        Case(method, name, arguments.dim, batch, seed, budget)
         for seed in arguments.seeds
         for name in names
-        for method in arguments.methods
+        for method, batch, budget in methods
     ]
     record(cases, arguments.out, arguments.jobs)
+
+
+def budget_of(batch: int, dim: int) -> int:
+    """Return the usual budget; one at a time, the published LaMCTS takes a second or more for each evaluation."""
+    return 1000 if batch > 1 else 300 if dim >= 100 else 500
 
 
 def record(cases: list[Case], out: Path, jobs: int = 1, columns: tuple[str, ...] = COLUMNS) -> None:

@@ -83,8 +83,7 @@ def main() -> None:
     for seed, noise, problem, method in product(arguments.seeds, (0.0, 0.1), problems, arguments.methods):
         run = Run(problem, noise, method, seed, arguments.budget)
         if sheet.wants(run):
-            sheet.append(row := measured(run))
-            script.tell(sheet, row)
+            sheet.record(measured(run))
 
 
 def options() -> ArgumentParser:

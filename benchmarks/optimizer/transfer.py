@@ -94,8 +94,7 @@ def main() -> None:
                 continue
             for run in runs(kind, source, target, arguments):
                 if sheet.wants(run):
-                    sheet.append(row := run._asdict() | {"improvements": improvements(losses(run))})
-                    script.tell(sheet, row)
+                    sheet.record(run._asdict() | {"improvements": improvements(losses(run))})
 
 
 def options() -> ArgumentParser:

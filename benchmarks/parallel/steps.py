@@ -38,9 +38,7 @@ def main() -> None:
         gait = objectives.make(name)
         kinds = list(POINTS) if batch.can_play(gait.world) else ["rollouts"]
         for _, _, how, _ in sheet.missing((name, gait.env, how, _kind(name)) for how in kinds):
-            row = measure(gait, how, arguments.seconds, arguments.repeats)
-            sheet.append(row)
-            script.tell(sheet, row)
+            sheet.record(measure(gait, how, arguments.seconds, arguments.repeats))
 
 
 def measure(gait: Gait, kind: str, seconds: float, repeats: int) -> Row:

@@ -70,9 +70,7 @@ def main() -> None:
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for case in cases(arguments):
         if sheet.wants(case):
-            row = row_of(case, RUNS[case.kind](case))
-            sheet.append(row)
-            script.tell(sheet, row)
+            sheet.record(row_of(case, RUNS[case.kind](case)))
     show(sheet.rows())
 
 

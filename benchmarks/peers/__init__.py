@@ -32,7 +32,6 @@ class Peer(NamedTuple):
     warm_dim: int = 2  # dimensions of that run
 
 
-MODULES = {"Py-BOBYQA": "pybobyqa"}  # of packages that are named otherwise; GPL: installed by hand, in no extra of ours
 PLANTED, PLANTED_DIM = 48, 20  # evaluations and dimensions where the tree splits, and so loads scikit-learn: in fewer
 # dimensions our default begins with less rows than a split takes, and once in its place it asks for no region
 PEERS = {
@@ -53,12 +52,8 @@ PEERS = {
     "powell": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "Powell"}),
     "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
     "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
-    "py-bobyqa": Peer("bobyqa", "seek", "Py-BOBYQA that seeks the global minimum, restarted", "Py-BOBYQA"),
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
-    "voo": Peer("voronoi", "voo", "Voronoi optimistic optimisation (Kim et al. 2020)"),
-    "soo": Peer("optimistic", "soo", "simultaneous optimistic optimisation (Munos 2011)"),
-    "doo": Peer("optimistic", "doo", "deterministic optimistic optimisation (Munos 2011), its slope learned"),
     "lamcts": Peer("ours", "search", "our default", warm=PLANTED, warm_dim=PLANTED_DIM),
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),
@@ -115,14 +110,13 @@ def load(name: str) -> Run:
 
 def absent(package: str) -> str:
     """Return a package if it is named and not installed, else ""."""
-    return package if package and importlib.util.find_spec(MODULES.get(package, package)) is None else ""
+    return package if package and importlib.util.find_spec(package) is None else ""
 
 
 def loaded(name: str, module: str, function: str, package: str, settings: Mapping[str, Any]) -> Run:
     """Return a function of a module with its settings, for the method of a name; ImportError without its package."""
     if absent(package):
-        cure = package if package in MODULES else "'.[peers]'"
-        raise ImportError(f"method {name!r} needs the package {package!r}: pip install {cure}")
+        raise ImportError(f"method {name!r} needs the package {package!r}: pip install '.[peers]'")
     run = getattr(importlib.import_module(module), function)
     return lambda search: run(search, **settings)
 

@@ -11,7 +11,6 @@ error that the package did not write itself, more than one line for a mistake, a
 minute. A row a kind goes to results/fuzz.csv; the exit status says whether anything failed.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -26,7 +25,7 @@ from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 
 import lamcts
-from benchmarks.harness import sheet
+from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
 from benchmarks.robustness.attacks.verdict import Broken, brief
 from benchmarks.robustness.fuzzing import command_lines, journals, known_files, space_files
@@ -65,19 +64,16 @@ class Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.parser(__doc__, "fuzz.csv", "a few inputs of each kind, into a temporary file")
     parser.add_argument("--minutes", type=float, default=10.0, help="no round begins after this long")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other inputs")
     parser.add_argument("--only", choices=KINDS, help="one kind of input")
-    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "fuzz.csv")
-    parser.add_argument("--smoke", action="store_true", help="a few inputs of each kind, into a temporary file")
-    given = parser.parse_args()
+    given = script.parsed(parser)
     kinds = {given.only: KINDS[given.only]} if given.only else KINDS
     if given.smoke:
         kinds = {name: kind._replace(round=SMOKE) for name, kind in kinds.items()}
-    out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
     tallies = fuzz(kinds, given.seed, 0.0 if given.smoke else 60 * given.minutes)
-    report(tallies, given.seed, out)
+    report(tallies, given.seed, given.out)
     return int(any(tally.failures for tally in tallies.values()))
 
 

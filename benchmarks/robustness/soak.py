@@ -14,7 +14,6 @@ that it would have had. Each kind has the same share of the time. A row a kind g
 says whether anything failed.
 """
 
-import argparse
 import signal
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 
 import lamcts
-from benchmarks.harness import sheet
+from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
 from benchmarks.robustness.attacks import columns, flips, interrupts, kills, restarts, sessions
 from benchmarks.robustness.attacks.verdict import Broken, Case, brief
@@ -60,24 +59,21 @@ class TimeUp(BaseException):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = script.parser(__doc__, "soak.csv", "a few cases of each kind, into a temporary file")
     parser.add_argument("--minutes", type=float, default=10.0, help="no case goes on after this long")
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="of each kind at most")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
     parser.add_argument("--only", metavar="KIND[:CASE]", help="one kind of attack, or one case of it again")
-    parser.add_argument("--out", type=Path, default=sheet.RESULTS / "soak.csv")
-    parser.add_argument("--smoke", action="store_true", help="a few cases of each kind, into a temporary file")
-    given = parser.parse_args()
+    given = script.parsed(parser)
     kind, _, number = (given.only or "").partition(":")
     if kind and (kind not in KINDS or (number and not number.isdigit())):
         parser.error(f"--only: expected one of {', '.join(KINDS)} and a case, such as sessions:17, got {given.only!r}")
     if number:
         return replay(Case(kind, given.seed, int(number)))
     most = SMOKE if given.smoke else dict.fromkeys(KINDS, given.cases)
-    out = Path(tempfile.mkdtemp()) / "smoke.csv" if given.smoke else given.out
     kinds = {kind: KINDS[kind]} if kind else KINDS
     tallies = soak(kinds, given.seed, time.monotonic() + 60 * given.minutes, most)
-    report(tallies, given.seed, out)
+    report(tallies, given.seed, given.out)
     return int(any(tally.failures for tally in tallies.values()))
 
 

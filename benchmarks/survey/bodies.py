@@ -1,4 +1,4 @@
-"""How long files and function bodies are, and how much of the samplers is bookkeeping."""
+"""How long files and function bodies are, and which lines are code."""
 
 import ast
 import io
@@ -7,25 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-# What a session does beside searching: it comes and goes, is saved, and checks its settings. Names of today and of
-# what was planned, so that the share stays comparable when methods are renamed.
-BOOKKEEPING = {
-    *("init", "post_init", "setstate", "getstate", "start", "restore", "resume", "resumable", "state", "load", "save"),
-    *(
-        "forget",
-        "move",
-        "to_json",
-        "from_json",
-        "to_state",
-        "from_state",
-        "to_dict",
-        "from_dict",
-        "dump",
-        "replay",
-        "restored",
-        "saved",
-    ),
-}
 NOISE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -62,27 +43,6 @@ def longest(package: Path, n: int = 5) -> tuple[list[tuple[str, int]], list[tupl
         files.append((name, len(source.splitlines())))
         found += [(f"{name}:{f.name}", body(f)) for f in functions(ast.parse(source))]
     return (sorted(files, key=lambda one: -one[1])[:n], sorted(found, key=lambda one: -one[1])[:n])
-
-
-def bookkeeping(files: list[Path]) -> tuple[int, int]:
-    """Return how many lines of code of some files are bookkeeping, and how many there are."""
-    own, total = 0, 0
-    for path in files:
-        source = path.read_text()
-        lines = code_lines(source)
-        own += len({n for f in functions(ast.parse(source)) if keeps_books(f.name) for n in _span(f)} & lines)
-        total += len(lines)
-    return own, total
-
-
-def keeps_books(name: str) -> bool:
-    """Return whether a function of this name is bookkeeping; underscores do not count."""
-    return name.strip("_") in BOOKKEEPING or name.strip("_").startswith("check")
-
-
-def _span(function: Function) -> range:
-    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-    return range(first, (function.end_lineno or function.lineno) + 1)
 
 
 def code_lines(source: str) -> set[int]:

@@ -1,6 +1,6 @@
-"""The tables: who gets how far, who is first, what the tree does, how many evaluations it saves, what it costs.
+"""The tables of recorded runs: best values, ranks, the effect of the tree, own time, failed runs.
 
-    python -m benchmarks.tables [best ranks targets rescored harm parity saved time failures] [--problems NAME ...]
+    python -m benchmarks.tables [best ranks rescored harm time failures] [--problems NAME ...]
 
 Scores are log10 of the regret where the optimum is known, else the missing share of the problem's span, from the
 re-scored incumbent where there is one: lower is better. All rows are those of results/runs.
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from benchmarks.harness.ledger import RUNS, Ledger
 from benchmarks.harness.task import seeds_of
-from benchmarks.tables.registry import TABLES
 from benchmarks.tables.runs import recorded
+from benchmarks.tables.summaries import TABLES
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The tables of `python -m benchmarks.constrained.runs --table`: medians, goals, pairs by seed.
+"""The tables of `python -m benchmarks.constrained.runs --table`: medians, and pairs by seed.
 
 Errors can be compared between problems: of one objective the error relative to the optimum (absolute where that is 0),
 of several the hypervolume that is missing. Both are shown as log10. A run without a feasible point is behind every
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from benchmarks.constrained import measured_problems as mp
 from benchmarks.tables import stats
 from benchmarks.tables.discrete import common, wilcoxon
-from benchmarks.tables.goals import GOALS, Goal
 from benchmarks.tables.markdown import markdown
 
 Row = dict[str, str]
@@ -34,7 +33,6 @@ def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
     runs = runs_by_problem(rows)
     parts = [
         ("Medians after so many evaluations", reached(runs, budget)),
-        ("Goals", goals(runs, budget)),
         (f"Errors beside those of {against}, paired by seed", beside(runs, budget, against)),
         ("Own milliseconds an evaluation", own(runs)),
     ]
@@ -83,29 +81,6 @@ def reached(runs: Runs, budget: int) -> str:
             lines.append((problem, method, *cells, last, first, f"{share:.0%}", str(len(cell))))
     header = ("problem", "method", *(f"at {m}" for m in marks), "log10 error", "first feasible", "feasible", "seeds")
     return markdown(header, lines)
-
-
-def goals(runs: Runs, budget: int) -> str:
-    """One line for each goal and a column a method: its median, in bold where that meets the goal."""
-    methods = list(dict.fromkeys(method for found in runs.values() for method in found))
-    lines = []
-    for goal in (goal for goal in GOALS if goal.problem in runs and goal.mark <= budget):
-        cells = [_met(goal, runs[goal.problem].get(method)) for method in methods]
-        if any(cells):
-            lines.append((goal.problem, str(goal), *cells))
-    return markdown(("problem", "goal", *methods), lines)
-
-
-def _met(goal: Goal, cell: Cell | None) -> str:
-    """Return the median of what a goal looks at, in bold where it meets it; "" where no run went so far."""
-    if cell is None or goal.mark not in within(cell, goal.mark):
-        return ""
-    values = column(cell, "first_feasible") if goal.first else column(cell, f"at_{goal.mark}")
-    if goal.log10:
-        values = errors(goal.problem, cell, goal.mark)
-        values[values == INFEASIBLE] = np.inf
-    median = float(np.median(values))
-    return f"**{_digits(median)}**" if goal.met(median) else _digits(median)
 
 
 def beside(runs: Runs, budget: int, against: str = OURS) -> str:

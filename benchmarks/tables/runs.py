@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One good run: its row, what it reached, and its curve (evaluations at which the score improved, and the scores).
+    """One good run: its row, value, score, and curve (evaluations at which the score improved, and scores).
 
     rescored: the re-scored incumbents by evaluations.
     """
@@ -39,10 +39,6 @@ class Run(NamedTuple):
     n: list[int]
     scores: list[float]
     rescored: Mapping[int, float] = MappingProxyType({})
-
-    @property
-    def optimum(self) -> float | None:
-        return float(self.row["optimum"]) if self.row["optimum"] else None
 
 
 Cell = dict[int, Run]  # by seed
@@ -121,13 +117,3 @@ def _until(cell: Cell, budget: int, curves: Mapping[Key, Curve]) -> Cell:
             values = curves[tuple(run.row[name] for name in KEY)]["best"]
             result[seed] = Run(run.row, values[steps - 1], run.scores[steps - 1], run.n[:steps], run.scores[:steps])
     return result
-
-
-def longest(runs: Runs, problem: str, method: str) -> Cell:
-    """Return the method's runs of the largest budget on a problem."""
-    cells = {
-        place.budget: methods[method]
-        for place, methods in runs.items()
-        if place.problem == problem and method in methods
-    }
-    return cells[max(cells)] if cells else {}

@@ -1,4 +1,4 @@
-"""The statistics of the tables: paired bootstrap of medians, ranks with support, evaluations to a target.
+"""The statistics of the tables: paired bootstrap of medians, ranks with support.
 
 Scores are lower-is-better (see `Problem.score`). Runs are paired: row i of every method is the same seed, the same
 instance, the same start. A bootstrap draws seeds, never runs of one method alone. Letters: n seeds, m methods.
@@ -80,11 +80,6 @@ def ranks(scores: Mapping[str, Sequence[float]]) -> dict[str, float]:
     below = (table[None] < table[:, None]).sum(1)  # [m, n]: how many are better
     equal = (table[None] == table[:, None]).sum(1)
     return dict(zip(scores, (below + (equal + 1) / 2).mean(1).tolist(), strict=True))
-
-
-def reached(n: Sequence[int], scores: Sequence[float], target: float) -> float:
-    """Return after how many evaluations a curve that improves at `n` is at `target` or below; infinity for never."""
-    return next((float(k) for k, score in zip(n, scores, strict=True) if score <= target), math.inf)
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:

@@ -79,7 +79,6 @@ def test_scores_are_log_regrets_or_missing_shares():
     ackley, swimmer = problems.find("ackley-20"), problems.find("swimmer")
     assert ackley.score(0.01, 0.0) == pytest.approx(-2) and ackley.score(0.0, 0.0) == -10
     assert swimmer.score(325, None) == 0 and swimmer.score(10, None) == 1
-    assert ackley.solved(0.0) == 0 and swimmer.solved(None) == 0
 
 
 def test_an_instance_varies_with_the_seed_and_the_reference_does_not():

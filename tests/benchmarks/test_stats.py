@@ -68,11 +68,6 @@ def test_ranks_share_places():
     assert stats.ranks({"a": [1.0, 5.0], "b": [1.0, 4.0], "c": [3.0, 6.0]}) == {"a": 1.75, "b": 1.25, "c": 3.0}
 
 
-def test_a_target_is_reached_at_the_first_improvement_that_is_low_enough():
-    assert stats.reached([1, 5, 9], [3.0, 2.0, 1.0], 2.0) == 5
-    assert stats.reached([1, 5, 9], [3.0, 2.0, 1.0], 0.5) == math.inf
-
-
 def test_quartiles_bear_infinities():
     assert stats.quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == (2.0, 3.0, 4.0)
     assert stats.quartiles([1.0, math.inf]) == (math.inf, math.inf, math.inf)

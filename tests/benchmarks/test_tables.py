@@ -1,15 +1,7 @@
-import pytest
-
 from benchmarks.harness.ledger import Ledger
 from benchmarks.harness.task import Task
-from benchmarks.tables.accounts import failures
-from benchmarks.tables.best import best
-from benchmarks.tables.differences import harm, parity
-from benchmarks.tables.ranks import ranks
-from benchmarks.tables.reached import rescored, targets
-from benchmarks.tables.registry import TABLES, table
 from benchmarks.tables.runs import Place, recorded
-from benchmarks.tables.saved import saved
+from benchmarks.tables.summaries import best, failures, harm, ranks, rescored
 
 
 def run(folder, method, seed, value, batch=1, budget=100):
@@ -46,17 +38,8 @@ def test_the_tables_say_what_the_rows_say(tmp_path):
     runs = filled(tmp_path)
     assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in best(runs)
     assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in ranks(runs)
-    assert "| lamcts@1 | 1 | 1 (1 to 1) | 10 of 10 |" in targets(runs)  # 100 x 0.01 is on target at once
-    assert "| random@1 | 1 | 10 (10 to 10) | 10 of 10 |" in targets(runs)
     pairs = harm(runs)
     assert "| lamcts cma | -1.000 | -1.000 | -1.000 | 10 | better |" in pairs and "1 cells: 1 better" in pairs
-    assert parity(runs) == ""
-    for seed in range(100, 104):
-        run(tmp_path, "lamcts turbo, no tree", seed, 10.0, batch=10)
-    beside = parity(told(tmp_path))
-    pair = "lamcts turbo, no tree@10 - reference TuRBO-1@10"
-    assert f"| {pair} | +1.000 | +1.000 | +1.000 | 4 | worse |" in beside
-    assert "| reference TuRBO-1@10 | lamcts@1 | 1 (1 to 1) | 0.01 | 0.67 | 10 |" in saved(runs)
     assert "| ackley-20 | cobyla | 100 | failed | why |" in failures(told(tmp_path))
 
 
@@ -106,12 +89,6 @@ def test_methods_that_tie_stand_in_the_order_of_the_rows(tmp_path):
         run(tmp_path, name, 100, 1.0)
     run(tmp_path, "smac", 100, 1.0, budget=5)
     assert list(told(tmp_path).beside[Place("ackley-20", 5)]) == ["smac@1", *(f"{name}@1" for name in names)]
-
-
-def test_a_table_has_a_name_of_its_own():
-    assert list(TABLES) == ["best", "ranks", "targets", "rescored", "harm", "parity", "saved", "time", "failures"]
-    with pytest.raises(ValueError, match="'best' twice"):
-        table("best", "Again")(best)
 
 
 def test_incumbents_that_were_re_scored_on_the_way_are_told_by_evaluations(tmp_path):

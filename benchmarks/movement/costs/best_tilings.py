@@ -51,8 +51,7 @@ def main() -> None:
             "ratio_daap": f"{misses / bound.daap:.3f}",
             "versions": versions(("lamcts", "numpy", "scipy")),
         }
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,7 @@ def main() -> None:
     arguments = script.parsed(given, memory=[64], repeats=1, kernels=["matrix product", "convolution 2-D"])
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for row in measured(sheet, arguments.kernels, arguments.memory, arguments.repeats):
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
 
 
 def measured(sheet: Sheet, kernels: list[str], memories: list[int], repeats: int) -> Iterator[Row]:

@@ -83,7 +83,7 @@ def correlate(sheet: Sheet) -> None:
         }  # fmt: skip
         if sheet.missing([(name,)]):
             sheet.append(row)
-        script.tell(sheet, row)
+        sheet.show(row)
 
 
 def explained(columns: Floats, target: Floats) -> float:

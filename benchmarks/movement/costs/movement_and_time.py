@@ -39,8 +39,7 @@ def main() -> None:
         row = dict(zip(KEY, (size, i, j, k), strict=True)) | {"seconds": f"{costs.seconds(tiling):.5g}"}
         row |= {"dmd": f"{distances.dmd:.6g}", "inner_length": j}
         row |= {f"misses_{name}": distances.misses(costs.words(name)) for name in ("32KiB", "1MiB")}
-        sheet.append(row | {"versions": versions(("lamcts", "numpy", "scipy"))})
-        script.tell(sheet, row)
+        sheet.record(row | {"versions": versions(("lamcts", "numpy", "scipy"))})
     report(sheet, found.size)
 
 

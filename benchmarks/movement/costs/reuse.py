@@ -45,9 +45,7 @@ def main() -> None:
     arguments = script.parsed(given, lengths=[2000], repeats=1)
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for trace, length in sheet.missing((t, n) for n in arguments.lengths for t in arguments.traces):
-        row = measured(trace, length, arguments.repeats)
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(measured(trace, length, arguments.repeats))
 
 
 def measured(trace: str, length: int, repeats: int) -> Row:

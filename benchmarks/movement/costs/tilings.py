@@ -225,9 +225,7 @@ def main() -> None:
         for method in found.methods
     ]
     for name, method, start, seed, budget in sheet.missing(keys):
-        row = measure(str(name), str(method), str(start), int(seed), int(budget))
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(measure(str(name), str(method), str(start), int(seed), int(budget)))
     report(sheet, found.nests, found.methods, found.start, found.budget)
 
 

@@ -43,9 +43,7 @@ def main() -> None:
     best = [point for _, point in sorted(((f(point), i) for i, point in enumerate(points)))[:FINAL]]
     for size, seed, budget in missing:
         row = measure(f, [points[i] for i in best], int(seed), int(budget))
-        row = {"size": size, "seed": seed, "budget": budget, "grid_points": len(points)} | row
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record({"size": size, "seed": seed, "budget": budget, "grid_points": len(points)} | row)
 
 
 def grid(size: int, triples: int) -> list[dict[str, Any]]:

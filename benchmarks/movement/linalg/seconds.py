@@ -35,8 +35,7 @@ def main() -> None:
     dask.config.set(scheduler="sync")
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for row in measured(sheet, arguments.sizes, arguments.chunks, arguments.repeats):
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
 
 
 def measured(sheet: Sheet, sizes: list[int], chunks: int, repeats: int) -> Iterator[Row]:

@@ -38,8 +38,7 @@ def main() -> None:
     arguments = script.parsed(given, part=["smoke"])
     sheet = Sheet(arguments.out, KEY, COLUMNS)
     for row in measured(sheet, arguments.part):
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
     if arguments.figure:
         draw(arguments.out, arguments.figure)
 

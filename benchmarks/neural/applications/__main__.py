@@ -20,8 +20,8 @@ import math
 import time
 from pathlib import Path
 
-from benchmarks.figures.sheets import FIGURES
 from benchmarks.harness import script
+from benchmarks.harness.panels import FIGURES
 from benchmarks.harness.sheet import Sheet
 from benchmarks.neural.applications import arms
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import lamcts
-from benchmarks.figures import sheets
-from benchmarks.harness import script
+from benchmarks.harness import panels
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
 from lamcts.neural.train.objective import short
@@ -103,8 +102,7 @@ class Run(NamedTuple):
         row |= {"network": f"rate x {point['factor']:.3g}" if by_hand else made.text(point)}
         row |= {"versions": versions(["lamcts", "numpy", "torch"])}
         row |= self._known(code) or self._new(point, by_hand)
-        self.sheet.append(row)
-        script.tell(self.sheet, row)
+        self.sheet.record(row)
         return float(row["valid"])
 
     def _known(self, code: str) -> dict[str, Any]:
@@ -177,13 +175,13 @@ def table(run: Run) -> None:
 def figure(run: Run, path: Path) -> None:
     """Draw the best validation value against training steps, one line for each arm."""
     made = run.application
-    sheet, grid = sheets.panels(1, 1, 6.0, 3.6)
+    sheet, grid = panels.panels(1, 1, 6.0, 3.6)
     for i, arm in enumerate(ARMS):
         rows = run.rows(arm)
         if rows:
             values = np.array([float(row["valid"]) for row in rows])
             so_far = np.maximum.accumulate(values) if made.maximize else np.minimum.accumulate(values)
             steps = np.cumsum([int(row["steps"]) for row in rows])
-            sheets.draw(grid[0, 0], steps, so_far[None], arm, sheets.look(i))
-    sheets.named(grid[0, 0], made.measure, "steps of training, all networks", "best so far, validation")
-    sheets.finish(sheet, f"{made.name.capitalize()}: a search and its baselines", path, 3, f"one seed, {run.seed}")
+            panels.draw(grid[0, 0], steps, so_far, arm, i)
+    panels.named(grid[0, 0], made.measure, "steps of training, all networks", "best so far, validation")
+    panels.finish(sheet, f"{made.name.capitalize()}: a search and its baselines", path, 3, f"one seed, {run.seed}")

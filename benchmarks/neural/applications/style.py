@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figures.sheets import FIGURES
+from benchmarks.harness.panels import FIGURES
 from benchmarks.neural.applications.arms import load_weights
 from lamcts.types import Floats
 

@@ -65,8 +65,7 @@ def main() -> None:
         for method in arguments.methods
     ]
     for row in measured(sheet, [] if arguments.table else keys):
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
     if arguments.table:
         print(tables.text([row for row in sheet.rows() if row["task"] in arguments.tasks]))
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.figures import sheets
+from benchmarks.harness import panels
 from benchmarks.tables.markdown import markdown
+from lamcts.plot.canvas import COLOURS
 
 Rows = list[dict[str, str]]
 LABELS = {"topk": "top-k", "shared-topk": "shared top-k", "fft": "FFT", "powersgd": "PowerSGD"}
@@ -16,7 +17,7 @@ LOWEST = 85  # per cent: worse settings are at the lower edge
 
 def draw(rows: Rows, path: Path) -> None:
     """Draw the evaluations on the left, and the settings of their front on the right."""
-    figure, [[left, right]] = sheets.panels(1, 2, 9.6, 4.2)
+    figure, [[left, right]] = panels.panels(1, 2, 9.6, 4.2)
     panel(left, [row for row in rows if row["stage"] == "search"])
     judged = means([row for row in rows if row["stage"] == "test"])
     panel(right, [row for row in judged if row["setting"] != "{}"])
@@ -24,10 +25,10 @@ def draw(rows: Rows, path: Path) -> None:
         if row["setting"] == "{}":
             right.axhline(float(row["accuracy"]), color="grey", linestyle=":", label="fp32, 56 bits")
     right.set_xlim(left.get_xlim())
-    sheets.named(left, "Search: validation, 1 seed", "received bits for a number", "accuracy, %")
-    sheets.named(right, "Its front: test, mean of 2 other seeds", "received bits for a number", "accuracy, %")
+    panels.named(left, "Search: validation, 1 seed", "received bits for a number", "accuracy, %")
+    panels.named(right, "Its front: test, mean of 2 other seeds", "received bits for a number", "accuracy, %")
     note = f"Eight simulated workers, 110 steps. Settings below {LOWEST} % are at the lower edge."
-    sheets.finish(figure, "Compression of gradients on digits, found by lamcts", path, 5, note)
+    panels.finish(figure, "Compression of gradients on digits, found by lamcts", path, 5, note)
 
 
 def panel(axes: Any, rows: Rows) -> None:
@@ -39,7 +40,7 @@ def panel(axes: Any, rows: Rows) -> None:
             name = f"{label}, momentum correction" if correction else label
             points = [(float(row["bits"]), max(LOWEST, float(row["accuracy"]))) for row in shown]
             if points:
-                colour = sheets.look(i).colour
+                colour = COLOURS[i]
                 axes.plot(*zip(*points, strict=True), MARKS[scheme], color=colour, fillstyle=fill, ms=5, label=name)
     axes.set_xscale("log")
     axes.set_ylim(LOWEST - 0.5, 100)

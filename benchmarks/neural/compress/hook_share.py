@@ -43,8 +43,7 @@ def main() -> None:
     for name in arguments.settings:
         methods = [method for _, method in sheet.missing((name, method) for method in METHODS if method != "fp32 ring")]
         for row in rows(name, methods) if methods else ():
-            sheet.append(row)
-            script.tell(sheet, row)
+            sheet.record(row)
 
 
 def rows(setting: str, methods: list[str]) -> Iterator[Row]:

@@ -55,8 +55,7 @@ def main() -> None:
     sheet, steps = Sheet(arguments.out, KEY, COLUMNS), 2 if arguments.smoke else None
     search(sheet, arguments.evaluations, steps)
     for row in judged(sheet, arguments.seeds, steps):
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
     print(front_figure.table(sheet.rows()))
     if arguments.figure:
         front_figure.draw(sheet.rows(), arguments.figure)
@@ -68,8 +67,7 @@ def search(sheet: Sheet, evaluations: int, steps: int | None) -> None:
     def evaluate(point: Point) -> dict[str, float]:
         found = trained(TASKS["digits"], method(point), SEED, steps=steps, part="valid")
         row = row_of("search", text(point), SEED, found)
-        sheet.append(row)
-        script.tell(sheet, row)
+        sheet.record(row)
         return values(row)
 
     known = [(json.loads(row["setting"]), values(row)) for row in sheet.rows() if row["stage"] == "search"]

@@ -99,8 +99,7 @@ def main() -> None:
         case = Case(seed, arguments.children, 1 if arguments.smoke else EPOCHS, 6 if arguments.smoke else LEAST)
         with sheet.claim(case) as mine:
             if mine and sheet.wants(case):
-                sheet.append(row := measure(case, folder))
-                script.tell(sheet, row)
+                sheet.record(measure(case, folder))
 
 
 if __name__ == "__main__":

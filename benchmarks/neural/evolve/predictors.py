@@ -202,8 +202,7 @@ def main() -> None:
             if mine and sheet.wants(task):
                 found = networks(task.data)
                 row = (scored if task.method in (*COSTS, *PROXIES) else fitted)(task, found)
-                sheet.append(task._asdict() | row)
-                script.tell(sheet, task._asdict() | row)
+                sheet.record(task._asdict() | row)
     show(sheet.rows())
 
 

@@ -5,61 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-
-from lamcts.neural.trace.module import whole_step
-from lamcts.neural.trace.recorder import ModuleNames, Recorder
-
-
-class Held:
-    """What autograd holds of a tensor; it is told when autograd lets it go."""
-
-    def __init__(self, packed: Any, owner: "Counted") -> None:
-        self.packed, self.owner = packed, owner
-        owner.count(packed.storage, 1)
-
-    def __del__(self) -> None:
-        self.owner.count(self.packed.storage, -1)
-
-
-class Counted(Recorder):
-    """Records real steps as a trace does, and counts: saved [S], storages that autograd holds; alive [S], all."""
-
-    def __init__(self, outside: list[Tensor]) -> None:
-        super().__init__(outside)
-        self.saved: list[frozenset[int]] = []
-        self.alive: list[frozenset[int]] = []
-        self._held: dict[int, int] = {}
-
-    def count(self, storage: int, by: int) -> None:
-        self._held[storage] = self._held.get(storage, 0) + by
-
-    def pack(self, tensor: Tensor) -> Any:
-        return Held(super().pack(tensor), self)
-
-    def unpack(self, held: Any) -> Tensor:
-        return super().unpack(held.packed)
-
-    def _record(self, *given: Any) -> None:
-        super()._record(*given)
-        if len(self.steps) > len(self.saved):
-            self.saved.append(frozenset(one for one, times in self._held.items() if times))
-            self.alive.append(frozenset(i for i, one in enumerate(self._refs) if not one.expired()))
-
-
-def counted_step(module: nn.Module, batch: Tensor) -> Counted:
-    """Run a step of a module on a batch, on copies of its buffers, and count."""
-    held = {name: one.detach().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
-    held |= {name: one.clone() for name, one in module.named_buffers()}
-    counted = Counted([*held.values(), batch])
-    hooks = torch.autograd.graph.saved_tensors_hooks(counted.pack, counted.unpack)
-    with hooks, ModuleNames(module, counted), counted:
-        whole_step(module, held, ((batch,), {}), None, counted.turn)
-    return counted
 
 
 class Lives(TorchDispatchMode):

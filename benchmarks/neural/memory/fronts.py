@@ -10,19 +10,17 @@ the host, as the baselines have none. The transformer has no dropout, whose oper
 
 "milliseconds" are modelled on the default machine. Networks named "small ..." also run on the CPU, one thread: columns
 "measured" have the least CPU milliseconds of interleaved steps, eager and under the plans. The networks as published
-do not fit a CPU run; there the columns have a dash, and "not_run" the reason. Rows go to results/memory_fronts.csv, the
-figure of the networks as published to results/figures/memory_fronts.png. The script ends with an error if a baseline
-is faster than ours within its peak, by modelled time.
+do not fit a CPU run; there the columns have a dash, and "not_run" the reason. Rows go to results/memory_fronts.csv. The
+script ends with an error if a baseline is faster than ours within its peak, by modelled time.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from benchmarks.figures import memory_fronts as figure
 from benchmarks.harness import script
-from benchmarks.harness.sheet import RESULTS, Sheet
+from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from benchmarks.harness.versions import versions
 from lamcts.neural import memory
@@ -41,7 +39,9 @@ PRICES = ("peak_mb", "milliseconds", "compiled_peak_mb", "compiled_milliseconds"
 FOUND = ("ours_peak_mb", "ours_milliseconds", "alone_peak_mb", "alone_milliseconds")
 MEASURED = ("eager_measured", "measured", "ours_measured", "alone_measured")
 COLUMNS = (*KEY, *PRICES, "saved_mb", "kept_mb", "unmatched_mb", *FOUND, "seconds", *MEASURED, "not_run", "versions")
-TOO_LARGE = "too large for a run on the CPU"
+NOT_RUN = "-"  # the cell of a step that was not run
+NOT_MEASURED = dict.fromkeys(MEASURED, NOT_RUN) | {"not_run": "too large for a run on the CPU"}
+STEPS, ROUNDS = 3, 5  # steps of a plan in a round, of which the first is left out; rounds
 
 
 class Baseline(NamedTuple):
@@ -67,15 +67,11 @@ def main() -> None:
     given.add_argument("--exchanges", type=int, help="of the local search (default: that of least_time)")
     given.add_argument("--budgets", nargs="*", type=float, default=BUDGETS)
     given.add_argument("--tenths", nargs="*", type=float, default=TENTHS)
-    given.add_argument("--draw", action="store_true", help="the picture alone")
     arguments = script.parsed(given, networks=["small alexnet"], exchanges=50, budgets=[1, 0.5], tenths=[0.9])
     sheet = Sheet(arguments.out, KEY, COLUMNS)
-    for name in [] if arguments.draw else arguments.networks:
+    for name in arguments.networks:
         run(sheet, name, arguments)
-    folder = arguments.out.parent if arguments.smoke else RESULTS / "figures"
-    rows = sheet.rows()
-    figure.draw([row for row in rows if row["network"] in BATCHES or arguments.smoke], folder / "memory_fronts.png")
-    if behind := [f"{row['network']} {row['baseline']}" for row in rows if dominated(row)]:
+    if behind := [f"{row['network']} {row['baseline']}" for row in sheet.rows() if dominated(row)]:
         raise SystemExit(f"behind: {', '.join(behind)}")
 
 
@@ -102,23 +98,14 @@ def run(sheet: Sheet, name: str, arguments: Any) -> None:
                 found[baseline.peak_bytes] = searched(graph, baseline.peak_bytes, arguments)
             ours = found[baseline.peak_bytes]
             row = dict(zip(KEY, key, strict=True)) | baseline.cells | ours.cells
-            row |= not_run() if batch else measured(module, given, traced, baseline, ours)
-            sheet.append(row | {"versions": versions(("lamcts", "numpy", "torch"))})
-            script.tell(sheet, row)
-
-
-def not_run() -> Row:
-    """Return the measured cells of a network that does not run on the CPU."""
-    from benchmarks.neural.memory.measured_steps import NOT_RUN
-
-    return dict.fromkeys(MEASURED, NOT_RUN) | {"not_run": TOO_LARGE}
+            row |= NOT_MEASURED if batch else measured(module, given, traced, baseline, ours)
+            sheet.record(row | {"versions": versions(("lamcts", "numpy", "torch"))})
 
 
 def measured(module: Any, given: Any, traced: Any, baseline: Baseline, ours: Searched) -> Row:
     """Return the measured cells of a small network; a peak without a plan has none to run."""
     import torch
 
-    from benchmarks.neural.memory.measured_steps import NOT_RUN, step_milliseconds
     from benchmarks.neural.memory.ways import allowed
 
     torch.set_num_threads(1)
@@ -128,6 +115,26 @@ def measured(module: Any, given: Any, traced: Any, baseline: Baseline, ours: Sea
     took = step_milliseconds(module, given, {"eager_": None, **plans}, traced)
     cells = dict.fromkeys(MEASURED, NOT_RUN) | {f"{name}measured": f"{one:.2f}" for name, one in took.items()}
     return cells | {"not_run": "a peak without a plan" if baseline.plan is None else ""}
+
+
+def step_milliseconds(
+    module: Any, batch: Any, plans: Mapping[str, memory.Plan | None], traced: Any
+) -> dict[str, float]:
+    """Return the least CPU milliseconds of a step by plan, in interleaved rounds; None runs eager steps."""
+    took: dict[str, list[float]] = {name: [] for name in plans}
+    for _ in range(ROUNDS):
+        for name, plan in plans.items():
+            with nullcontext() if plan is None else memory.apply(module, plan, traced):
+                took[name] += [one_step(module, batch) for _ in range(STEPS)][1:]
+    return {name: min(some) for name, some in took.items()}
+
+
+def one_step(module: Any, batch: Any) -> float:
+    """Run a step whose loss is the sum of the output; return its CPU milliseconds."""
+    began = time.process_time()
+    module(batch).sum().backward()
+    module.zero_grad()
+    return 1e3 * (time.process_time() - began)
 
 
 def dominated(row: Row) -> bool:

@@ -170,9 +170,7 @@ class Recorder:
         if found is None:
             print(f"{network}, {way}: skipped, a row that it needs is missing")
         else:
-            row = dict(zip(KEY, key, strict=True)) | {"status": "ok"} | found | {"versions": self.versions}
-            self.sheet.append(row)
-            script.tell(self.sheet, row)
+            self.sheet.record(dict(zip(KEY, key, strict=True)) | {"status": "ok"} | found | {"versions": self.versions})
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()

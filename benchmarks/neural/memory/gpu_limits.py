@@ -65,8 +65,7 @@ def main() -> None:
                 found = largest(fits, START[name], ends)
                 if found:
                     row = dict(zip(KEY, key, strict=True)) | told(name, *found)
-                    sheet.append(row | {"versions": versions(("lamcts", "torch"))})
-                    script.tell(sheet, row)
+                    sheet.record(row | {"versions": versions(("lamcts", "torch"))})
 
 
 def told(name: str, size: int, tried: int) -> dict[str, int]:

@@ -92,8 +92,7 @@ def main() -> None:
             for row in compared(module, batch, arguments.ways, arguments.rounds):
                 row |= {"network": name, "batch": len(batch), "versions": versions(("lamcts", "torch"))}
                 if sheet.missing([(name, len(batch), row["way"])]):
-                    sheet.append(row)
-                    script.tell(sheet, row)
+                    sheet.record(row)
 
 
 def compared(module: nn.Module, batch: Tensor, ways: list[str], rounds: int) -> list[Row]:

@@ -41,8 +41,7 @@ def main() -> None:
 def show(sheet: Sheet, rows: Iterator[Row]) -> None:
     for row in rows:
         if sheet.missing([tuple(row[name] for name in KEY)]):
-            sheet.append(row | {"versions": versions(("lamcts",))})
-            script.tell(sheet, row)
+            sheet.record(row | {"versions": versions(("lamcts",))})
 
 
 def moved(batch: int, capacities: list[float]) -> Iterator[Row]:

@@ -91,8 +91,7 @@ def main() -> None:
             case = Case(arm, seed, epochs, len(few), len(table))
             with sheet.claim(case) as mine:
                 if mine and sheet.wants(case):
-                    sheet.append(row := measure(case, few, arguments.keep, known))
-                    script.tell(sheet, row)
+                    sheet.record(measure(case, few, arguments.keep, known))
     show(sheet.rows())
 
 

@@ -75,8 +75,7 @@ def main() -> None:
             with claim(sheet.path, (arm, str(seed))) as mine:
                 if mine and (left := [case for case in cases if sheet.wants(case)]):
                     for row in measured(left, tables, arguments.keep):
-                        sheet.append(row)
-                        script.tell(sheet, row)
+                        sheet.record(row)
     show(sheet.rows())
 
 

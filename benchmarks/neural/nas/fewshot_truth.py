@@ -88,7 +88,7 @@ def main() -> None:
                 case = Case(name, arm, seed, len(cells))
                 if sheet.wants(case):
                     sheet.append(row := measure(case, cells, arguments.keep))
-                    script.tell(sheet, {name: row[name] for name in row if name not in ("scores", "leaves")})
+                    sheet.show({name: row[name] for name in row if name not in ("scores", "leaves")})
         truth, rows = truth_of(name, cells, arguments.truth), known(sheet, name, cells)
         if arguments.markdown:
             print("\n".join(page_lines(name, truth, rows)))

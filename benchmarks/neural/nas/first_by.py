@@ -62,8 +62,7 @@ def main() -> None:
             for first in arguments.first:
                 case = Case(problem, first, seed, arguments.budget, arguments.among)
                 if sheet.wants(case):
-                    sheet.append(row := measure(case))
-                    script.tell(sheet, row)
+                    sheet.record(measure(case))
     show(sheet.rows())
 
 

@@ -55,8 +55,7 @@ def main() -> None:
     for seed in () if arguments.table else arguments.seeds:
         for arm in arguments.arms:
             if sheet.wants(case := Case(arm, seed, arguments.epochs)):
-                sheet.append(row := measured(case))
-                script.tell(sheet, row)
+                sheet.record(measured(case))
     show(sheet.rows())
 
 

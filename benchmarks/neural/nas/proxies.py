@@ -56,8 +56,7 @@ def main() -> None:
         for proxy in arguments.proxies:
             case = Case(proxy, seed, len(table), arguments.examples)
             if sheet.wants(case):
-                sheet.append(row := measure(case, table, short))
-                script.tell(sheet, row)
+                sheet.record(measure(case, table, short))
     show(sheet.rows())
 
 

@@ -51,8 +51,7 @@ def main() -> None:
         for ranking in arguments.rankings:
             case = Case(ranking, dataset, len(networks))
             if sheet.wants(case):
-                sheet.append(row := measure(case, networks, accuracies, parameters))
-                script.tell(sheet, row)
+                sheet.record(measure(case, networks, accuracies, parameters))
 
 
 def sample(n: int) -> list[Numbers]:

@@ -41,7 +41,6 @@ NATIVE = {
     "optuna gp": Native("optuna", "gp", "Optuna's Gaussian process", "optuna"),
     "smac": Native("smac", "search", "SMAC3's random forest", "smac"),
     "hebo": Native("hebo", "search", "HEBO, a Gaussian process on warped inputs and outputs", "hebo"),
-    "forest": Native("forest", "search", "a stand-in for SMAC: ten trees of scikit-learn, expected improvement"),
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(?P<tree>, no tree)?")
 
