@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from benchmarks.harness import script
+from benchmarks.harness import script, sheet
 from benchmarks.harness.sheet import RESULTS, Sheet
 from benchmarks.optimizer import shifted
 from benchmarks.optimizer.shifted import Case
@@ -48,3 +48,22 @@ def test_a_smoke_run_is_small_and_goes_elsewhere(monkeypatch):
     assert (whole.seeds, whole.dims, whole.out) == ([4, 7, 8], [5, 20], RESULTS / "sums.csv")
     with pytest.raises(SystemExit):
         parsed(monkeypatch, "--seeds", "many")
+
+
+def test_a_case_is_recorded_once_with_what_its_run_reached(tmp_path, capsys):
+    out = tmp_path / "shifted.csv"
+    shifted.record([CASE], out)
+    shifted.record([CASE], out)
+    (row,) = sheet.read(out)
+    assert [row[name] for name in Case._fields] == list(map(str, CASE))
+    assert float(row["best_100"]) >= float(row["best_200"]) >= float(row["best_300"]) == float(row["best"])
+    assert float(row["own_s_100"]) <= float(row["own_s_300"]) <= float(row["own_s"]) and row["best_500"] == ""
+    assert capsys.readouterr().out.count("'random'") == 1
+
+
+def test_a_case_that_fails_ends_the_script_and_leaves_no_row(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("LAMCTS_REFERENCE", raising=False)
+    with pytest.raises(SystemExit, match="1 of 1 runs failed"):
+        shifted.record([CASE._replace(method="reference TuRBO-1")], tmp_path / "shifted.csv")
+    assert "expected --reference DIR" in capsys.readouterr().out
+    assert not (tmp_path / "shifted.csv").exists()
