@@ -182,7 +182,8 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
         (["run", "ackley", "--check", "-4"], "--check: expected a number of episodes of at least 0, got -4"),
         (["run", "\x1b[31m"], r"got '\x1b[31m'"),
         (["run", "ackley", "\x1b[31m"], r"unrecognized arguments: \x1b[31m"),
-        (["run", "ackley", "--dim", "many"], "argument --dim: expected a whole number, got 'many'"),
+        (["run", "ackley", "--shift", "-3"], "--shift: expected a whole number"),
+        (["run", "ackley", "--seed", "-3"], "--seed: expected a"),
         (["run", "ackley", "--shift", "far"], "expected --shift as None, a seed or 'reference', got 'far'"),
         (["run", "ackley", "--budget", "0", "--sampler", "uniform"], "lamcts run: --budget: expected a whole number"),
         (["show", "out: x"], "no journal at out: x"),
@@ -190,7 +191,6 @@ def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
         (["run"], "expected an objective, got none"),
         (["rum"], "invalid choice: 'rum'"),
         ([], "required: COMMAND"),
-        (["show", "nowhere.db"], "no journal at nowhere.db"),
         (["plot", "nowhere.db"], "no journal at nowhere.db"),
     ],
 )
@@ -429,15 +429,6 @@ def test_a_sampler_that_cannot_go_on_runs_without_a_journal(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "no journal: nevergrad:Powell cannot be resumed" in done.stdout
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
-
-
-@pytest.mark.parametrize(
-    ("option", "message"), [("--shift", "--shift: expected a whole number"), ("--seed", "--seed: expected a")]
-)
-def test_a_negative_seed_is_refused_before_anything_is_written(capsys, tmp_path, option, message):
-    code, _, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "2", option, "-3", *QUICK)
-    assert code != 0 and message in err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_numbers_and_durations_read_well():

@@ -84,13 +84,6 @@ def test_steps_of_older_versions_are_kept():
     assert space_of(cs) == lamcts.Space({"n": lamcts.Int(2, 12, step=5), "x": lamcts.Float(0, 1, step=0.1)})
 
 
-def test_a_run_over_a_config_space_finds_its_best():
-    cs = config(C.Float("x", (0, 2)), C.Categorical("kind", ["a", "b"]))
-    result = lamcts.minimize(lambda p: (p["x"] - 1) ** 2 + (p["kind"] == "a"), space_of(cs), budget=30, seed=0)
-    assert result.x["kind"] == "b" and result.fun < 1e-3
-    assert dict(C.Configuration(cs, values=result.x)) == pytest.approx(result.x)
-
-
 def test_what_cannot_be_read_is_told():
     with pytest.raises(ValueError, match=r"of ConfigSpace 1.0 on, got dict"):
         space_of({})

@@ -1,8 +1,6 @@
 """Our optimiser in Nevergrad: parametrizations as spaces, failures, dumps, points that nobody asked for."""
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -51,7 +49,6 @@ def _apart():
         yield
 
 
-@pytest.mark.parametrize("parametrization", MIXED, ids=lambda one: one.name[:40])
 def written(part, point, parametrization):
     candidate = parametrization.spawn_child()
     part.write(candidate, point, parametrization)
@@ -182,9 +179,3 @@ def test_its_settings_are_those_of_our_optimizer():
     optimizer.ask()
     assert type(optimizer._search.sampler).__name__ == "Uniform"
     assert optimizer._search.tree is None and optimizer._search.n_init == 3
-
-
-def test_without_nevergrad_the_message_says_how_to_install_it():
-    code = "import sys; sys.modules['nevergrad'] = None; import lamcts.integrations.nevergrad"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode and "pip install '.[nevergrad]'" in done.stderr

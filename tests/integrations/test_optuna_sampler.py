@@ -1,8 +1,6 @@
 """Our sampler in Optuna's studies: spaces, seeds, constraints, pruned trials."""
 
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -168,9 +166,3 @@ def test_pruned_trials_are_taken_as_they_come(pruner):
     study.optimize(objective, n_trials=40)
     states = [trial.state for trial in study.trials]
     assert TrialState.PRUNED in states and study.best_value < 0.5
-
-
-def test_without_optuna_the_message_says_how_to_install_it():
-    code = "import sys; sys.modules['optuna'] = None; import lamcts.integrations.optuna"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode and "pip install '.[optuna]'" in done.stderr

@@ -42,12 +42,6 @@ def test_it_has_the_files_and_the_front_matter_that_the_registry_asks_for():
     assert (PACKAGE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
-def test_it_loads_our_sampler():
-    from lamcts.integrations.optuna import LamctsSampler
-
-    assert loaded().LamctsSampler is LamctsSampler
-
-
 def test_its_page_has_all_that_the_sampler_takes():
     page = (PACKAGE / "README.md").read_text()
     names = loaded().LamctsSampler.__init__.__kwdefaults__

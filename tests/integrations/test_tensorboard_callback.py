@@ -102,9 +102,3 @@ def test_the_hparams_page_of_tensorboard_has_all_trials(tmp_path):
     )
     assert {info.name for info in found.hparam_infos} == {"x", "k", "z"}
     assert "value" in {info.name.tag for info in found.metric_infos}
-
-
-def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.warns(RuntimeWarning, match="TensorboardCallback: not all is logged"):
-        assert run(callback(tmp_path / "file" / "logs")).nfev == 9

@@ -10,7 +10,7 @@ from lamcts.integrations.tracker import MOST_ERRORS, Tracker
 
 
 class Recording(Tracker):
-    """Keeps what it is given; `broken` has the calls of `_log` that raise, `known` what was logged before."""
+    """Keeps what it is given; `broken` has the calls of `_log` that raise (0: `_begin`), `known` was logged before."""
 
     def __init__(self, broken=(), known=()):
         super().__init__()
@@ -19,6 +19,8 @@ class Recording(Tracker):
 
     def _begin(self, result):
         self.begun += 1
+        if 0 in self.broken:
+            raise ConnectionError("no server")
         return self.known
 
     def _log(self, trial):
@@ -102,11 +104,13 @@ def test_an_error_is_a_warning_once_and_what_was_missed_is_logged_later():
     assert [trial.number for trial in tracker.trials] == result.history.trial.tolist()
 
 
-def test_a_tracker_that_keeps_failing_is_left_alone():
-    tracker = Recording(broken=range(4, 1000))
+@pytest.mark.parametrize(("broken", "logged"), [(range(4, 1000), 3), ([0], 0)], ids=["later", "from the beginning"])
+def test_a_tracker_that_keeps_failing_is_left_alone(broken, logged):
+    tracker = Recording(broken=broken)
     with pytest.warns(RuntimeWarning, match="no server"):
         result = run(tracker)
-    assert result.nfev == 9 and len(tracker.trials) == 3 and tracker.tries == 3 + MOST_ERRORS
+    assert result.nfev == 9 and len(tracker.trials) == logged
+    assert max(tracker.begun, tracker.tries - logged) == MOST_ERRORS
 
 
 def test_one_callback_may_follow_two_runs_and_an_error_in_the_block_is_a_failure():

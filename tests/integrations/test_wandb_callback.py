@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tracked_runs import GOALS, goals, run, stopped
+from tracked_runs import run, stopped
 
 pytestmark = [
     pytest.mark.dear,
@@ -107,18 +107,6 @@ def test_a_trial_is_a_run_of_its_own_on_request(tmp_path):
         assert one["summary"]["state"] == {"a": "complete", "b": "pruned", "c": "failed"}[told["k"]]
 
 
-def test_constraints_and_several_objectives_are_columns(tmp_path):
-    with callback() as tracker:
-        result = run(tracker, f=goals, **GOALS)
-    (one,) = read(tmp_path)
-    for row, told in zip(logged(one), result.rows(), strict=True):
-        assert {name: row[name] for name in ("cost", "gain", "stress <= 0.5")} == {
-            name: told[name] for name in ("cost", "gain", "stress <= 0.5")
-        }
-    assert one["config"]["direction of gain"] == "max"
-    assert [row["intermediate.ncols"] for row in one["history"] if "intermediate.ncols" in row] == [4]
-
-
 def test_an_active_run_is_taken_left_open_and_goes_on_after_its_last_step(tmp_path):
     import wandb
 
@@ -143,9 +131,3 @@ def test_each_offline_session_has_the_whole_run(tmp_path):
     first, last = sorted(read(tmp_path), key=lambda one: len(logged(one)))
     assert first["id"] == last["id"] == "same"
     assert len(logged(first)) == 4 and [row["evaluation"] for row in logged(last)] == [*range(1, 10)]
-
-
-def test_an_error_of_wandb_ends_no_run():
-    with pytest.warns(RuntimeWarning, match="WandbCallback: not all is logged"):
-        result = run(callback("a/b?c", mode="nowhere"))
-    assert result.nfev == 9 and result.fun == run(None).fun

@@ -164,13 +164,6 @@ def test_values_come_in_any_row_of_numbers(coat):
         opt.tell(opt.ask(2), coat([1.0, 2.0, 3.0]))
 
 
-def test_a_trial_of_another_optimizer_is_unknown():
-    opt, other = (lamcts.Optimizer(SPACES["box"](), seed=seed, sampler="uniform") for seed in (0, 1))
-    opt.ask(2)
-    with pytest.raises(ValueError, match="comes from another optimizer"):
-        opt.tell(other.ask(), 1.0)
-
-
 def test_results_may_come_in_any_order_or_never():
     opt = lamcts.Optimizer(SPACES["box"](), seed=0, n_init=6)
     trials = opt.ask(20)
@@ -354,12 +347,6 @@ def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it
             break
     assert opt.ask()[0].session == 1
     assert selected
-
-
-@pytest.mark.parametrize(("name", "hint"), [("maximise", "did you mean 'maximize'"), ("compass", "there are space")])
-def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
-    with pytest.raises(TypeError, match=f"Optimizer: unknown argument '{name}'; {hint}"):
-        lamcts.Optimizer(SPACES["box"](), **{name: True})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from commands import said
 
@@ -9,12 +8,6 @@ from lamcts import objectives
 from lamcts.journal import Journal
 from lamcts.neural.nas import formats
 from tests.neural.nas import made_up
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LAMCTS_DATA", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -126,20 +119,6 @@ def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(
     assert result["settings"] == {"vertices": 3, "keyed": False} and result["best"]["point"].keys() == {
         *("edge_0_1", "edge_0_2", "edge_1_2", "op_1"),
     }
-
-
-def test_second_values_come_from_a_table_of_their_own(capsys, tmp_path):
-    ops = made_up.nasbench201()["ops"]
-    devices = {"devices": np.array(["pixel2"]), "latency_ms": np.full((len(ops), 1), 7.5)}
-    attacks = {"ops": ops, "attacks": np.array(["fgsm"]), "robust_acc_x10": np.full((len(ops), 1), 305)}
-    made_up.write(tmp_path, formats.NASBENCH201, made_up.nasbench201())
-    made_up.write(tmp_path, formats.LATENCY201, devices)
-    made_up.write(tmp_path, formats.ROBUSTNESS201, attacks)
-    options = ["--space", "nasbench201", "--table", ".", "--latency", ".", "--robustness", ".", "--keyed"]
-    code, out, _ = said(capsys, "nas", *options, "--search", "random", "--budget", "5", "--out", "here", *QUICK)
-    also = json.loads((tmp_path / "here" / "result.json").read_text())["costs"]
-    assert code == 0 and "pixel2_measured_ms" in out
-    assert (also["pixel2_measured_ms"], also["fgsm_percent"]) == (7.5, 30.5)
 
 
 @pytest.mark.parametrize(

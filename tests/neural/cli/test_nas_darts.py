@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pytest
 from commands import said
 
@@ -13,14 +12,7 @@ QUICK = ["nas", "--evaluate", "darts", "--data", "mine.npz", "--recipe", "epochs
 NASNET = ["--space", "nasnet", "--size", "width=4", "--size", "cells=1"]
 
 
-@pytest.fixture(autouse=True)
-def _beside_a_data_set(tmp_path, monkeypatch):
-    """Make two classes of images that differ, in an empty folder: of 40, 32 are learnt from, a batch a half."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
-    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+pytestmark = pytest.mark.usefixtures("images")
 
 
 def test_a_cell_is_found_by_shares_trained_alone_and_kept_with_its_card(capsys, tmp_path):

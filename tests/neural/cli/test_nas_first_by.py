@@ -10,11 +10,6 @@ pytest.importorskip("torch", reason="torch is not installed: pip install '.[torc
 QUICK = ["--space", "digits4096", "--no-plot", "--search", "random", "--first-by", "parameters", "--first-among", "12"]
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_table_is_searched_from_the_best_by_a_proxy_and_resumes(capsys, tmp_path):
     code, out, _ = said(capsys, "nas", *QUICK, "--budget", "6", "--first", "3")
     assert code == 0 and "first 3 networks: the best by parameters of 12 random ones, scored on digits" in out
@@ -31,7 +26,6 @@ def test_a_table_is_searched_from_the_best_by_a_proxy_and_resumes(capsys, tmp_pa
         (["--first-by", "sinflow"], "did you mean 'synflow'"),
         (["--first", "5", "--first-among", "4"], "--first-among: expected at least the 5 networks at the start, got 4"),
         (["--evaluate", "proxy"], "--first-by: expected only with --evaluate table or train or supernet"),
-        (["--steps", "3"], "--steps: expected only with --evaluate supernet"),
     ],
 )
 def test_mistakes_are_reported_with_their_cure(capsys, more, told):

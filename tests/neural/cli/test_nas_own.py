@@ -47,8 +47,7 @@ def two():
 
 
 @pytest.fixture(autouse=True)
-def _next_to_a_program(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def _next_to_a_program(_in_an_empty_folder, tmp_path):
     (tmp_path / "own_nets.py").write_text(CODE)
     (tmp_path / "space.toml").write_text('width = "4:16:int"\n')
 
@@ -112,15 +111,7 @@ def test_a_space_of_architectures_takes_any_builder(capsys):
     assert (code, err) == (0, "") and "own_nets.py:of_pairs trained on" in out
 
 
-def test_networks_of_the_user_are_trained_within_a_budget_of_memory(capsys, tmp_path):
-    assert search(capsys, "--budget", "2", "--memory", "1MiB", "--out", "run")[0] == 0
-    card = json.loads((tmp_path / "run" / "result.json").read_text())["card"]
-    assert card["memory"]["budget_bytes"] == 2**20 > card["memory"]["peak_bytes"] > 0
-
-
-def test_a_network_of_the_user_is_exported_or_its_reason_printed(capsys, tmp_path):
-    assert search(capsys, "--budget", "2", "--export", "best.pt2")[0] == 0
-    assert torch.export.load("best.pt2").module()(torch.zeros(5, 1, 4, 4)).shape == (5, 2)
+def test_a_network_of_the_user_that_cannot_be_exported_has_its_reason_printed(capsys, tmp_path):
     branches = CODE.replace(
         "def data",
         "class Branches(nn.Sequential):\n    def forward(self, x):\n"

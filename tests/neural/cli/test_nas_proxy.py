@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pytest
 from commands import said
 
@@ -13,14 +12,7 @@ from lamcts.neural.proxies import PROXIES  # noqa: E402
 QUICK = ["--quiet", "--no-plot", "--data", "mine.npz", "--recipe", "epochs=2", "--search", "random"]
 
 
-@pytest.fixture(autouse=True)
-def _next_to_a_data_set(tmp_path, monkeypatch):
-    """Make two classes of images that differ, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
-    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+pytestmark = pytest.mark.usefixtures("images")
 
 
 def search(capsys, *more, space="digits4096"):
@@ -60,9 +52,7 @@ def test_a_proxy_is_searched_against_a_cost_and_resumes(capsys):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--proxy", "sinflow"], "--proxy: expected one of parameters"),
         (["--proxy", "sinflow"], "did you mean 'synflow'"),
-        (["--steps", "3"], "--steps: expected only with --evaluate supernet"),
         (["--evaluate", "train", "--proxy", "naswot"], "--proxy: expected only with --evaluate proxy"),
         (["--space", "nasnet", "--size", "depth=3"], "expected sizes of nasnet"),
         (["--space", "nasnets"], "did you mean 'nasnet'"),

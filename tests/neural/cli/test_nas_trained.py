@@ -12,15 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 QUICK = ["--quiet", "--no-plot", "--recipe", "epochs=2", "--search", "random"]
 
 
-@pytest.fixture(autouse=True)
-def _beside_a_data_set(tmp_path, monkeypatch):
-    """Make two classes of images that differ, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LAMCTS_DATA", raising=False)
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    x = (rng.random((40, 4, 4)) * 100 + 100 * y[:, None, None]).astype(np.uint8)
-    np.savez("mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+pytestmark = pytest.mark.usefixtures("images")
 
 
 def search(capsys, *more):

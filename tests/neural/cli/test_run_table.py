@@ -12,26 +12,14 @@ QUICK = ["--sampler", "uniform", "--quiet", "--no-plot", "--budget", "10"]
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_with_a_table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LAMCTS_DATA", raising=False)
+def _in_a_folder_with_a_table(_in_an_empty_folder, tmp_path):
     (tmp_path / "data").mkdir()
     made_up.write(tmp_path / "data", formats.NASBENCH201, made_up.nasbench201())
 
 
 def test_settings_of_a_table_are_options_and_the_folder_has_the_name_of_its_file(capsys, tmp_path):
-    argv = [
-        "run",
-        "nasbench201",
-        "--dataset",
-        "cifar100",
-        "--guide",
-        "val12",
-        "--table",
-        "data/nasbench201.npz",
-        *QUICK,
-    ]
-    assert said(capsys, *argv)[0] == 0
+    options = ["--dataset", "cifar100", "--guide", "val12", "--table", "data/nasbench201.npz"]
+    assert said(capsys, "run", "nasbench201", *options, *QUICK)[0] == 0
     (folder,) = [path for path in tmp_path.iterdir() if path.name.startswith("nasbench201")]
     assert folder.name == "nasbench201-datasetcifar100-guideval12-tablenasbench201-uniform-seed0"
     assert 80 <= json.loads((folder / "result.json").read_text())["best"]["value"] <= 81

@@ -129,12 +129,6 @@ def test_measured_bits_are_those_of_the_collectives() -> None:
     assert few["topk"].seconds > 0
 
 
-def test_the_pick_of_one_worker_is_a_stage_of_its_own() -> None:
-    workers = compress.SimulatedWorkers("shared-topk", workers=2)
-    workers.step([[torch.ones(100)], [torch.ones(100)]])
-    assert set(workers.report().seconds) == {"pick", "encode", "send"}
-
-
 def test_no_scheme_pays_on_a_link_of_a_tebibyte() -> None:
     assert compress.worth("1TiB/s", workers=2, schemes=["topk", "terngrad"]).best is None
 

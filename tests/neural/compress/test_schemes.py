@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 
 from lamcts.neural import compress
 from lamcts.neural.compress.bucket import Bucket
-from lamcts.neural.compress.codecs.values import size_of
 from lamcts.neural.compress.group import Simulated
 from lamcts.neural.compress.schemes.power_sgd import orthonormal
 from lamcts.neural.compress.schemes.select import largest
@@ -124,22 +123,6 @@ def test_top_k_loses_less_than_the_fft_at_the_same_share(x: torch.Tensor) -> Non
         _, left = reduced(scheme, x)
         errors.append(float(left.norm() / x.norm()))
     assert errors[0] < 0.8 * errors[1]
-
-
-def test_the_ratio_of_the_thesis_leaves_out_the_bitmap() -> None:
-    """Printed: 32 / (0.15 * 10 bits) = 21.3. With the bitmap 12.8 (of N) or 16 (of the N/2 frequencies)."""
-    size = 1_000_000
-    x = heavy_tailed(size)
-    assert pytest.approx(21.3, abs=0.04) == 32 / (0.15 * 10)
-    for bins, each, ratio in ((size, 1, 12.8), (size // 2, 2, 16.0)):
-        kept = x[:bins] * (torch.arange(bins) % 20 < 3)
-        bitmap = np.packbits(kept.numpy() != 0)
-        sent = len(bitmap) + size_of("range10", each * int(kept.count_nonzero()))
-        assert 4 * size / sent == pytest.approx(ratio, rel=1e-3)
-    group = Simulated(2)
-    compress.Fft(0.15, values="range10").reduce([x.clone(), x.clone()], group, bucket_of((size,)))
-    assert 16 < 4 * size / group.received < 19  # Rice codes are shorter than the bitmap, and still 21.3 is not reached
-    assert pytest.approx(5.5, abs=0.03) == 32 / (0.15 * 32 + 1)  # top-k in fp32, printed as 6.67
 
 
 def test_bits_on_the_wire_are_those_of_the_table() -> None:

@@ -8,9 +8,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from lamcts.neural.fewshot import FewShot, few_shot_darts  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed, supernet  # noqa: E402
 from lamcts.neural.supernet.darts import _learn_shares, halves  # noqa: E402
-from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from lamcts.neural.train import Recipe  # noqa: E402
 from lamcts.neural.train.loop import to_device  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE, SIZES = nas.Digits4096(), {"widths": (3,), "cells": 1}
 SURE = 50.0  # a logit that leaves nothing to the others
@@ -18,9 +18,7 @@ SURE = 50.0  # a logit that leaves nothing to the others
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (60, 20, 12), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(60, 20, 12)
 
 
 def relaxed(seed=0):

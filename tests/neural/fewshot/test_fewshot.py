@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from lamcts.neural.fewshot import FewShot, Halves, Matching, fewshot  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.supernet import SupernetRegion, supernet  # noqa: E402
-from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from lamcts.neural.train import Recipe  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE, SIZES = nas.Digits4096(), {"widths": (2,), "cells": 1}
 CELLS = [SPACE.point(numbers) for numbers in product(range(4), repeat=len(EDGES))]
@@ -23,9 +23,7 @@ STEP = 2  # gradient steps of an epoch: 40 examples
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 12, 12), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(40, 12, 12)
 
 
 @pytest.fixture

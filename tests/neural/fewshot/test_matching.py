@@ -13,18 +13,15 @@ from lamcts.neural.fewshot.splits import (  # noqa: E402
     similarity,
 )
 from lamcts.neural.supernet import supernet  # noqa: E402
-from lamcts.neural.train import Data, digits  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE = nas.Digits4096()
 
 
 @pytest.fixture(scope="module")
 def asked():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 12, 12), strict=True))
     net = supernet(SPACE, channels=1, widths=(2,), cells=1)
-    return SplitRequest(net, 0, (), Data("little", *parts, classes=10), batch=8, seed=0)
+    return SplitRequest(net, 0, (), few_digits(40, 12, 12), batch=8, seed=0)
 
 
 def test_the_cut_is_the_one_of_least_similarity_between_groups_of_equal_size():

@@ -9,12 +9,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.neural.memory.alive import Lives, left_out  # noqa: E402
 from benchmarks.neural.memory.networks import Block, convolved  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
-from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
+from tests.neural.memory.planned import planned  # noqa: E402
 
 
 class Residual(nn.Module):
@@ -53,14 +52,6 @@ def made(make):
         return make()
 
 
-def plan_of(traced, actions):
-    """Return a plan of `actions` in turn; what cannot be made anew is kept."""
-    sources = Simulator(traced.graph).tables.recomputable
-    turn = [actions[i % len(actions)] for i in range(len(sources))]
-    pairs = zip(turn, sources, strict=True)
-    return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in pairs))
-
-
 def after(module, batch, context=None, steps=2):
     """Return gradients and buffers after accumulated steps of a copy, and the state of the generator."""
     module = copy.deepcopy(module)
@@ -87,10 +78,10 @@ MIXTURES["mixture"] = (Action.RECOMPUTE, Action.OFFLOAD, Action.KEEP, Action.REC
 def test_gradients_statistics_and_generators_are_those_of_eager_steps_bit_for_bit(name, word):
     module, batch = made(NETWORKS[name])
     traced = trace(module, batch, loss=squared)
-    plan = plan_of(traced, MIXTURES[word])
+    plan = planned(traced, *MIXTURES[word])
     eager = after(module, batch)
-    planned = after(module, batch, lambda module: memory.apply(module, plan, traced))
-    assert all(torch.equal(one, other) for one, other in zip(eager, planned, strict=True))
+    found = after(module, batch, lambda module: memory.apply(module, plan, traced))
+    assert all(torch.equal(one, other) for one, other in zip(eager, found, strict=True))
 
 
 @pytest.mark.parametrize("word", MIXTURES)
@@ -98,7 +89,7 @@ def test_gradients_statistics_and_generators_are_those_of_eager_steps_bit_for_bi
 def test_what_stays_on_the_device_is_what_the_simulator_says(name, word):
     module, batch = made(NETWORKS[name])
     traced = trace(module, batch)
-    plan = plan_of(traced, MIXTURES[word])
+    plan = planned(traced, *MIXTURES[word])
     before = copy.deepcopy(module.state_dict())
     measured = memory.measure(module, batch, plan)
     assert measured.held_bytes == measured.predicted_bytes
@@ -111,7 +102,7 @@ def test_what_stays_on_the_device_is_what_the_simulator_says(name, word):
 def test_another_batch_loss_or_mode_asks_for_a_new_trace_and_leaves_the_model_usable():
     module, batch = made(residual)
     traced = trace(module, batch)
-    plan = plan_of(traced, (Action.OFFLOAD,))
+    plan = planned(traced, Action.OFFLOAD)
     with pytest.raises(RuntimeError, match="trace the model again"), memory.apply(module, plan, traced):
         module(batch[:1])
     with (
@@ -137,7 +128,7 @@ def test_a_saved_tensor_that_is_changed_in_place_is_found_as_torch_finds_it():
     traced = trace(Changed(), batch)
     for action in (Action.KEEP, Action.OFFLOAD, Action.OFFLOAD_EACH):
         model = Changed()
-        with memory.apply(model, plan_of(traced, (action,)), traced):
+        with memory.apply(model, planned(traced, action), traced):
             out = model(batch).sum()
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):
                 out.backward()
@@ -160,21 +151,19 @@ def test_views_of_a_storage_are_copied_once_and_parameters_never(monkeypatch):
     monkeypatch.setattr(Link, "send", lambda self, one: sent.append(one.nbytes()) or send(self, one))
     model, batch = Views(), torch.ones(2, 8)
     traced = trace(model, batch)
-    with memory.apply(model, plan_of(traced, (Action.OFFLOAD_EACH,)), traced):
+    with memory.apply(model, planned(traced, Action.OFFLOAD_EACH), traced):
         model(batch).sum().backward()
     assert sorted(sent) == [32, 64]  # the result of tanh, and what both views lie in
 
 
-def test_models_in_a_data_parallel_wrapper_are_refused(monkeypatch):
+def test_models_in_a_data_parallel_wrapper_are_refused():
     module, batch = made(residual)
     traced = trace(module, batch)
     wrapped = nn.Module()
     wrapped.inner = object.__new__(nn.parallel.DistributedDataParallel)
     nn.Module.__init__(wrapped.inner)
-    with (
-        pytest.raises(TypeError, match="got a DistributedDataParallel"),
-        memory.apply(wrapped, plan_of(traced, (Action.KEEP,)), traced),
-    ):
+    plan = planned(traced, Action.KEEP)
+    with pytest.raises(TypeError, match="got a DistributedDataParallel"), memory.apply(wrapped, plan, traced):
         pass
 
 
@@ -195,7 +184,7 @@ def test_a_plan_that_makes_anew_what_cannot_be_is_refused():
 def test_steps_without_gradients_and_backward_passes_after_the_context_are_left_alone():
     module, batch = made(residual)
     traced = trace(module, batch)
-    with memory.apply(module, plan_of(traced, (Action.RECOMPUTE, Action.OFFLOAD)), traced):
+    with memory.apply(module, planned(traced, Action.RECOMPUTE, Action.OFFLOAD), traced):
         with torch.no_grad():
             module(batch[:1])
         out = module(batch).sum()
@@ -221,7 +210,7 @@ def test_storages_that_a_plan_drops_are_really_given_back(name, monkeypatch):
 
     monkeypatch.setattr(ForwardPass, "end", counted)
     for actions in MIXTURES.values():
-        memory.measure(module, batch, plan_of(traced, actions))
+        memory.measure(module, batch, planned(traced, *actions))
     assert len(alive) == len(MIXTURES)
     assert all(there <= held + scalars for there, held in alive)
 
@@ -237,23 +226,3 @@ def test_what_an_older_storage_is_made_anew_of_is_wanted_for_that():
     last = Simulator(graph).last_needs((Action.RECOMPUTE_EACH,) * len(graph.movable))
     reads = [i for i, one in enumerate(graph.movable) if graph.storages[one].name.startswith("add")]
     assert reads and all(last[i] >= 0 for i in reads)
-
-
-@pytest.mark.parametrize("word", ["recompute", "offload-again", "offload-each", "mixture"])
-@pytest.mark.parametrize("name", ["residual", "attention"])
-def test_the_most_that_is_there_in_the_backward_pass_is_what_the_simulator_says(name, word):
-    module, batch = made(NETWORKS[name])
-    traced = trace(module, batch)
-    actions = {"offload-again": (Action.OFFLOAD_AGAIN,), "offload-each": (Action.OFFLOAD_EACH,)}.get(word)
-    plan = plan_of(traced, actions or MIXTURES[word])
-    predicted = Simulator(traced.graph).live(plan.actions)[traced.graph.forward_count :]
-    with torch.random.fork_rng(), Lives() as lives, memory.apply(module, plan, traced) as executor:
-        send = executor.link.send
-        executor.link.send = lambda storage: left_out(lives, send, storage)
-        loss = module(batch).sum()
-        turn = lives.clock
-        loss.backward()
-    gradients = [one.grad for one in module.parameters()]
-    counted = lives.peak([*module.parameters(), *module.buffers(), batch, *gradients], since=turn)
-    scalars = 8  # the loss, and a one of its shape
-    assert max(predicted) <= counted <= max(predicted) + scalars

@@ -12,9 +12,11 @@ from torch import nn  # noqa: E402
 from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
-from lamcts.neural.memory import Action, Plan, Simulator, keep_all  # noqa: E402
+from lamcts.neural.memory import Action, keep_all  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
+from tests.neural.memory.planned import planned, same_gradients  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("own_numbers")
 STEPS = 3
 
 
@@ -32,17 +34,6 @@ class Drawn(nn.Module):
         return self.last((inner * mask).exp())
 
 
-@pytest.fixture(autouse=True)
-def _own_numbers():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
-def gradients(module):
-    return [one.grad for one in module.parameters()]
-
-
 def test_steps_that_alternate_between_threads_have_the_bits_of_eager_ones():
     modules = [Drawn(width) for width in (8, 16)]
     eager = copy.deepcopy(modules)
@@ -50,9 +41,7 @@ def test_steps_that_alternate_between_threads_have_the_bits_of_eager_ones():
     traces = [trace(one, batch) for one in modules]
 
     def run(i):
-        free = Simulator(traces[i].graph).tables.recomputable
-        plan = Plan(tuple(Action.RECOMPUTE if one else Action.KEEP for one in free))
-        with memory.apply(modules[i], plan, traces[i]):
+        with memory.apply(modules[i], planned(traces[i], Action.RECOMPUTE), traces[i]):
             for _ in range(STEPS):
                 turn.wait(60)
                 loss = modules[i](batch).sum()
@@ -66,7 +55,7 @@ def test_steps_that_alternate_between_threads_have_the_bits_of_eager_ones():
         other.generator.manual_seed(other.first.out_features)
         for _ in range(STEPS):
             other(batch).sum().backward()
-        assert all(map(torch.equal, gradients(module), gradients(other)))
+        assert same_gradients(module, other)
 
 
 def test_one_model_has_no_second_plan_in_another_thread():

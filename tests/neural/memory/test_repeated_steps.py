@@ -10,9 +10,11 @@ from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
-from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
-from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
+from lamcts.neural.memory import Action  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
+from tests.neural.memory.planned import planned, same_gradients  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("own_numbers")
 
 
 class Seen(TorchDispatchMode):
@@ -35,18 +37,6 @@ class Scaled(nn.Module):
 
     def forward(self, x):
         return self.last(self.branch(self.first(x) * self.factor).exp())
-
-
-@pytest.fixture(autouse=True)
-def _own_numbers():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
-def planned(traced, action):
-    pairs = Simulator(traced.graph).tables.recomputable
-    return Plan(tuple(action if free or action not in RECOMPUTED else Action.KEEP for free in pairs))
 
 
 def applied(module, batch, action):
@@ -82,8 +72,7 @@ def test_numbers_that_change_from_step_to_step_are_those_of_the_step(action):
             module.factor = eager.factor = 1.0 + step
             module(batch).sum().backward()
             eager(batch).sum().backward()
-    pairs = zip(module.parameters(), eager.parameters(), strict=True)
-    assert all(torch.equal(one.grad, other.grad) for one, other in pairs)
+    assert same_gradients(module, eager)
 
 
 @pytest.mark.parametrize("action", [Action.KEEP, Action.RECOMPUTE])
@@ -168,8 +157,7 @@ def test_a_mode_of_the_user_may_end_before_or_after_a_step(action):
         with Seen():
             out.sum().backward()
     assert not _get_current_dispatch_mode_stack()
-    pairs = zip(module.parameters(), eager.parameters(), strict=True)
-    assert all(torch.equal(one.grad, other.grad) for one, other in pairs)
+    assert same_gradients(module, eager)
 
 
 def test_changed_tensors_of_plans_that_keep_everything_are_found_in_later_steps():

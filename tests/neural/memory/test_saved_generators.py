@@ -5,7 +5,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
-from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from lamcts.neural.memory.execution import generators  # noqa: E402
 from lamcts.neural.memory.execution.generators import check_result, devices_of, generators_of, state_before  # noqa: E402
@@ -29,13 +28,6 @@ def cards(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "init", init)
     return made
-
-
-def first_tensors_generator(args, kwargs):
-    """Choose as before the repair: the device of the first tensor argument."""
-    leaves = tree_leaves((args, kwargs))
-    device = next((one.device for one in leaves if isinstance(one, torch.Tensor)), CPU)
-    return torch.cuda.default_generators[device.index or 0] if device.type == "cuda" else torch.default_generator
 
 
 class Drawing:
@@ -66,15 +58,6 @@ def test_a_factory_draws_the_same_numbers_again_on_the_device_of_its_keyword(car
     after, cpu = cards[0].get_state(), torch.get_rng_state()
     assert torch.equal(values(recomputed(draw, args, kwargs, random)), expected)
     assert torch.equal(cards[0].get_state(), after) and torch.equal(torch.get_rng_state(), cpu)
-
-
-def test_the_generator_of_the_first_tensor_argument_gives_other_numbers(cards):
-    draw, args, kwargs = Drawing(cards[0]), ([4],), {"device": FIRST}
-    old = first_tensors_generator(args, kwargs)
-    assert old is torch.default_generator
-    random = ((old, old.get_state()),)
-    expected = draw(*args, **kwargs)
-    assert not torch.equal(values(recomputed(draw, args, kwargs, random)), expected)
 
 
 @pytest.mark.parametrize(

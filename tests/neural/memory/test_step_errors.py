@@ -14,10 +14,11 @@ from torch.nn import functional as F  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural import memory as lamcts_memory  # noqa: E402
-from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
-from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
+from lamcts.neural.memory import Action, Plan  # noqa: E402
 from lamcts.neural.trace import repeatable_trace, trace  # noqa: E402
+from tests.neural.memory.planned import planned  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("own_numbers")
 BATCH, LABELS = torch.linspace(-1, 1, 24).view(4, 6), torch.tensor([0, 2, 1, 2])
 ACTIONS = [Action.KEEP, Action.RECOMPUTE, Action.OFFLOAD, Action.RECOMPUTE_EACH]
 
@@ -33,21 +34,8 @@ class Network(nn.Module):
         return self.last(self.second(x).exp().sigmoid())
 
 
-@pytest.fixture(autouse=True)
-def _own_numbers():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
 def cross_entropy(output):
     return F.cross_entropy(output, LABELS)
-
-
-def planned(traced, action):
-    """Return a plan of one action; what cannot be recomputed is kept."""
-    free = Simulator(traced.graph).tables.recomputable
-    return Plan(tuple(action if one or action not in RECOMPUTED else Action.KEEP for one in free))
 
 
 def first_step(loop, action, loss=cross_entropy, steps=1):
@@ -218,9 +206,7 @@ def test_numbers_and_masks_that_numpy_draws_may_change_from_step_to_step(action)
         return (y.exp() * mask).tanh() * float(numbers.random())
 
     made, found = [], []
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        layer = nn.Linear(6, 3)
+    layer = nn.Linear(6, 3)
     for _ in range(2):
         made.append(Function(partial(noisy, np.random.default_rng(0))))
         made[-1].layer.load_state_dict(layer.state_dict())

@@ -13,19 +13,13 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from benchmarks.neural.memory.networks import Block  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
-from lamcts.neural.memory import Action, Plan, Simulator  # noqa: E402
-from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
+from lamcts.neural.memory import Action  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
+from tests.neural.memory.planned import planned  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("own_numbers")
 TURN = (Action.RECOMPUTE_EACH, Action.OFFLOAD, Action.RECOMPUTE, Action.OFFLOAD_EACH)
 halves = partial(torch.autocast, "cpu", torch.bfloat16)
-
-
-@pytest.fixture(autouse=True)
-def _own_numbers():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
 
 
 def squared(output):
@@ -177,15 +171,6 @@ LOOPS = {
 }
 
 
-def planned(traced):
-    """Return a plan that keeps nothing but what cannot be made anew."""
-    sources = Simulator(traced.graph).tables.recomputable
-    turn = (TURN[i % len(TURN)] for i in range(len(sources)))
-    return Plan(
-        tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in zip(turn, sources, strict=True))
-    )
-
-
 def state(module):
     return [*(one.grad for one in module.parameters()), *module.buffers()]
 
@@ -200,7 +185,7 @@ def test_loops_have_the_gradients_and_buffers_that_they_have_without_a_plan(name
     torch.manual_seed(3)
     loop(eager, batch)
     torch.manual_seed(3)
-    with memory.apply(module, planned(traced), traced) as executor:
+    with memory.apply(module, planned(traced, *TURN), traced) as executor:
         loop(module, batch)
     assert executor.held_bytes < traced.saved_bytes
     assert all(torch.equal(one, other) for one, other in zip(state(module), state(eager), strict=True))
@@ -219,7 +204,7 @@ def test_two_models_train_in_turn_each_by_its_own_plan():
 
     loop(alone)
     modules = [module for module, _ in made]
-    first, second = (planned(one) for one in traced)
+    first, second = (planned(one, *TURN) for one in traced)
     with (
         memory.apply(modules[0], first, traced[0]) as outer,
         memory.apply(modules[1], second, traced[1]) as inner,
@@ -229,19 +214,6 @@ def test_two_models_train_in_turn_each_by_its_own_plan():
     assert inner.held_bytes == memory.execution.held_bytes(traced[1], second) < traced[1].saved_bytes
     for module, other in zip(modules, alone, strict=True):
         assert all(torch.equal(one, two) for one, two in zip(state(module), state(other), strict=True))
-
-
-def test_a_model_has_one_plan_at_a_time():
-    module, batch = attention()
-    traced = trace(module, batch)
-    with memory.apply(module, planned(traced), traced):
-        with (
-            pytest.raises(RuntimeError, match="expected a model without a plan"),
-            memory.apply(module, planned(traced), traced),
-        ):
-            pass
-        module(batch).sum().backward()
-    assert not module._forward_hooks
 
 
 @pytest.mark.dear  # torch's compiler takes seconds to load
@@ -259,7 +231,7 @@ def test_a_compiled_module_runs_uncompiled_with_a_warning_and_the_same_bits():
     traced = trace(module, batch, loss=squared)
     with (
         pytest.warns(UserWarning, match="the model is compiled: it runs uncompiled"),
-        memory.apply(module, planned(traced), traced),
+        memory.apply(module, planned(traced, *TURN), traced),
     ):
         twice(module, batch)
     assert not calls

@@ -12,13 +12,12 @@ from torch.nn import functional as F  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import (  # noqa: E402
     Action,
-    Plan,
-    Simulator,
     fit,
 )
-from lamcts.neural.memory.plan import RECOMPUTED  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
+from tests.neural.memory.planned import planned  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("own_numbers")
 STEPS = 4  # the first follows the trace, later ones the script
 BATCH, LABELS = torch.linspace(-1, 1, 24).view(4, 6), torch.tensor([0, 2, 1, 2])
 ACTIONS = [(Action.KEEP,), (Action.RECOMPUTE,), (Action.OFFLOAD,), (Action.RECOMPUTE_EACH, Action.OFFLOAD_EACH)]
@@ -147,25 +146,6 @@ LOOPS = [
 ]  # fmt: skip
 
 
-def planned(traced, actions):
-    """Return a plan of actions in turn; what cannot be recomputed is kept."""
-    pairs = enumerate(Simulator(traced.graph).tables.recomputable)
-    turn = [(actions[i % len(actions)], free) for i, free in pairs]
-    return Plan(tuple(one if free or one not in RECOMPUTED else Action.KEEP for one, free in turn))
-
-
-@pytest.fixture(autouse=True)
-def _own_numbers():
-    with torch.random.fork_rng():
-        yield
-
-
-def network():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        return Network()
-
-
 def trained(net, loop):
     """Return parameters and gradients after some steps, and their random numbers."""
     optimizer, found = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), []
@@ -180,10 +160,10 @@ def trained(net, loop):
 
 
 def compared(loop_of, actions, loss=cross_entropy):
-    net = network()
+    net = Network()
     eager = trained(copy.deepcopy(net), loop_of())
     traced = trace(net, BATCH, loss=loss)
-    with memory.apply(net, planned(traced, actions), traced) as executor:
+    with memory.apply(net, planned(traced, *actions), traced) as executor:
         under_the_plan = trained(net, loop_of())
     assert len(eager) == len(under_the_plan)
     assert all(map(torch.equal, eager, under_the_plan))
@@ -227,20 +207,20 @@ def test_a_second_network_in_the_loss_has_the_bits_of_eager_steps(actions, more)
 
         return loss, loop
 
-    net = network()
+    net = Network()
     torch.manual_seed(0)
     net.critic = critic()
     eager = copy.deepcopy(net)
     expected = [*trained(eager, loss_of(eager)[1]), *eager.buffers()]
     loss, loop = loss_of(net)
     traced = trace(net, BATCH, loss=loss)
-    with memory.apply(net, planned(traced, actions), traced):
+    with memory.apply(net, planned(traced, *actions), traced):
         found = [*trained(net, loop), *net.buffers()]
     assert all(map(torch.equal, expected, found))
 
 
 def test_steps_under_a_fitted_budget_have_the_bits_of_eager_ones():
-    net = network()
+    net = Network()
     expected = trained(copy.deepcopy(net), Scaled())
     settings = {"loss": cross_entropy, "optimizer": "momentum", "evaluations": 0, "verify": False}
     everything = fit(net, BATCH, "1MiB", **settings).report.total_bytes

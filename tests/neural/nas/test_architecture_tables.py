@@ -106,6 +106,7 @@ def test_operations_in_another_order_are_refused(tmp_path):
     for form, make, name in (
         (formats.NASBENCH201, made_up.nasbench201, "nasbench201"),
         (formats.GRAPH, made_up.graph, "nasbench-graph"),
+        (formats.DIGITS4096, made_up.digits4096, "digits4096"),
     ):
         arrays = make()
         arrays["op_names"] = arrays["op_names"][::-1]

@@ -47,7 +47,7 @@ def test_a_copy_made_by_pickle_scores_the_same(name, make):
     assert copy.cell(3) == f.cell(3)
 
 
-@pytest.mark.parametrize("name", ["nasbench201", "nasbench-macro"])
+@pytest.mark.parametrize("name", ["nasbench201", "nasbench-macro", "digits4096"])
 def test_a_whole_table_keeps_the_contract_of_objectives(name, make):
     testing.check_objective(make(name))
     testing.check_objective(make(name, keyed=True))

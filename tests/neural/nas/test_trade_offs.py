@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lamcts import objectives, testing
-from lamcts.cli import main
 from lamcts.neural.nas import TableTradeOff, formats
 from tests.neural.nas import made_up
 
@@ -75,16 +74,6 @@ def test_a_network_without_a_cost_fails(make):
 def test_a_cost_that_the_table_lacks_is_refused(make):
     with pytest.raises(ValueError, match=r"a cost that nasbench201 has \(params, mflops, .*got 'latency'"):
         make("nasbench201-cost", against="latency")
-
-
-def test_the_command_searches_the_front_and_describes_the_knee(tables, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ["nas", "--space", "nasbench-macro-cost", "--table", str(tables), "--search", "random", "--budget", "20"]
-    assert main([*words, "--quiet", "--no-plot", "--out", "here", "--against", "params"]) == 0
-    out = capsys.readouterr().out
-    result = json.loads((tmp_path / "here" / "result.json").read_text())
-    assert "front of" in out and "knee accuracy_percent" in out and result["best"]["text"] in out
-    assert result["best"]["value"]["params"] == result["costs"]["params"]
 
 
 def test_the_published_table_has_a_front_from_small_to_accurate():

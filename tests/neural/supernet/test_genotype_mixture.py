@@ -12,8 +12,8 @@ from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed  # noqa: E402
 from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, MixedEdge, edge  # noqa: E402
-from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from lamcts.neural.train import Recipe  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE, RECIPE = nas.NasNet(), Recipe(epochs=2, batch=20)
 SURE = 50.0  # a logit that leaves nothing to the others
@@ -21,9 +21,7 @@ SURE = 50.0  # a logit that leaves nothing to the others
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 20, 12), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(40, 20, 12)
 
 
 def relaxed(partial=1, cells=1):

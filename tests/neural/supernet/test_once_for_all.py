@@ -8,9 +8,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from lamcts.neural.build.noise import reseed  # noqa: E402
 from lamcts.neural.supernet import OnceForAll, extreme, supernet  # noqa: E402
-from lamcts.neural.train import Data, Recipe, digits  # noqa: E402
+from lamcts.neural.train import Recipe  # noqa: E402
 from lamcts.neural.train.augment import Targets  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE = nas.EfficientNet(blocks=1)
 LARGEST = {"block0_l": 4, "block0_e": 6, "block0_k": 7, "block0_s": 1}
@@ -39,9 +39,7 @@ def gradients(net, loss):
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (32, 24, 16), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(32, 24, 16)
 
 
 def test_the_extremes_of_a_region_compute_most_and_least():

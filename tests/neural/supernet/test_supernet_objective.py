@@ -7,9 +7,8 @@ from lamcts.neural import nas
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.supernet import SupernetObjective, supernet  # noqa: E402
-from lamcts.neural.train import Data, digits  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
 from lamcts.neural.train.loop import evaluate, to_device  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE, SIZES = nas.Digits4096(), {"widths": (4,), "cells": 1}
 POINT, DEAD = SPACE.point((3, 0, 0, 1, 3, 0)), SPACE.point((3, 2, 0, 1, 3, 0))  # one network: an edge leads nowhere
@@ -17,9 +16,7 @@ POINT, DEAD = SPACE.point((3, 0, 0, 1, 3, 0)), SPACE.point((3, 2, 0, 1, 3, 0))  
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 24, 16), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(40, 24, 16)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.build.noise import reseed  # noqa: E402
 from lamcts.neural.supernet import SupernetRegion, recalibrate, supernet  # noqa: E402
-from lamcts.neural.train import Data, Recipe, digits, train  # noqa: E402
-from lamcts.neural.train.data import part_of  # noqa: E402
+from lamcts.neural.train import Recipe, train  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 DIGITS, NB201, NASNET, DARTS = nas.Digits4096(), nas.NasBench201(), nas.NasNet(), nas.DartsCells()
 SIZES = {"digits4096": {"widths": (4,), "cells": 1}, "nasbench201": {"widths": (2, 3), "cells": 1}}
@@ -44,9 +44,7 @@ def cells_with_every_operation(space):
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 24, 16), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(40, 24, 16)
 
 
 def test_a_supernet_fits_as_any_network_trains_and_reports_its_epochs(data):

@@ -10,8 +10,8 @@ import pytest
 
 import lamcts
 from lamcts.neural import nas
-from lamcts.neural.train import Data, DistributedTransferObjective, Recipe, Seeds, digits
-from lamcts.neural.train.data import part_of
+from lamcts.neural.train import DistributedTransferObjective, Recipe, Seeds
+from tests.neural.few_digits import few_digits
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
@@ -21,11 +21,9 @@ BUDGET = 8
 
 
 def objective(folder):
-    whole = digits()
-    parts = [part_of(part.x, part.y, slice(0, 40)) for part in whole.parts.values()]
     recipe = Recipe(epochs=4, batch=20)
     sizes = {"stages": 2}
-    return DistributedTransferObjective(CHAIN, Data("few", *parts, classes=10), recipe, sizes, folder=folder, within=2)
+    return DistributedTransferObjective(CHAIN, few_digits(40, 40, 40), recipe, sizes, folder=folder, within=2)
 
 
 def run(folder, **words):

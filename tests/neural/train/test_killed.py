@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from lamcts.neural.train import Recipe, digits, train
-from lamcts.neural.train.data import Data, part_of
+from lamcts.neural.train import Recipe, train
+from tests.neural.few_digits import few_digits
 
 pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
@@ -21,10 +21,8 @@ def training(file):
     from lamcts.neural import nas
     from lamcts.neural.build import build
 
-    whole = digits()
-    parts = [part_of(part.x, part.y, slice(0, 60)) for part in whole.parts.values()]
     net = build(nas.ConvNet(layers=2), nas.ConvNet(layers=2).parse("32-64"), channels=1, stages=2)
-    return train(net, Data("little", *parts, classes=10), RECIPE, checkpoint=file)
+    return train(net, few_digits(60, 60, 60), RECIPE, checkpoint=file)
 
 
 @pytest.mark.dear

@@ -14,14 +14,13 @@ from torch import nn  # noqa: E402
 
 from lamcts.neural.build import Dropout, DropPath  # noqa: E402
 from lamcts.neural.train.loop import batches  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 
 @pytest.fixture
 def little():
     """Return sixty digits."""
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (40, 20, 20), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(40, 20, 20)
 
 
 def net(seed=0, noise=0.0):

@@ -8,14 +8,14 @@ import pytest
 
 import lamcts
 from lamcts.neural import memory, nas
-from lamcts.neural.train import Recipe, TrainObjective, digits, load_network, save_network, train
-from lamcts.neural.train.data import Data, part_of
+from lamcts.neural.train import Recipe, TrainObjective, load_network, save_network, train
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from torch import nn  # noqa: E402
 
 from lamcts.neural.build import Dropout, DropPath, NetworkFactory  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 SPACE = nas.ConvNet(layers=4)
 POINT = SPACE.parse("32-32-32-32")
@@ -25,9 +25,7 @@ ROOMY, TIGHT = memory.Budget("64MiB"), memory.Budget("2MiB")  # keeping everythi
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (61, 30, 20), strict=True))
-    return Data("little", *parts, classes=10)  # batches of 31 and of 30
+    return few_digits(61, 30, 20)  # batches of 31 and of 30
 
 
 def objective(data, budget=None, folder=None, **recipe):

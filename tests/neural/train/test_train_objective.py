@@ -7,8 +7,8 @@ import pytest
 import lamcts
 import lamcts.testing
 from lamcts.neural import nas
-from lamcts.neural.train import Data, Recipe, TrainObjective, digits
-from lamcts.neural.train.data import part_of
+from lamcts.neural.train import Recipe, TrainObjective, digits
+from tests.neural.few_digits import few_digits
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
@@ -17,9 +17,7 @@ SIZES = {"stages": 2}
 
 @pytest.fixture(scope="module")
 def data():
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (60, 40, 20), strict=True))
-    return Data("little", *parts, classes=10)
+    return few_digits(60, 40, 20)
 
 
 def objective(data, **settings):

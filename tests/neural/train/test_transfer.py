@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 
 from lamcts.neural import nas
-from lamcts.neural.train import Data, Recipe, Seeds, TransferObjective, digits
-from lamcts.neural.train.data import part_of
+from lamcts.neural.train import Recipe, Seeds, TransferObjective
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.build import build  # noqa: E402
 from lamcts.neural.train.inherit import Archive, inherit  # noqa: E402
+from tests.neural.few_digits import few_digits  # noqa: E402
 
 CHAIN = nas.ConvNet(layers=3)
 SIZES = {"stages": 2}
@@ -17,9 +17,7 @@ SIZES = {"stages": 2}
 
 @pytest.fixture
 def f(tmp_path):
-    whole = digits()
-    parts = (part_of(part.x, part.y, slice(0, n)) for part, n in zip(whole.parts.values(), (60, 40, 20), strict=True))
-    data, recipe = Data("little", *parts, classes=10), Recipe(epochs=7, batch=20)
+    data, recipe = few_digits(60, 40, 20), Recipe(epochs=7, batch=20)
     return TransferObjective(CHAIN, data, recipe, sizes=SIZES, folder=tmp_path, within=1)
 
 
