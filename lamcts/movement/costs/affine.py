@@ -7,22 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Affine:
-    """A sum of whole multiples of names, and a whole number: `2*i + j - 1`.
-
-    Parameters
-    ----------
-    coefficients : tuple of (str, int), default ()
-        The factor of each name. They are kept by name, without zeros.
-    constant : int, default 0
-        The term without a name.
-
-    Examples
-    --------
-    >>> from lamcts.movement.costs import Affine
-    >>> index = Affine.of("i") * 2 + Affine.of("j") - 1
-    >>> str(index), index.names, index.value({"i": 3, "j": 1})
-    ('2*i+j-1', ('i', 'j'), 6)
-    """
+    """A sum of whole multiples of names, and a whole number: `2*i + j - 1`."""
 
     coefficients: tuple[tuple[str, int], ...] = ()
     constant: int = 0

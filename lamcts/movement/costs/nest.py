@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nest(Program):
-    """Statements in program order, and the sizes of their loops. `nest` makes one from a text.
-
-    Parameters
-    ----------
-    statements : tuple of Statement
-        In program order; `Statement.shared` holds which loops successive statements share.
-    sizes : mapping of str to int
-        The value of each size, at least 1.
-    text : str, default ""
-        The source of the nest, for messages and figures.
-    """
+    """Statements in program order, and the sizes of their loops. `nest` makes one from a text."""
 
     statements: tuple[Statement, ...]
     sizes: Mapping[str, int] = field(hash=False)
@@ -52,31 +42,17 @@ class Nest(Program):
     def tiled(self, order: Sequence[str] | None = None, **tiles: int) -> Tiling:
         """Return the nest with its iterations executed tile by tile.
 
+        Loops can be tiled if they are around one statement alone and their ranges do not depend on each other. Loops
+        that several statements share stay outside. The dependences of the statements are not checked.
+
         Parameters
         ----------
         order : sequence of str or None, default None
             Each tiled loop once, the outermost first: of the loops over tiles, and of the loops over the points of a
-            tile. None: as in the nest. Without tile sizes the loops are only reordered. The dependences of the
-            statements are not checked.
+            tile. None: as in the nest. Without tile sizes the loops are only reordered.
         **tiles : int
             Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
             are clipped.
-
-        Returns
-        -------
-        Tiling
-            The loops over tiles, and inside them the loops over points.
-
-        Raises
-        ------
-        ValueError
-            If no loop can be tiled, there is no loop of a name, a tile is out of range, or `order` is no permutation.
-
-        Notes
-        -----
-        The tiled loops are those around one statement alone whose ranges do not depend on each other. Loops that
-        several statements share stay outside, as they are: in an LU factorisation the loop over k. Loops of one name
-        in different statements have one tile size.
 
         Examples
         --------

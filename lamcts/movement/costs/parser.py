@@ -19,15 +19,9 @@ def nest(text: str, **sizes: int) -> Nest:
     Parameters
     ----------
     text : str
-        Pieces that are separated by semicolons or by new lines. A piece is any number of headers `for ...:` and one
-        assignment. See Notes.
+        Pieces that are separated by semicolons or by new lines: any number of headers `for ...:` and one assignment.
     **sizes : int
         The value of each name in a range that is no loop variable, at least 1.
-
-    Returns
-    -------
-    Nest
-        The statements in program order, and the sizes.
 
     Raises
     ------
@@ -40,15 +34,10 @@ def nest(text: str, **sizes: int) -> Nest:
     A header names loops and ranges: `for i in N:` (0, ..., N-1), `for i in k+1..N:` (without N), `for i,j in N:`, or
     `for i in N, j in M:`. Ends of ranges are affine in sizes and outer loop variables.
 
-    An assignment is `A[i,j] = f(...)` or an update such as `+=`. Its right-hand side is a Python expression; each
-    `B[...]` in it is a read. Bare names and numbers on the right are constants in registers. Indices are affine in loop
-    variables; a size may be a factor, as in `A[N*i+j]`.
+    An assignment is `A[i,j] = f(...)` or an update such as `+=`, with affine indices. Each `B[...]` on the right is a
+    read; bare names and numbers are constants in registers. An iteration reads in order of appearance, then writes.
 
-    A later piece belongs to the fewest open loops that define all names it uses and does not declare. After
-    `for k in N: for i in N: s[k] += A[k,i]` the piece `t[k] = s[k]` is in the loop over k, and the piece
-    `for j in N: u[j] = 1` is in none.
-
-    One iteration reads in order of appearance, then reads the target of an update, then writes the target.
+    A later piece belongs to the fewest open loops that define all names it uses and does not declare.
 
     Examples
     --------
@@ -56,11 +45,6 @@ def nest(text: str, **sizes: int) -> Nest:
     >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
     >>> print(*product.statements[0].accesses)
     A[i,k] B[k,j] C[i,j] C[i,j]
-    >>> lu = costs.nest(
-    ...     "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]", N=64
-    ... )
-    >>> [(statement.names, statement.shared) for statement in lu.statements]
-    [(('k', 'i'), 0), (('k', 'i', 'j'), 1)]
     """
     statements: list[Statement] = []
     used: set[str] = set()

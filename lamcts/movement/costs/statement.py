@@ -24,10 +24,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop over the whole numbers from `start` up to, but not including, `stop`.
-
-    Both ends are affine in the names of sizes and of the loops around this one.
-    """
+    """A loop from `start` up to, but not including, `stop`; both are affine in sizes and outer loop variables."""
 
     name: str
     start: Affine
@@ -44,22 +41,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Statement:
-    """An assignment inside loops.
-
-    Parameters
-    ----------
-    loops : tuple of Loop
-        All loops around the statement, outermost first.
-    target : Access
-        The element that is written.
-    reads : tuple of Access
-        The elements that are read, in order of appearance. Updates such as `+=` read the target last.
-    shared : int, default 0
-        How many of the outermost loops are those of the statement before it. One pass of the shared loops executes
-        the earlier statement, with its own inner loops, and then this one.
-    formula : str, default ""
-        The value that is written, a Python expression of `read0`, `read1`, ... for the elements of `reads`.
-    """
+    """An assignment inside loops."""
 
     loops: tuple[Loop, ...]
     target: Access

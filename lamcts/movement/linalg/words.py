@@ -4,19 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.movement.linalg.factorise import KINDS
 from lamcts.types import Rows
+
+KINDS = ("columns", "tournament", "pivots", "rows", "panels")  # stages of a step
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words that the ranks received during a factorisation; an index counts as a word.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (ranks, steps, kinds)
-        Words by rank, step and kind: "columns", "tournament", "pivots", "rows", "panels".
-    """
+    """Words received by rank, step and kind, `counts` of shape (ranks, steps, kinds); an index counts as a word."""
 
     counts: Rows
 

@@ -8,8 +8,7 @@ import pytest
 
 from lamcts.movement import costs
 from lamcts.movement.costs import lru_stack, reuse
-from lamcts.movement.costs.inversions import larger_before, stable_order
-from lamcts.movement.costs.lru_stack import LruStack
+from lamcts.movement.costs.lru_stack import LruStack, larger_before, stable_order
 
 
 def listed(accesses):
@@ -87,7 +86,7 @@ def test_the_example_of_the_paper():
     assert costs.dmd("abbbca") == pytest.approx(2 + 3**0.5, rel=1e-15)
     found = costs.reuse_distances("abbbca")
     assert (found.cold, found.misses(2), found.misses(3)) == (3, 4, 3)
-    assert found.cold_dmd == 3**1.5 and found.misses_error(2) == found.dmd_error == 0.0
+    assert found.misses_error(2) == 0.0
 
 
 @pytest.mark.parametrize(
