@@ -12,14 +12,15 @@ from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.protocol import Costed, Objective
+from lamcts.objectives.protocol import Costed, Objective, TradeOff
 from lamcts.objectives.settings import Setting, function_of, settings_of
-from lamcts.objectives.tradeoff import TradeOff
 from lamcts.utils.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
-IMPORTS = "from lamcts.objectives.base import"  # a module without this line registers nothing
-NAMED = re.compile(r"""^@(register|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
+IMPORTS = re.compile(
+    "^from lamcts.objectives.(base|problem|synthetic.placing) import", re.MULTILINE
+)  # no other module registers
+NAMED = re.compile(r"""^@(register|problem|landscape|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
 COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
 
 
@@ -43,10 +44,10 @@ def catalogue(package: str) -> Catalogue:
     families: dict[str, str] = {}
     computed: list[str] = []
     for module, source in _sources(files(package), package):
-        if IMPORTS not in source:
+        if IMPORTS.search(source) is None:
             continue
         for kind, name in NAMED.findall(source):
-            (names if kind == "register" else families)[name] = module
+            (families if kind == "family" else names)[name] = module
         if COMPUTED.search(source):
             computed.append(module)
     return Catalogue(names, families, tuple(computed))
@@ -71,22 +72,9 @@ NEAR_NAMES = 3  # names that a message suggests for an unknown one
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of the registry of objectives.
+    """A row of the registry of objectives; the parameters of `build` are the objective's settings.
 
-    Parameters
-    ----------
-    name : str
-        The name of the objective.
-    line : str
-        A description in one line.
-    build : callable
-        Returns the objective; its parameters are the objective's settings.
-    package : str, optional
-        A package that `build` imports.
-    extra : str, optional
-        The extra of lamcts that installs this package.
-    budget : int, default 500
-        Evaluations of a first run from the command line (untuned, for all objectives).
+    It may need a `package`, which an `extra` of lamcts installs.
     """
 
     name: str
@@ -159,11 +147,6 @@ def register(
         The extra of lamcts that installs this package.
     budget : int, default 500
         Evaluations of a first run from the command line.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
     """
 
     def add(build: Build) -> Build:
@@ -180,14 +163,7 @@ def family(
 ) -> Callable[[Callable[[str], Entry]], Callable[[str], Entry]]:
     """Return a decorator for a function that returns the entry of any name "PREFIX:REST" from its REST.
 
-    Parameters
-    ----------
-    prefix : str
-        The part of the name before the colon.
-    line : str
-        A description of them all in one line.
-    like : str, optional
-        A regular expression. An unknown name that it matches is answered with "did you mean 'PREFIX:NAME'?".
+    like: an unknown name that this regular expression matches is answered with "did you mean 'PREFIX:NAME'?".
     """
 
     def add(made: Callable[[str], Entry]) -> Callable[[str], Entry]:
@@ -204,12 +180,7 @@ def families() -> dict[str, str]:
 
 
 def names() -> dict[str, Entry]:
-    """Return every registered objective by name.
-
-    Returns
-    -------
-    dict of str to Entry
-        The entries, ordered by name.
+    """Return every registered objective by name, sorted.
 
     Examples
     --------
@@ -224,24 +195,7 @@ def names() -> dict[str, Entry]:
 
 
 def find(name: str) -> Entry | None:
-    """Return the entry of `name`, or None; import no more modules than needed.
-
-    Parameters
-    ----------
-    name : str
-        The name of an objective.
-
-    Returns
-    -------
-    Entry or None
-        The entry; None if no objective has this name.
-
-    Examples
-    --------
-    >>> from lamcts import objectives
-    >>> objectives.find("no such function") is None
-    True
-    """
+    """Return the entry of `name`, or None; import no more modules than needed."""
     prefix, colon, rest = str(name).partition(":")
     for known in _catalogues():
         if colon and prefix in known.families:
@@ -264,19 +218,7 @@ def _catalogues() -> Iterator[Catalogue]:
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of `name`.
-
-    Raises
-    ------
-    ValueError
-        If no objective has this name; the message suggests similar names.
-
-    Examples
-    --------
-    >>> from lamcts import objectives
-    >>> objectives.entry("branin").line
-    'three equal minima in two dimensions; minimum 0.397887'
-    """
+    """Return the entry of `name`; the ValueError for an unknown name suggests similar ones."""
     found = find(name)
     if found is None:
         known = names()
@@ -297,11 +239,6 @@ def make(name: str, **settings: Any) -> Objective:
     **settings
         Settings of this objective; ``lamcts run NAME --help`` lists them.
 
-    Returns
-    -------
-    Objective
-        A function of points of its `space`.
-
     Raises
     ------
     ValueError
@@ -315,8 +252,6 @@ def make(name: str, **settings: Any) -> Objective:
     >>> f = objectives.make("ackley", dim=3)
     >>> f.space.dim, f.optimum
     (3, 0.0)
-    >>> round(f([0, 0, 0]), 6)
-    0.0
     """
     row = entry(name)
     for setting in settings:

@@ -19,19 +19,7 @@ Other = Callable[[str], "dict[str, Setting] | None"]
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of an objective.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the signature.
-    kinds : tuple
-        The types that it accepts, without None; values where the annotation is a `Literal`.
-    default : object
-        Its default.
-    text : str
-        A phrase that describes it, from the docstring; empty if there is none.
-    """
+    """A setting: the types that it accepts (values of a `Literal`), its default, and a phrase that describes it."""
 
     name: str
     kinds: tuple[object, ...]
@@ -50,10 +38,7 @@ class Setting:
 
 
 def settings_of(build: Callable[..., object], other: Other) -> dict[str, Setting]:
-    """Return the settings of a function that builds an objective.
-
-    other: returns the settings of another function by its name, for lines such as "as in `nasbench101`".
-    """
+    """Return the settings of a function that builds an objective; `other` resolves "as in `nasbench101`"."""
     texts, found = _texts(build), {}
     for name, parameter in inspect.signature(build, eval_str=True).parameters.items():
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):

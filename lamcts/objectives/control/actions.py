@@ -34,10 +34,7 @@ class Discrete:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Numbers between bounds, infinite ones among them: an output of -1 is the lower bound, one of 1 the upper one.
-
-    What lies beyond a bound is moved to it; an output without two bounds is taken as it is.
-    """
+    """Numbers between bounds: an output of -1 is the lower bound, one of 1 the upper one; others are clipped."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]

@@ -1,10 +1,11 @@
-"""A policy of layers: tanh between them, nothing after the last. Without a hidden layer it is linear.
+"""Policies: linear ones, and layers with tanh between them. Letters: s states, a outputs, h hidden numbers.
 
-Letters: s numbers of a state, a outputs, h numbers of a hidden layer.
+A linear policy is W ((state - mean) / std), as in ARS (Mania, Guy and Recht 2018): actions are not clipped, and an
+input that does not vary is switched off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,10 +13,41 @@ from numpy.typing import ArrayLike
 
 from lamcts.objectives.control.actions import Action, Actions, actions_from_json
 from lamcts.objectives.control.moments import Moments
-from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.types import Floats, Json
 
+STILL = 1e-7  # standard deviation below which ARS takes an input for constant
 Layers = tuple[tuple[Floats, Floats], ...]  # weights [outputs, inputs] and bias [outputs] of each
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPolicy:
+    """Weights `w` [a, s], and what is taken off the state and what it is multiplied by, both [s]."""
+
+    w: Floats
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, weights: ArrayLike, states: int, actions: int, moments: Moments | None = None) -> "LinearPolicy":
+        """Return the policy of the flat `weights` [actions * states], row by row; no moments: states as they are."""
+        flat = np.asarray(weights, float)
+        if flat.shape != (states * actions,):
+            raise ValueError(
+                f"expected {states * actions} weights in one row ({actions} actions x {states} states), "
+                f"got shape {list(flat.shape)}"
+            )
+        plain = cls(flat.reshape(actions, states), np.zeros(states), np.ones(states))
+        return plain if moments is None else plain.scaled(moments)
+
+    def scaled(self, moments: Moments) -> "LinearPolicy":
+        """Return the same weights on states standardised by `moments`."""
+        std = moments.std
+        moving = std >= STILL
+        return replace(self, mean=moments.mean, scale=np.where(moving, 1 / np.where(moving, std, 1), 0))
+
+    def action(self, state: Floats) -> Floats:
+        result: Floats = self.w @ ((state - self.mean) * self.scale)  # [a]
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +110,8 @@ class Form:
     def layers(self, point: ArrayLike) -> Layers:
         """Return the layers of a `point` [dim]: what hidden ones begin with, and the point on top.
 
-        At zero the last layer gives nothing, whatever the others do. Were the hidden weights zero there too, no single
-        change of a weight would change the policy: the output of the hidden layer would be 0, or unused. So hidden
-        layers start with random features, which the last layer's weights can use at once.
+        Hidden layers start with random features: were they zero too, no single change of a weight would change the
+        policy.
         """
         flat = np.asarray(point, float)
         if flat.shape != (self.dim,):

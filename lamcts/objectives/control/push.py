@@ -1,9 +1,7 @@
 """Push: two robot hands push two objects across a table towards their goals, in Box2D.
 
-Wang, Gehring, Kohli and Jegelka, "Batched large-scale Bayesian optimization in high-dimensional spaces"
-(EBO), 2018. The world is written after its code, https://github.com/zi-w/Ensemble-Bayesian-Optimization
-(MIT, copyright 2017 Zi Wang; its notice is in `rover_map.py`): every size, density and friction below is part
-of the definition.
+Wang, Gehring, Kohli and Jegelka, EBO, 2018, after https://github.com/zi-w/Ensemble-Bayesian-Optimization (MIT,
+copyright 2017 Zi Wang; its notice is in `rover.py`): every size and friction below is part of the definition.
 """
 
 from collections.abc import Iterable
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
-from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.control.world import box2d
 from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
 from lamcts.text import shortened
@@ -43,10 +41,7 @@ HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
 class Push:
     """The total distance that two objects move towards their goals, in metres; 0 if no hand meets an object.
 
-    No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
-
-    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper:
-        0.01.
+    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper: 0.01.
     """
 
     noise: float = 0.0

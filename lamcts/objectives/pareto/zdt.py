@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from lamcts.objectives.base import register
-from lamcts.objectives.identity import digest
 from lamcts.objectives.problem import Places, Problem, moved
+from lamcts.objectives.protocol import digest
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 

@@ -1,8 +1,7 @@
-"""Axes that are bent and unevenly stretched: what keeps no function a plain bowl, and no search's best guess right.
+"""Bent and unevenly stretched axes, which keep no function a plain bowl. Letters: n points, d coordinates.
 
-Coordinate by coordinate, a point of the box goes through a rising curve that keeps the ends of the box; the offset
-from the optimum is then stretched, and only after that turned. So nothing comes below the minimum, nor moves it.
-Letters: n points, d coordinates.
+A point goes through a rising curve that keeps the ends of the box; the offset from the optimum is then stretched, and
+only after that turned. So nothing comes below the minimum, nor moves it.
 """
 
 from dataclasses import dataclass
@@ -43,10 +42,7 @@ class Bend:
 
 
 def drawn(dim: int, rng: np.random.Generator) -> Bend:
-    """Return bends at random: knots' distances, stretches (both by their logarithms) and heights of ripples.
-
-    The stretches' mean square is 1: the function keeps its range. By up to 100 outright Ackley would be a plain.
-    """
+    """Return bends at random: knots, stretches (of mean square 1, which keeps the range), heights of ripples."""
     pieces = _curves(dim, rng)
     stretch = STRETCH ** rng.uniform(0, 1, dim)
     return Bend(pieces, stretch / np.sqrt(np.mean(stretch**2)), rng.uniform(*RIPPLES, dim))

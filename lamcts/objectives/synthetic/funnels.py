@@ -2,11 +2,7 @@
 
     f(x) = min over j of depth_j + height_j |A_j (x - c_j)|^(2 p_j) + ripples about c_j
 
-Each bowl has a centre c anywhere in the box, a depth, a shape A with a condition of up to 100 and a power p between a
-cone (1/2) and a parabola (1). The heights are set so that each funnel has a wanted share of the box's volume. |.| is
-the root mean square in half ranges of the box, so that numbers of different dimensions compare. In many dimensions all
-distances are alike, and it takes a model to see which funnel a point lies in; `funnel` tells it.
-Letters: k funnels, n points, d coordinates; funnel 0 is the deepest.
+|.| is the root mean square in half ranges of the box. Letters: k funnels, n points, d coordinates; 0 is the deepest.
 """
 
 from dataclasses import dataclass
@@ -15,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.objectives.base import register
-from lamcts.objectives.identity import digest
+from lamcts.objectives.protocol import digest
 from lamcts.objectives.settings import checked_noise
 from lamcts.objectives.synthetic.bending import RIPPLES
 from lamcts.objectives.synthetic.placing import turn
@@ -36,10 +32,8 @@ TRIES = 20  # draws of all bowls until each has a valley of its own; from 20 dim
 class Funnels:
     """The least of k bowls.
 
-    space: the box. centres: of the bowls, [k, d]. depths: their values there, [k]; the first is 0, the others above.
-    heights: how steep they are, [k]. powers: of the squared distance, [k]. shapes: what offsets are multiplied by,
-    [k, d, d]. ripples: heights of each coordinate's ripples, [k, d]; zeros for none. shares: the funnels' shares of the
-    volume, as measured, [k]. noise: added to each value (0.0; standard deviation).
+    centres [k, d]; depths [k]: the values there; heights [k]: how steep; powers [k]: of the squared distance; shapes
+    [k, d, d]: what offsets are multiplied by; ripples [k, d]: heights; shares [k]: of the volume, as measured.
     """
 
     space: Box
@@ -152,8 +146,7 @@ def _drawn(
 def _heights(depths: Floats, grown: Floats, wanted: Floats) -> tuple[Floats, Floats]:
     """Return heights [k] by which each bowl is the lowest at its wanted share of the points, and the shares they give.
 
-    grown: the powers of the distances, [k, n]. A bowl with too many points is made steeper, by smaller and smaller
-    steps of the spread of the distances.
+    A bowl with too many points is made steeper, by ever smaller steps of the spread of the distances `grown` [k, n].
     """
     spread = float(np.log(grown).std())
     logs = -np.log(grown).mean(1)

@@ -1,23 +1,21 @@
-"""A formula in a box with a shifted minimum, distorted and rotated axes, and noise.
-
-The box stays where it is and the minimum stays inside it: `formula(R (x - centre))`
-over the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
-"""
+"""A formula in a box with a shifted minimum, distorted and rotated axes, and noise: `formula(R (x - centre))`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.identity import digest
+from lamcts.objectives.base import BUDGET, register
+from lamcts.objectives.protocol import digest
 from lamcts.objectives.settings import checked_noise
 from lamcts.objectives.synthetic.bending import Bend, drawn
-from lamcts.objectives.synthetic.formulas import Formula
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json, whole_number
 
+Formula = Callable[..., Floats]  # of offsets u [n, d] from the minimum, and the heights of ripples if it has any
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
 Shift = int | str | Sequence[float] | None  # a seed, "reference", or a vector
@@ -27,16 +25,7 @@ BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to d
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """`formula(R (x - centre))` plus normal noise.
-
-    name: its name.
-    space: the box.
-    formula: from offsets u [n, d] to values [n].
-    centre: where the minimum, `optimum`, lies, [d].
-    rotation: R, a rotation or reflection [d, d] (None: the axes stay).
-    noise: added to each value (0.0; standard deviation, in the formula's unit).
-    bend: what becomes of `x - centre` before the turn (None: nothing).
-    """
+    """`formula(R (x - centre))` plus normal noise: centre [d], rotation R [d, d], and the bend of `x - centre`."""
 
     name: str
     space: Box
@@ -86,7 +75,7 @@ class Landscape:
     """
 
     name: str
-    formula: Callable[..., Floats]
+    formula: Formula
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
     at: float | tuple[float, ...] | Callable[[int], Floats]
@@ -96,8 +85,7 @@ class Landscape:
     def place(self, dim: int, shift: Shift, rotate: Rotate, noise: float, bend: int | None = None) -> Synthetic:
         """Return the function. ValueError for a shift by vector that takes the minimum out of the box.
 
-        A seed (or "reference") as `shift` draws each displacement uniformly from a quarter of the range either way;
-        one that would leave the box goes the opposite way. `bend` without it draws the place from the whole box.
+        A seed draws each displacement from a quarter of the range either way; one that would leave the box is reversed.
         """
         if dim < self.least_dim:
             raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
@@ -118,6 +106,49 @@ class Landscape:
             box = f"[{self.low}, {self.high}]"
             raise ValueError(f"expected a shift that keeps the optimum inside {box}, got the optimum {centre}")
         return centre
+
+
+def landscape(
+    name: str,
+    line: str,
+    low: float | tuple[float, ...],
+    high: float | tuple[float, ...],
+    at: float | tuple[float, ...] | Callable[[int], Floats],
+    *,
+    fixed_dim: int | None = None,
+    budget: int = BUDGET,
+    **known: Any,
+) -> Callable[[Formula], Formula]:
+    """Return a decorator that registers a formula as an objective; `known` has other fields of `Landscape`."""
+
+    def add(formula: Formula) -> Formula:
+        made = Landscape(name, formula, low, high, at, **known)
+
+        def build(
+            dim: int = 20, shift: Shift = None, rotate: Rotate = None, noise: float = 0.0, bend: int | None = None
+        ) -> Synthetic:
+            """Return the function in its box.
+
+            dim: number of parameters (20); thesis 5.4.2: 20, and 100.
+            shift: displacement of the minimum, a seed, "reference" or a vector (None: no displacement). A seed draws
+                each coordinate from a quarter of the range either way; "reference" is a fixed draw.
+            rotate: rotation about the minimum, a seed or "reference" (None: no rotation).
+            noise: standard deviation of normal noise on each value (0.0; in the function's unit).
+            bend: seed of a distortion of the axes (None: no distortion). Without `shift` it also draws the position of
+                the optimum from the whole box.
+            """
+            return made.place(dim, shift, rotate, noise, bend)
+
+        def build_fixed(
+            shift: Shift = None, rotate: Rotate = None, noise: float = 0.0, bend: int | None = None
+        ) -> Synthetic:
+            return made.place(fixed_dim or 0, shift, rotate, noise, bend)
+
+        build_fixed.__doc__ = build.__doc__
+        register(name, line, budget=budget)(build_fixed if fixed_dim else build)
+        return formula
+
+    return add
 
 
 def _shift(shift: Shift, at: Floats, space: Box) -> Floats:
