@@ -86,7 +86,6 @@ class Problem:
         return self.formula(x)
 
     def fingerprint(self) -> Json:
-        """Return what two runs must have in common for one to resume the other, as JSON values."""
         return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
 
     def permuted(self, seed: int | None) -> "Problem":

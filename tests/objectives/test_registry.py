@@ -9,7 +9,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.errors import MissingExtra
-from lamcts.objectives import base, settings
+from lamcts.objectives import base
 from lamcts.utils.wings import wings
 
 
@@ -116,7 +116,7 @@ def mine(a, b: int | None = None, *, c: Sequence[float] = (1.0,), d: Literal["x"
 
 
 def test_settings_are_read_from_signature_and_docstring():
-    found = settings.settings_of(mine, lambda name: None)
+    found = base.settings_of(mine, lambda name: None)
     assert [(one.kinds, one.required) for one in found.values()] == [
         ((int, float, str), True),
         ((int,), False),

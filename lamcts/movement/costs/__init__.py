@@ -6,8 +6,7 @@ Capacities are words of `element_bytes`, 8 by default; line sizes are bytes.
 from lamcts.movement.costs import kernels
 from lamcts.movement.costs.bounds import LowerBound, lower_bound
 from lamcts.movement.costs.compiled import seconds
-from lamcts.movement.costs.nest import Nest
-from lamcts.movement.costs.parser import nest
+from lamcts.movement.costs.nest import Nest, nest
 from lamcts.movement.costs.reuse import ReuseDistances, dmd, reuse_distances
 from lamcts.movement.costs.spills import cell, least_spills, mean_spills
 from lamcts.movement.costs.tiling import Tiling, resident_tiling

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.affine import Affine
 from lamcts.movement.costs.intensity import TINY, Covering, Weights, average, capped, linear, uncapped
 from lamcts.movement.costs.nest import Nest
-from lamcts.movement.costs.statement import Access, Statement
+from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.statement_bound import (
     Formula,
     StatementBound,

@@ -146,8 +146,7 @@ def _value(covering: Covering, weight: Floats, rest: Floats) -> float:
 def _family_logs(covering: Covering, weight: Floats) -> Floats:
     """Return the logarithm of the share of each access in its family [m]."""
     safe = np.maximum(weight, TINY)
-    shares: Floats = np.log(safe / np.bincount(covering.family, safe)[covering.family])
-    return shares
+    return np.asarray(np.log(safe / np.bincount(covering.family, safe)[covering.family]))
 
 
 def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Weights:
@@ -161,8 +160,7 @@ def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Wei
         totals = np.maximum(np.bincount(covering.group, np.maximum(x[:m], 0)), TINY)
         over = max(float(x[:m].sum()) - 1, TINY)
         weights = np.log(totals)[covering.group] + _family_logs(covering, x[:m]) + covering.gain
-        slopes: Floats = np.r_[weights + covering.memory - np.log(over), covering.caps]
-        return slopes
+        return np.asarray(np.r_[weights + covering.memory - np.log(over), covering.caps])
 
     rows = np.c_[covering.cover.T, np.eye(n)]
     least = float(total or 1)
@@ -206,5 +204,4 @@ def smooth(
     options = {"ftol": tolerance, "maxiter": 300}
     found = search(value, start, jac=slope, bounds=bounds, constraints=written, method="SLSQP", options=options)
     most = [np.inf if upper is None else upper for _, upper in bounds]
-    x: Floats = np.clip(found.x, [lower for lower, _ in bounds], most)
-    return x
+    return np.asarray(np.clip(found.x, [lower for lower, _ in bounds], most))

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lamcts.movement.costs.nest import Nest
-from lamcts.movement.costs.parser import nest
+from lamcts.movement.costs.nest import Nest, nest
 from lamcts.text import safe_repr
 from lamcts.types import whole_number
 

@@ -96,8 +96,7 @@ class Tiles:
 
         def slope(logs: Floats) -> Floats:
             words, slopes = self.elements(logs)
-            falls: Floats = -slopes.sum(0) / words.sum()
-            return falls
+            return np.asarray(-slopes.sum(0) / words.sum())
 
         first = np.minimum(np.full(count, log_words / (2 * count)), self.caps) if start is None else start
         bounds = [(0.0, float(min(cap, log_words))) for cap in self.caps]

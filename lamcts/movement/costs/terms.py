@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations
 
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Access, Statement
+from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.volume import least
 
 MOST_ORDERED = 5  # loop variables whose orders are all tried: 120 orders

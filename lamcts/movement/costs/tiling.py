@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.movement.costs.affine import Affine
 from lamcts.movement.costs.program import Program
-from lamcts.movement.costs.statement import Access, Block, Loop, Statement
+from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
 from lamcts.movement.costs.trace import Body, ClippedLoop, loop_ranges
 from lamcts.movement.sizes import words
 from lamcts.text import safe_repr

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Access, Block, Loop, Statement
+from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
 from lamcts.types import Rows
 
 MOST = 2**31  # words: addresses are kept in 32 bits

@@ -9,8 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Loop
+from lamcts.movement.costs.statement import Affine, Loop
 
 Monomial = tuple[tuple[str, int], ...]  # powers by name, sorted, without zeros
 Whole = NDArray[np.int64]

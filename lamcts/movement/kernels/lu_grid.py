@@ -110,7 +110,6 @@ class LuGridObjective:
         return float(json.loads(done.stdout)["seconds"])
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
         return {"N": self.N, "P": self.P, "measure": self.measure}
 
 

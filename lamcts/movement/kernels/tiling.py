@@ -100,7 +100,6 @@ class TilingObjective:
         return self.nest.lower_bound(self.memory).loads
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
         known = {"nest": self.nest.text, "sizes": dict(self.nest.sizes), "measure": self.measure}
         return known | {"memory": self.memory, "line": self.line}
 

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.movement.linalg import blocks
-from lamcts.movement.linalg.comm import Array, MpiComm, Post, VirtualComm, run_rank, run_ranks
+from lamcts.movement.linalg.comm import Array, MpiComm, Post, VirtualComm, Words, run_rank, run_ranks
 from lamcts.movement.linalg.dask_lu import DaskLU, dask_lu
 from lamcts.movement.linalg.factorise import factorise
 from lamcts.movement.linalg.grid import Grid, checked_block, checked_grid, cyclic
 from lamcts.movement.linalg.result import LU, assemble
 from lamcts.movement.linalg.volume import best_grid
-from lamcts.movement.linalg.words import Words
 from lamcts.utils.threads import one_blas_thread
 
 BLOCK = 32  # columns of a step, where the matrix has as many (untuned)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lamcts.movement.linalg.blocks import Chosen, bounds
-from lamcts.movement.linalg.comm import Array
+from lamcts.movement.linalg.comm import Array, Words
 from lamcts.movement.linalg.factorise import Piece
 from lamcts.movement.linalg.grid import Grid
-from lamcts.movement.linalg.words import Words
 from lamcts.types import Rows
 
 

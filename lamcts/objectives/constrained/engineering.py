@@ -167,8 +167,7 @@ def welded_beam(x: Floats) -> dict[str, Floats]:
 def cost(x: Floats) -> Floats:
     """Return the cost of weld and bar, [n]."""
     weld, long, height, thick = x.T
-    result: Floats = 1.10471 * weld**2 * long + 0.04811 * height * thick * (LENGTH + long)
-    return result
+    return np.asarray(1.10471 * weld**2 * long + 0.04811 * height * thick * (LENGTH + long))
 
 
 def shear(x: Floats, moment: float) -> Floats:
@@ -179,11 +178,9 @@ def shear(x: Floats, moment: float) -> Floats:
     direct = LOAD / (np.sqrt(2) * weld * long)
     polar = moment * weld * long * (long**2 / 12 + across)
     twist = LOAD * (LENGTH + long / 2) * radius / polar
-    result: Floats = np.sqrt(direct**2 + direct * twist * long / radius + twist**2)
-    return result
+    return np.asarray(np.sqrt(direct**2 + direct * twist * long / radius + twist**2))
 
 
 def bending(x: Floats) -> Floats:
     """Return the bending stress in the bar, [n]."""
-    result: Floats = 6 * LOAD * LENGTH / (x[:, 3] * x[:, 2] ** 2)
-    return result
+    return np.asarray(6 * LOAD * LENGTH / (x[:, 3] * x[:, 2] ** 2))

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import Entry, family
 from lamcts.objectives.control import episodes
-from lamcts.objectives.control.actions import Actions, actions_of
 from lamcts.objectives.control.episodes import Episode, MeanReturn, checked_seeds
 from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
-from lamcts.objectives.control.network import Form, Network, network_of
+from lamcts.objectives.control.network import Actions, Form, Network, actions_of, network_of
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
 from lamcts.types import Json, whole_number
@@ -73,7 +72,6 @@ class Gym(MeanReturn[Network]):
         }
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**super().fingerprint(), "hidden": [*self.hidden, self.hidden_seed] if self.hidden else []}
 
 

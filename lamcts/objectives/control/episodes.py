@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.control.actions import Action
 from lamcts.objectives.control.moments import Moments
+from lamcts.objectives.control.network import Action
 from lamcts.objectives.control.world import Environment, World
 from lamcts.objectives.protocol import digest
 from lamcts.rng import Purpose, derive, fresh_seed
@@ -203,7 +203,6 @@ class MeanReturn(Generic[Policy]):
         return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         moments = self.moments
         return {
             "environment": self.env,

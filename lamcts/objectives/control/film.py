@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from lamcts.errors import LamctsError, MissingExtra, install
 from lamcts.objectives.control import lunar
-from lamcts.objectives.control.actions import Action, Bounded, actions_of
 from lamcts.objectives.control.environment import states_of
 from lamcts.objectives.control.episodes import WatchedEpisode, followed
-from lamcts.objectives.control.network import Network
+from lamcts.objectives.control.network import Action, Bounded, Network, actions_of
 from lamcts.objectives.control.world import OWN_OPTIONS, Environment, World, entry_point
 from lamcts.text import safe_text, shortened
 from lamcts.types import Floats, Json

@@ -65,7 +65,6 @@ class Lander:
         return Box(0, 2, dim=WEIGHTS)
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, **asdict(self)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:

@@ -52,8 +52,7 @@ class Moments:
     @property
     def std(self) -> Floats:
         """The sample standard deviation [s]; 0 while fewer than two states were seen."""
-        result: Floats = np.sqrt(self.squares / max(self.count - 1, 1))
-        return result
+        return np.asarray(np.sqrt(self.squares / max(self.count - 1, 1)))
 
     def to_json(self) -> Json:
         return {"count": self.count, "mean": self.mean.tolist(), "squares": self.squares.tolist()}

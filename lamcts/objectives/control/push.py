@@ -11,9 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.base import register
+from lamcts.objectives.base import checked_noise, register
 from lamcts.objectives.control.world import box2d
-from lamcts.objectives.settings import checked_noise
 from lamcts.spaces.box import Box
 from lamcts.text import shortened
 from lamcts.types import Json
@@ -57,7 +56,6 @@ class Push:
         return Box([*LOW, *LOW, -SPIN, -SPIN], [*HIGH, *HIGH, SPIN, SPIN])
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.base import register
-from lamcts.objectives.settings import checked_noise
+from lamcts.objectives.base import checked_noise, register
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json
 
@@ -104,7 +103,6 @@ class Rover:
         return Box(0, 1, dim=DIM)
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
@@ -118,8 +116,7 @@ class Rover:
 
     def path(self, point: ArrayLike) -> Floats:
         """Return the path [t, 2] that the rover drives for `point` [60], without noise."""
-        path: Floats = _paths(LOW + WIDTH * _rows(np.asarray(point, float)[None]))[0]
-        return path
+        return np.asarray(_paths(LOW + WIDTH * _rows(np.asarray(point, float)[None]))[0])
 
 
 @register("rover", "a path of 30 points past 113 obstacles, 60 numbers; maximize, at most 5")
@@ -138,8 +135,7 @@ def _value(x: Floats) -> Floats:
     lengths = np.sqrt((np.diff(paths, axis=1) ** 2).sum(axis=2))  # [n, t - 1]
     driven = (lengths * (rates[:, :-1] + rates[:, 1:]) / 2).sum(axis=1)  # [n]
     missed = np.abs(paths[:, 0] - START).sum(axis=1) + np.abs(paths[:, -1] - GOAL).sum(axis=1)  # [n]
-    result: Floats = Rover.ceiling - driven - PER_MISS * missed
-    return result
+    return np.asarray(Rover.ceiling - driven - PER_MISS * missed)
 
 
 def _paths(x: Floats) -> Floats:
@@ -155,8 +151,7 @@ def _paths(x: Floats) -> Floats:
     along = np.divide(along, whole, out=np.zeros_like(along), where=whole > 0)  # in [0, 1]
     mean = points.mean(axis=1, keepdims=True)  # [n, 1, 2]; taken off, so that the least weights stay in the middle
     weights = np.linalg.pinv(legendre.legvander(2 * along - 1, DEGREE)) @ (points - mean)  # [n, 4, 2]
-    result: Floats = mean + _samples() @ weights
-    return result
+    return np.asarray(mean + _samples() @ weights)
 
 
 @cache
@@ -169,8 +164,7 @@ def _blocked(paths: Floats) -> NDArray[np.bool_]:
     """Return which places [n, t] lie in an obstacle or outside the unit square."""
     edges_x, edges_y, table = _map()
     x = np.searchsorted(edges_x, paths[..., 0], side="right")
-    result: NDArray[np.bool_] = table[x, np.searchsorted(edges_y, paths[..., 1], side="right")]
-    return result
+    return np.asarray(table[x, np.searchsorted(edges_y, paths[..., 1], side="right")])
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.control.actions import Action
+from lamcts.objectives.control.network import Action
 from lamcts.text import safe_text
 from lamcts.types import Floats, Json
 

@@ -45,5 +45,4 @@ def branin_currin_constrained(x: Floats) -> dict[str, Floats]:
 def _currin(a: Floats, b: Floats) -> Floats:
     """Currin's exponential function (Currin et al. 1991); at b = 0 its limit."""
     edge = np.where(b > 0, -np.expm1(-1 / (2 * np.maximum(b, 1e-300))), 1.0)
-    result: Floats = edge * (2300 * a**3 + 1900 * a**2 + 2092 * a + 60) / (100 * a**3 + 500 * a**2 + 4 * a + 20)
-    return result
+    return np.asarray(edge * (2300 * a**3 + 1900 * a**2 + 2092 * a + 60) / (100 * a**3 + 500 * a**2 + 4 * a + 20))

@@ -94,14 +94,12 @@ def _objectives(front: Front, m: int, places: Floats, x: Floats) -> dict[str, Fl
 
 def _flat(position: Floats, away: Floats) -> Floats:
     g = 100 * (away**2 - np.cos(20 * pi * away) + 1).sum(1)
-    result: Floats = (1 + g[:, None]) / 2 * _products(position, 1 - position)
-    return result
+    return np.asarray((1 + g[:, None]) / 2 * _products(position, 1 - position))
 
 
 def _round(position: Floats, away: Floats) -> Floats:
     angles = position * pi / 2
-    result: Floats = (1 + (away**2).sum(1)[:, None]) * _products(np.cos(angles), np.sin(angles))
-    return result
+    return np.asarray((1 + (away**2).sum(1)[:, None]) * _products(np.cos(angles), np.sin(angles)))
 
 
 def _torn(position: Floats, away: Floats) -> Floats:

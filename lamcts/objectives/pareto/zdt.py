@@ -72,5 +72,4 @@ def _concave(share: Floats, first: Floats) -> Floats:
 
 
 def _wavy(share: Floats, first: Floats) -> Floats:
-    result: Floats = 1 - np.sqrt(share) - share * np.sin(10 * np.pi * first)
-    return result
+    return np.asarray(1 - np.sqrt(share) - share * np.sin(10 * np.pi * first))

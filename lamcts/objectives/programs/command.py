@@ -152,7 +152,6 @@ class Command:
         return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {
             "command": list(self.words),
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,

@@ -23,22 +23,19 @@ CONDITION = 1e6  # of f10 to f12, as published
 def ackley(u: Floats, ripples: Floats | None = None) -> Floats:
     slope = -20 * np.expm1(-0.2 * np.sqrt(np.mean(u**2, axis=1)))
     heights = 1.0 if ripples is None else ripples  # a product with 1 changes no digit
-    result: Floats = slope - np.e * np.expm1(-2 * np.mean(heights * np.sin(np.pi * u) ** 2, axis=1))
-    return result
+    return np.asarray(slope - np.e * np.expm1(-2 * np.mean(heights * np.sin(np.pi * u) ** 2, axis=1)))
 
 
 @landscape("rosenbrock", "a long curved valley, flat along its floor; minimum 0", -10, 10, 1, least_dim=2)
 def rosenbrock(u: Floats) -> Floats:
     z = u + 1
-    result: Floats = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1))
 
 
 @landscape("rastrigin", "a bowl with a grid of deep local minima; minimum 0", -5.12, 5.12, 0, rippled=True)
 def rastrigin(u: Floats, ripples: Floats | None = None) -> Floats:
     height = 20 if ripples is None else 20 * ripples
-    result: Floats = np.sum(u**2 + height * np.sin(np.pi * u) ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(u**2 + height * np.sin(np.pi * u) ** 2, axis=1))
 
 
 @landscape("levy", "waves across a gentle bowl; minimum 0", -10, 10, 1, rippled=True)
@@ -47,8 +44,7 @@ def levy(u: Floats, ripples: Floats | None = None) -> Floats:
     v = u / 4  # w - 1 of the usual form, and sin(pi w + 1) = -sin(pi v + 1)
     middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * a[:-1] * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
     last = v[:, -1] ** 2 * (1 + a[-1] * np.sin(2 * np.pi * v[:, -1]) ** 2)
-    result: Floats = a[0] * np.sin(np.pi * v[:, 0]) ** 2 + middle + last
-    return result
+    return np.asarray(a[0] * np.sin(np.pi * v[:, 0]) ** 2 + middle + last)
 
 
 @landscape("griewank", "a wide bowl with ripples that fade as dim grows; minimum 0", -600, 600, 0, rippled=True)
@@ -60,8 +56,7 @@ def griewank(u: Floats, ripples: Floats | None = None) -> Floats:
     else:
         highest = ripples.max()
         dents = highest * (1 - np.prod(1 - 2 * ripples / highest * np.sin(w / 2) ** 2, axis=1))
-    result: Floats = np.sum(u**2, axis=1) / 4000 + dents
-    return result
+    return np.asarray(np.sum(u**2, axis=1) / 4000 + dents)
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
@@ -87,8 +82,7 @@ def schwefel(u: Floats) -> Floats:
     inside = np.where(beyond > 0, folded, z)
     gains = inside * np.sin(np.sqrt(np.abs(inside))) - beyond**2 / (10_000 * u.shape[1])
     most = SCHWEFEL_AT * np.sin(np.sqrt(SCHWEFEL_AT))  # 418.98288727243374
-    result: Floats = np.sum(most - gains, axis=1)
-    return result
+    return np.asarray(np.sum(most - gains, axis=1))
 
 
 # where (z^4 - 16 z^2 + 5 z) / 2 is least, on all of R
@@ -104,8 +98,7 @@ STYBLINSKI_TANG_AT = _root(lambda z: 4 * z**3 - 32 * z + 5, -4.0, -2.0)
 )
 def styblinski_tang(u: Floats) -> Floats:
     z = u + STYBLINSKI_TANG_AT
-    result: Floats = np.sum(z**4 - 16 * z**2 + 5 * z, axis=1) / 2
-    return result
+    return np.asarray(np.sum(z**4 - 16 * z**2 + 5 * z, axis=1) / 2)
 
 
 MICHALEWICZ_STEEPNESS = 10  # m; the usual one
@@ -133,8 +126,7 @@ def michalewicz_at(dim: int) -> Floats:
 
 
 def _michalewicz_terms(z: Floats, i: NDArray[np.int64]) -> Floats:
-    terms: Floats = -np.sin(z) * np.sin(i * z**2 / np.pi) ** (2 * MICHALEWICZ_STEEPNESS)
-    return terms
+    return np.asarray(-np.sin(z) * np.sin(i * z**2 / np.pi) ** (2 * MICHALEWICZ_STEEPNESS))
 
 
 @landscape("michalewicz", "a flat plain with narrow trenches (m = 10); minimum near -dim", 0, math.pi, michalewicz_at)
@@ -143,8 +135,7 @@ def michalewicz(u: Floats) -> Floats:
     z = u + michalewicz_at(u.shape[1])
     inside = np.clip(z, 0, np.pi)
     terms = _michalewicz_terms(inside, np.arange(1, u.shape[1] + 1))
-    result: Floats = np.sum(terms + (z - inside) ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(terms + (z - inside) ** 2, axis=1))
 
 
 # as in the Virtual Library
@@ -184,8 +175,7 @@ def hartmann6(u: Floats) -> Floats:
     """Hartmann's six-dimensional function. Every peak is inside the box: leaving it loses in each term."""
     z = u + np.array(HARTMANN6_AT)
     squares = np.sum(_HARTMANN_WIDTHS * (z[:, None, :] - _HARTMANN_PEAKS) ** 2, axis=2)  # [n, 4]
-    result: Floats = -np.sum(_HARTMANN_HEIGHTS * np.exp(-squares), axis=1)
-    return result
+    return np.asarray(-np.sum(_HARTMANN_HEIGHTS * np.exp(-squares), axis=1))
 
 
 BRANIN_AT = (math.pi, 2.275)  # one of three minima: where the square is 0 and cos(z1) = -1
@@ -205,43 +195,37 @@ def branin(u: Floats) -> Floats:
     # z put in: what is constant cancels, so that the square is exactly 0 at u = 0
     valley = u[:, 1] + 2.45 / np.pi * u[:, 0] - 5.1 / (4 * np.pi**2) * u[:, 0] ** 2
     # 10 + 10 (1 - t) cos(z1) = 10 t + 10 (1 - t) (1 - cos(u1)) with t = 1 / (8 pi)
-    result: Floats = valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2
-    return result
+    return np.asarray(valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2)
 
 
 @landscape("ellipsoid", "a bowl whose axes differ a thousandfold, evenly; minimum 0", -5, 5, 0)
 def ellipsoid(u: Floats) -> Floats:
     """f10: the axes' weights grow evenly, in their logarithm, from 1 to 10^6."""
-    result: Floats = np.sum(CONDITION ** np.linspace(0, 1, u.shape[1]) * u**2, axis=1)
-    return result
+    return np.asarray(np.sum(CONDITION ** np.linspace(0, 1, u.shape[1]) * u**2, axis=1))
 
 
 @landscape("discus", "a bowl with one axis a thousand times as steep; minimum 0", -5, 5, 0)
 def discus(u: Floats) -> Floats:
     """f11: one axis is 1000 times as steep as all others."""
-    result: Floats = CONDITION * u[:, 0] ** 2 + np.sum(u[:, 1:] ** 2, axis=1)
-    return result
+    return np.asarray(CONDITION * u[:, 0] ** 2 + np.sum(u[:, 1:] ** 2, axis=1))
 
 
 @landscape("cigar", "a bowl with one axis a thousand times as flat; minimum 0", -5, 5, 0)
 def cigar(u: Floats) -> Floats:
     """f12: one axis is 1000 times as flat as all others."""
-    result: Floats = u[:, 0] ** 2 + CONDITION * np.sum(u[:, 1:] ** 2, axis=1)
-    return result
+    return np.asarray(u[:, 0] ** 2 + CONDITION * np.sum(u[:, 1:] ** 2, axis=1))
 
 
 @landscape("sharp-ridge", "a gentle slope along the bottom of a sharp cleft; minimum 0", -5, 5, 0)
 def sharp_ridge(u: Floats) -> Floats:
     """f13: a slope down the first axis, with walls of 100 times the distance from it."""
-    result: Floats = u[:, 0] ** 2 + 100 * np.sqrt(np.sum(u[:, 1:] ** 2, axis=1))
-    return result
+    return np.asarray(u[:, 0] ** 2 + 100 * np.sqrt(np.sum(u[:, 1:] ** 2, axis=1)))
 
 
 @landscape("different-powers", "a bowl that is flatter, axis by axis, the nearer it is; minimum 0", -5, 5, 0)
 def different_powers(u: Floats) -> Floats:
     """f14: the exponents grow evenly from 2 to 6, so that the axes differ the more the nearer the minimum is."""
-    result: Floats = np.sqrt(np.sum(np.abs(u) ** (2 + 4 * np.linspace(0, 1, u.shape[1])), axis=1))
-    return result
+    return np.asarray(np.sqrt(np.sum(np.abs(u) ** (2 + 4 * np.linspace(0, 1, u.shape[1])), axis=1)))
 
 
 @landscape("schaffer", "rings that grow finer towards the minimum, 0", -5, 5, 0, least_dim=2, rippled=True)
@@ -249,5 +233,4 @@ def schaffer(u: Floats, ripples: Floats | None = None) -> Floats:
     """f17, Schaffer's F7: rings round the minimum, of each two neighbouring axes, that grow finer towards it."""
     s = np.hypot(u[:, :-1], u[:, 1:])  # [n, d - 1]
     weights = 1.0 if ripples is None else ripples[:-1]
-    result: Floats = np.mean(np.sqrt(s) * (1 + weights * np.sin(50 * s**0.2) ** 2), axis=1) ** 2
-    return result
+    return np.asarray(np.mean(np.sqrt(s) * (1 + weights * np.sin(50 * s**0.2) ** 2), axis=1) ** 2)

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.base import register
+from lamcts.objectives.base import checked_noise, register
 from lamcts.objectives.protocol import digest
-from lamcts.objectives.settings import checked_noise
-from lamcts.objectives.synthetic.bending import RIPPLES
-from lamcts.objectives.synthetic.placing import turn
+from lamcts.objectives.synthetic.placing import RIPPLES, turn
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json, whole_number
 
@@ -54,11 +52,9 @@ class Funnels:
     @property
     def centre(self) -> Floats:
         """The minimum, [d]."""
-        found: Floats = self.centres[0]
-        return found
+        return np.asarray(self.centres[0])
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         parts = (self.centres, self.depths, self.heights, self.powers, self.shapes, self.ripples)
         return {"function": self.name, "placed": digest(*parts), "noise": float(self.noise)}
 
@@ -66,8 +62,7 @@ class Funnels:
         """Return the noise-free values of `points` [n, d] as [n]."""
         u = self._offsets(points)  # [k, n, d]
         waves = np.mean(self.ripples[:, None] * np.sin(np.pi * u) ** 2, axis=2)  # [k, n]
-        found: Floats = (self._bowls(u) + RIPPLE * waves).min(0)
-        return found
+        return np.asarray((self._bowls(u) + RIPPLE * waves).min(0))
 
     def funnel(self, point: ArrayLike) -> int:
         """Return in which funnel a point lies: whose bowl, without ripples, is the lowest there; 0 is the deepest."""
@@ -85,8 +80,7 @@ class Funnels:
 
     def _bowls(self, u: Floats) -> Floats:
         grown = _grown(u, self.powers)
-        found: Floats = self.depths[:, None] + self.heights[:, None] * grown
-        return found
+        return np.asarray(self.depths[:, None] + self.heights[:, None] * grown)
 
 
 @register("funnels", "random bowls, the lowest counts; minimum 0 in the deepest")
@@ -160,18 +154,15 @@ def _heights(depths: Floats, grown: Floats, wanted: Floats) -> tuple[Floats, Flo
 
 def _shares(depths: Floats, heights: Floats, grown: Floats) -> Floats:
     lowest = (depths[:, None] + heights[:, None] * grown).argmin(0)
-    found: Floats = np.bincount(lowest, minlength=len(depths)) / grown.shape[1]
-    return found
+    return np.asarray(np.bincount(lowest, minlength=len(depths)) / grown.shape[1])
 
 
 def _offsets(x: Floats, centres: Floats, shapes: Floats) -> Floats:
     """Return where points [n, d] lie from each centre, in its own axes: [k, n, d]."""
-    found: Floats = (x - centres[:, None]) @ shapes.transpose(0, 2, 1)
-    return found
+    return np.asarray((x - centres[:, None]) @ shapes.transpose(0, 2, 1))
 
 
 def _grown(u: Floats, powers: Floats) -> Floats:
     """Return the powers of the mean squares of offsets [k, n, d]: [k, n]."""
     squares = np.mean(u**2, axis=2) / EDGE**2
-    found: Floats = squares ** powers[:, None]
-    return found
+    return np.asarray(squares ** powers[:, None])

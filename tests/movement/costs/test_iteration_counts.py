@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Statement
+from lamcts.movement.costs.statement import Affine, Statement
 from lamcts.movement.costs.volume import Polynomial, extent, iterations, polynomial
 
 TEXTS = {

@@ -3,8 +3,7 @@
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Block
+from lamcts.movement.costs.statement import Affine, Block
 
 LU = "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
 

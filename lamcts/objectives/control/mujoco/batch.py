@@ -61,8 +61,7 @@ class Body:
 
     def reward(self, speed: Floats, action: Floats, fallen: Bools) -> Floats:
         reward = speed + np.where(fallen, self.last, self.lasting) if self.height is not None else speed
-        result: Floats = reward - self.control_cost * np.sum(np.square(action), axis=1)
-        return result
+        return np.asarray(reward - self.control_cost * np.sum(np.square(action), axis=1))
 
     def start(self, seed: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return noisy positions and velocities, from the draws that gymnasium makes."""

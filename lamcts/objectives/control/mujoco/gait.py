@@ -191,7 +191,6 @@ class Effort:
         return (episode.total + float(spent)) / len(asked), float(np.square(given).sum(1).mean())
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**self.gait.fingerprint(), "objectives": sorted(self.objectives)}
 
 
