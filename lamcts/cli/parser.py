@@ -8,7 +8,7 @@ from typing import Any, NoReturn, get_args, get_origin
 
 from lamcts import objectives
 from lamcts.cli.console import complain
-from lamcts.objectives.settings import Setting
+from lamcts.objectives.base import Setting
 from lamcts.types import Json
 from lamcts.utils.argument_hints import OURS
 

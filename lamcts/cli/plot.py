@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import say
-from lamcts.cli.figures import EFFECTS, effects_of, figure_of
 from lamcts.cli.parser import Parser
+from lamcts.cli.results import EFFECTS, effects_of, figure_of
 from lamcts.cli.show import read
 from lamcts.plot.evaluations import evaluations_of
 

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamcts import objectives, pruners, samplers
-from lamcts.cli.against import add_against, with_cost
 from lamcts.cli.console import front_text, number, pairs, point_text, say
 from lamcts.cli.evaluate import score_found
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import add_option, add_search_options, carry_out
-from lamcts.cli.target import GOALS, target_of
+from lamcts.cli.target import GOALS, add_against, target_of, with_cost
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.fixed import fixed
 from lamcts.study.result import Result

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from lamcts import objectives
 from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import option, settings_in
+from lamcts.objectives import Costed, TradeOff
 from lamcts.objectives.programs.function import load
 from lamcts.outcomes.goals import Goals
 from lamcts.types import Json
@@ -20,6 +23,8 @@ GOALS = ("objectives", "constraints", "reference")
 TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # options that are not named like what they set
 OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program of the user (untuned)
+AGAINST = "against"
+TRIES = 100  # draws for a point whose costs are known (untuned)
 
 
 class Target(NamedTuple):
@@ -156,3 +161,50 @@ def _leading(words: Sequence[str]) -> str:
 
 def _short(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text)
+
+
+def add_against(group: argparse._ArgumentGroup, row: objectives.Entry | None) -> None:
+    """Add the option, except where the objective has a setting of this name."""
+    if row is None or AGAINST not in row.parameters:
+        line = "a cost of the objective, such as params or flops, as a second objective"
+        group.add_argument(f"--{AGAINST}", metavar="COST", help=line)
+
+
+def against_in(args: argparse.Namespace) -> dict[str, str]:
+    """Return the setting that the option adds to a run."""
+    return {} if args.against is None else {AGAINST: args.against}
+
+
+def with_cost(target: Target, args: argparse.Namespace, value: str = "value") -> Target:
+    """Return a target against the cost that was typed, or itself.
+
+    value: the name of the objective's value.
+    """
+    if args.against is None:
+        return target
+    made = _trade_off(target.objective, args.against, value)
+    return target._replace(objective=made, settings=target.settings | against_in(args))
+
+
+def without_cost(objective: Any) -> Any:
+    """Return the objective of a trade-off, or the objective itself."""
+    return objective.objective if isinstance(objective, TradeOff) else objective
+
+
+def _trade_off(objective: Any, cost: str, value: str) -> TradeOff:
+    if hasattr(objective, "against"):  # an objective that makes its own
+        return cast(TradeOff, objective.against(cost))
+    if not isinstance(objective, Costed):
+        raise ValueError(f"against: expected an objective with costs, got {objective.name}: leave it out")
+    return TradeOff(objective, one_of(f"--{AGAINST}", cost, _cost_names(objective)), value=value)
+
+
+def _cost_names(objective: Costed) -> list[str]:
+    """Return the names of the costs of the first random point that has any."""
+    space, rng = objective.space, np.random.default_rng(0)
+    for _ in range(TRIES):
+        try:
+            return list(objective.cost(space.decode(space.sample(1, rng)[0])))
+        except (RuntimeError, ValueError):  # a point without a value, or no valid network
+            continue
+    raise ValueError(f"against: expected costs of {objective.name}, got none for {TRIES} random points")

@@ -1,7 +1,4 @@
-"""Lamcts as a generation node of Ax.
-
-client.set_generation_strategy(GenerationStrategy(nodes=[LamctsNode(seed=0)]))
-"""
+"""Lamcts as a generation node of Ax."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,13 +56,9 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
 
     Notes
     -----
-    The node reads its results from the experiment, with trials of other nodes and of the user, so a loaded experiment
-    continues. It keeps ranges, logarithms, choices, dependents, parameter and outcome constraints, weighted sums and
-    several objectives. A failed trial is a failure, a trial that stopped early counts with its last step, and an
-    abandoned trial is forgotten.
-
-    `client.save_to_json_file` stores the node with its state, and the client that `load_from_json_file` returns
-    proposes what the saved one would have proposed. The program that loads imports `lamcts.integrations.ax` first.
+    The node reads its results from the experiment, with trials of other nodes and of the user. A failed trial is a
+    failure, one that stopped early counts with its last step, and an abandoned one is forgotten. A program that loads a
+    client from JSON imports `lamcts.integrations.ax` first.
     """
 
     def __init__(
@@ -178,10 +171,7 @@ Weights = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class AxGoals:
-    """Weighted sums of metrics: objectives to maximise, and quantities with a bound.
-
-    constraints: for each the weights, whether the bound is an upper one, and the bound.
-    """
+    """Weighted sums of metrics: objectives to maximise; constraints as (weights, is it an upper bound, bound)."""
 
     objectives: tuple[Weights, ...]
     constraints: tuple[tuple[Weights, bool, float], ...]

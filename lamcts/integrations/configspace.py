@@ -155,10 +155,7 @@ SIGNS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 @dataclass(frozen=True)
 class Compared:
-    """Whether a parameter compares to one of some values; False for an inactive one.
-
-    order: the values of a sequence, whose places are compared (None: the values themselves).
-    """
+    """Whether a parameter compares to one of some values, or of the places in a sequence `order`; False if inactive."""
 
     name: str
     relation: str

@@ -46,19 +46,8 @@ class MlflowCallback(Tracker):
 
     Notes
     -----
-    A trial is a nested run and not a step of one run. Optuna's `MLflowCallback` logs a run per trial too, so that
-    MLflow's table compares trials and its plots show parameters against values. The parent run groups the trials, as
-    MLflow's guide to hyperparameter tuning recommends. It has the best value by evaluation as the metric `best` (with
-    several objectives the size of the `front`).
-
-    A nested run has the parameters, the objectives, the excess of each constraint, metrics that are numbers, and the
-    intermediate values by step (`intermediate`, or `intermediate.NAME` of several objectives). Its status is FINISHED,
-    FAILED, or KILLED for a pruned trial; the tag `lamcts.message` says why.
-
     Errors of MLflow never end the run: the first is a RuntimeWarning, and after three failed calls in a row nothing
-    more is logged. `with MlflowCallback(...) as tracker:` marks the parent run as finished at the end of the block;
-    without it the parent run stays RUNNING, until `close()`. A finished run can be logged from its journal:
-    `MlflowCallback("tuning", "first")(lamcts.load("run.db"))`.
+    more is logged. The parent run is finished at the end of `with MlflowCallback(...) as tracker:`, or by `close()`.
     """
 
     def __init__(

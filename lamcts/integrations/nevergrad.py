@@ -1,12 +1,7 @@
 """Lamcts as an optimiser of Nevergrad: importing this module registers it.
 
-import lamcts.integrations.nevergrad
-optimizer = nevergrad.optimizers.registry["LaMCTS"](parametrization=2, budget=100)
-recommendation = optimizer.minimize(f)
-
-Nevergrad shows most optimisers one row of numbers, in which an option is drawn by weights. Here bounded numbers are
-real, log or whole numbers, and options are options. Only unbounded numbers are searched in Nevergrad's standard
-coordinates, in which 1 is its first step.
+Bounded numbers are real, log or whole numbers, and options are options. Unbounded numbers are searched in Nevergrad's
+standard coordinates, in which 1 is its first step.
 """
 
 import math

@@ -27,24 +27,7 @@ TRIAL = "trial-"  # before the number of a trial, in the name of its folder
 
 
 class TensorboardCallback(Tracker):
-    """Log a run to TensorBoard: scalars and HParams, in a folder for each trial.
-
-    Parameters
-    ----------
-    folder : str or path
-        Where to write; `tensorboard --logdir FOLDER` shows it. A run that resumes continues its folder.
-
-    Notes
-    -----
-    Each trial is a run of TensorBoard, `trial-12`, as in Optuna's `TensorBoardCallback`. The HParams page then has a
-    row for each trial, compares parameters and values, and marks failed trials. A trial has its objectives and the
-    excess of each constraint at the step of its evaluation, and its intermediate values by step (`intermediate`, or
-    `intermediate.NAME` of several objectives). The folder itself has the best value by evaluation, `best`, or with
-    several objectives the size of the `front`.
-
-    The callback needs neither TensorFlow nor torch. Errors never end the run: the first is a RuntimeWarning, and after
-    three failed calls in a row nothing more is written.
-    """
+    """Log a run to TensorBoard: a run for each trial, with its numbers as scalars."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         super().__init__()

@@ -34,21 +34,9 @@ class WandbCallback(Tracker):
 
     Notes
     -----
-    By default the whole run is one run of W&B and each trial is one step of it, as in Optuna's
-    `WeightsAndBiasesCallback`. A chart then shows the search, and the table has a row for each trial. The columns are
-    those of `result.rows()`, with `state` ("complete", "failed", "pruned" or "checked") and `best`. The axis of the
-    charts is `evaluation`. Intermediate values are a table `intermediate` with the columns trial, step and value (or
-    the names of several objectives), written at the end. With `multirun=True` they are the history of the trial's own
-    run.
-
     An active run (`wandb.run`) is used and left open. Otherwise the first call starts a run, which `close()` or the end
-    of `with WandbCallback(...) as tracker:` finishes.
-
-    To resume, give `id` and `resume="allow"`: W&B returns the last step, and only later evaluations are logged. Offline
-    there is no server to ask, so each session writes the whole run again. Synchronise the folder of the last session.
-
-    Errors of W&B never end the run: the first is a RuntimeWarning, and after three failed calls in a row nothing more
-    is logged.
+    of `with WandbCallback(...) as tracker:` finishes. To resume, give `id` and `resume="allow"`.
+    Errors of W&B never end the run: after three failed calls in a row nothing more is logged.
     """
 
     def __init__(self, project: str | None = None, *, multirun: bool = False, **init: Any) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.movement.costs.distances import ReuseDistances
 from lamcts.movement.costs.nest import Nest
+from lamcts.movement.costs.reuse import ReuseDistances
 from lamcts.plot import canvas
 from lamcts.types import Floats
 
@@ -30,23 +30,13 @@ def misses(
     Parameters
     ----------
     curves : dict of str to ReuseDistances
-        The reuse distances of each program by label.
+        The reuse distances of each program by label; with cache lines of one size.
     levels : dict of str to int, optional
         Capacities in words by name, such as the caches of a machine, drawn as vertical lines.
     nest : Nest, optional
         The loop nest of the programs; its lower bound is drawn as a dashed line, in words divided by those of a line.
     title : str, default "Misses by capacity"
         The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Capacities in words and misses in lines, both on logarithmic axes.
-
-    Raises
-    ------
-    ValueError
-        If there is no curve, or curves have cache lines of different sizes.
 
     Examples
     --------

@@ -12,24 +12,7 @@ BITS = 8  # in a byte
 
 
 def size_of(text: str | int | float) -> int:
-    """Parse a memory size into bytes.
-
-    Parameters
-    ----------
-    text : str, int or float
-        A number of bytes, or a text such as "8GiB" or "512 MB"; both units are powers of 1024.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a size, or not above 0.
-
-    Examples
-    --------
-    >>> from lamcts.movement.sizes import size_of
-    >>> size_of("512 MB")
-    536870912
-    """
+    """Parse a memory size into bytes."""
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
     size = int(float(found[1]) * UNITS[found[2]]) if found and not isinstance(text, bool) else 0
     if size < 1:
@@ -38,14 +21,7 @@ def size_of(text: str | int | float) -> int:
 
 
 def size_text(size: int) -> str:
-    """Format bytes as a text such as "1.25 GiB", rounded up.
-
-    Examples
-    --------
-    >>> from lamcts.movement.sizes import size_text
-    >>> size_text(1_342_177_280)
-    '1.25 GiB'
-    """
+    """Format bytes as a text such as "1.25 GiB", rounded up."""
     letter, unit = next((pair for pair in reversed(UNITS.items()) if size >= pair[1]), ("", 1))
     if unit == 1:
         return f"{size} B"
@@ -53,25 +29,7 @@ def size_text(size: int) -> str:
 
 
 def rate_of(text: str) -> float:
-    """Parse the rate of a link into bytes a second.
-
-    Parameters
-    ----------
-    text : str
-        A number with its unit: "1Gbit/s", "10 Gbps", "125 MB/s" or "1.2 GiB/s". A small b is a bit, a capital B a
-        byte. Prefixes are powers of 1000, with an i of 1024.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a rate with a unit, or not above 0 and finite.
-
-    Examples
-    --------
-    >>> from lamcts.movement.sizes import rate_of
-    >>> rate_of("1Gbit/s"), rate_of("125 MB/s")
-    (125000000.0, 125000000.0)
-    """
+    """Parse the rate of a link into bytes a second."""
     found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e\+?[0-9]+)?)\s*([kmgtKMGT]?)(i?)(bit|b|B)(?:/s|ps)\s*", str(text))
     if found:
         prefix = UNITS[found[2].lower()] if found[3] else BIT_PREFIXES[found[2].lower()]
@@ -79,3 +37,15 @@ def rate_of(text: str) -> float:
         if 0 < rate < math.inf:
             return rate
     raise ValueError(f"link: expected a rate with its unit, such as '1Gbit/s' or '125 MB/s', got {safe_repr(text):.60}")
+
+
+def words(capacity: int | str, element_bytes: int = 8) -> int:
+    """Return a capacity in words."""
+    text = str(capacity).strip()
+    try:
+        found = int(text) if text.isdecimal() else size_of(text if text[-1:].isalpha() else "") // element_bytes
+    except ValueError:
+        raise ValueError(f"memory: expected words such as 4096, or bytes such as 32KiB, got {capacity!r:.40}") from None
+    if found < 1:
+        raise ValueError(f"memory: expected at least one word of {element_bytes} bytes, got {capacity!r:.40}")
+    return found

@@ -1,13 +1,9 @@
-"""Test problems and other objectives by name: `lamcts.objectives.make("ackley", dim=20, shift=0)`.
-
-An objective has a space and returns the value of a point. It depends on no optimiser and writes no file.
-"""
+"""Test problems and other objectives by name: `lamcts.objectives.make("ackley", dim=20, shift=0)`."""
 
 from lamcts.objectives.base import Entry, entry, families, find, make, names, register
 from lamcts.objectives.programs.command import Command
 from lamcts.objectives.programs.function import Function
-from lamcts.objectives.protocol import Costed, DictObjective, Objective
-from lamcts.objectives.tradeoff import TradeOff
+from lamcts.objectives.protocol import Costed, DictObjective, Objective, TradeOff
 
 __all__ = [
     "Command",

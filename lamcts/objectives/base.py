@@ -3,24 +3,33 @@
 import difflib
 import importlib
 import importlib.util
+import inspect
+import math
+import os
 import re
+import sys
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.protocol import Costed, Objective
-from lamcts.objectives.settings import Setting, function_of, settings_of
-from lamcts.objectives.tradeoff import TradeOff
+from lamcts.objectives.protocol import Costed, Objective, TradeOff
 from lamcts.utils.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
-IMPORTS = "from lamcts.objectives.base import"  # a module without this line registers nothing
-NAMED = re.compile(r"""^@(register|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
+IMPORTS = re.compile(
+    "^from lamcts.objectives.(base|problem|synthetic.placing) import", re.MULTILINE
+)  # no other module registers
+NAMED = re.compile(r"""^@(register|problem|landscape|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
 COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
+ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?:: | : [^\n]*\n +)(.*(?:\n +.*)*)", re.MULTILINE)  # or NumPy's form
+END = re.compile(r" \(|; |\. |: |[.;]$")  # of the phrase that describes a setting
+SAME = re.compile(r"as in `(\w+)`")
+Other = Callable[[str], "dict[str, Setting] | None"]
 
 
 class Catalogue(NamedTuple):
@@ -43,10 +52,10 @@ def catalogue(package: str) -> Catalogue:
     families: dict[str, str] = {}
     computed: list[str] = []
     for module, source in _sources(files(package), package):
-        if IMPORTS not in source:
+        if IMPORTS.search(source) is None:
             continue
         for kind, name in NAMED.findall(source):
-            (names if kind == "register" else families)[name] = module
+            (families if kind == "family" else names)[name] = module
         if COMPUTED.search(source):
             computed.append(module)
     return Catalogue(names, families, tuple(computed))
@@ -65,28 +74,38 @@ def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:
 
 __all__ += ["names", "register"]
 
+
 BUDGET = 500  # evaluations of a first run from the command line unless an objective sets another number (untuned)
+
+
 NEAR_NAMES = 3  # names that a message suggests for an unknown one
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A row of the registry of objectives.
+class Setting:
+    """A setting: the types that it accepts (values of a `Literal`), its default, and a phrase that describes it."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the objective.
-    line : str
-        A description in one line.
-    build : callable
-        Returns the objective; its parameters are the objective's settings.
-    package : str, optional
-        A package that `build` imports.
-    extra : str, optional
-        The extra of lamcts that installs this package.
-    budget : int, default 500
-        Evaluations of a first run from the command line (untuned, for all objectives).
+    name: str
+    kinds: tuple[object, ...]
+    default: object
+    text: str
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def is_path(self) -> bool:
+        """Whether a value may be the path of a file."""
+        return any((get_origin(kind) or kind) is os.PathLike for kind in self.kinds)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the registry of objectives; the parameters of `build` are the objective's settings.
+
+    It may need a `package`, which an `extra` of lamcts installs.
     """
 
     name: str
@@ -135,7 +154,10 @@ class Family:
 
 Build = TypeVar("Build", bound=Callable[..., Objective])
 
+
 _entries: dict[str, Entry] = {}
+
+
 _families: dict[str, Family] = {}  # by prefix
 
 
@@ -159,11 +181,6 @@ def register(
         The extra of lamcts that installs this package.
     budget : int, default 500
         Evaluations of a first run from the command line.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
     """
 
     def add(build: Build) -> Build:
@@ -180,14 +197,7 @@ def family(
 ) -> Callable[[Callable[[str], Entry]], Callable[[str], Entry]]:
     """Return a decorator for a function that returns the entry of any name "PREFIX:REST" from its REST.
 
-    Parameters
-    ----------
-    prefix : str
-        The part of the name before the colon.
-    line : str
-        A description of them all in one line.
-    like : str, optional
-        A regular expression. An unknown name that it matches is answered with "did you mean 'PREFIX:NAME'?".
+    like: an unknown name that this regular expression matches is answered with "did you mean 'PREFIX:NAME'?".
     """
 
     def add(made: Callable[[str], Entry]) -> Callable[[str], Entry]:
@@ -204,12 +214,7 @@ def families() -> dict[str, str]:
 
 
 def names() -> dict[str, Entry]:
-    """Return every registered objective by name.
-
-    Returns
-    -------
-    dict of str to Entry
-        The entries, ordered by name.
+    """Return every registered objective by name, sorted.
 
     Examples
     --------
@@ -224,24 +229,7 @@ def names() -> dict[str, Entry]:
 
 
 def find(name: str) -> Entry | None:
-    """Return the entry of `name`, or None; import no more modules than needed.
-
-    Parameters
-    ----------
-    name : str
-        The name of an objective.
-
-    Returns
-    -------
-    Entry or None
-        The entry; None if no objective has this name.
-
-    Examples
-    --------
-    >>> from lamcts import objectives
-    >>> objectives.find("no such function") is None
-    True
-    """
+    """Return the entry of `name`, or None; import no more modules than needed."""
     prefix, colon, rest = str(name).partition(":")
     for known in _catalogues():
         if colon and prefix in known.families:
@@ -264,19 +252,7 @@ def _catalogues() -> Iterator[Catalogue]:
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of `name`.
-
-    Raises
-    ------
-    ValueError
-        If no objective has this name; the message suggests similar names.
-
-    Examples
-    --------
-    >>> from lamcts import objectives
-    >>> objectives.entry("branin").line
-    'three equal minima in two dimensions; minimum 0.397887'
-    """
+    """Return the entry of `name`; the ValueError for an unknown name suggests similar ones."""
     found = find(name)
     if found is None:
         known = names()
@@ -297,11 +273,6 @@ def make(name: str, **settings: Any) -> Objective:
     **settings
         Settings of this objective; ``lamcts run NAME --help`` lists them.
 
-    Returns
-    -------
-    Objective
-        A function of points of its `space`.
-
     Raises
     ------
     ValueError
@@ -315,8 +286,6 @@ def make(name: str, **settings: Any) -> Objective:
     >>> f = objectives.make("ackley", dim=3)
     >>> f.space.dim, f.optimum
     (3, 0.0)
-    >>> round(f([0, 0, 0]), 6)
-    0.0
     """
     row = entry(name)
     for setting in settings:
@@ -333,3 +302,73 @@ def _settings_by_function(name: str) -> dict[str, Setting] | None:
     """Return the settings of a registered objective by the name of its function."""
     found = find(name.replace("_", "-"))
     return None if found is None else found.parameters
+
+
+def settings_of(build: Callable[..., object], other: Other) -> dict[str, Setting]:
+    """Return the settings of a function that builds an objective; `other` resolves "as in `nasbench101`"."""
+    texts, found = _texts(build), {}
+    for name, parameter in inspect.signature(build, eval_str=True).parameters.items():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        text = texts.get(name, "")
+        if same := SAME.match(text):
+            text = _text_elsewhere(build, name, same[1], other) or text
+        kinds = _kinds(parameter.annotation) or _kinds_of(parameter.default)
+        found[name] = Setting(name, kinds, parameter.default, END.split(text, maxsplit=1)[0])
+    return found
+
+
+def _text_elsewhere(build: Callable[..., object], name: str, place: str, other: Other) -> str:
+    """Return the text on a setting in the docstring of another function, or of a class of the same module."""
+    neighbour = vars(_module(build)).get(place)
+    if neighbour is not None:
+        return _texts_in(neighbour.__doc__).get(name, "")
+    theirs = other(place) or {}
+    return theirs[name].text if name in theirs else ""
+
+
+def function_of(build: Callable[..., object]) -> Callable[..., object]:
+    """Return the function inside a `functools.partial`, or the function itself."""
+    return build.func if isinstance(build, partial) else build
+
+
+def _module(build: Callable[..., object]) -> types.ModuleType:
+    return sys.modules[function_of(build).__module__]
+
+
+def _texts(build: Callable[..., object]) -> dict[str, str]:
+    """Return the text on each setting, from the module's docstring and the function's own."""
+    return _texts_in(_module(build).__doc__) | _texts_in(function_of(build).__doc__)
+
+
+def _texts_in(doc: str | None) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for names, text in ENTRY.findall(inspect.cleandoc(doc or "")):
+        found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return found
+
+
+def _kinds_of(default: object) -> tuple[object, ...]:
+    """Return the types of a setting that is annotated by none: a flag, or a number or text."""
+    return (bool,) if isinstance(default, bool) else (int, float, str)
+
+
+def _kinds(annotation: object) -> tuple[object, ...]:
+    """Return the members of a union, the values of a literal, or the type itself; None is left out."""
+    if annotation is inspect.Parameter.empty:
+        return ()
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(kind for part in get_args(annotation) for kind in _kinds(part))
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    if annotation is type(None):
+        return ()
+    kind = get_origin(annotation) or annotation
+    return (annotation,) if isinstance(kind, type) and kind is not Any else ()
+
+
+def checked_noise(noise: float) -> float:
+    """Return a standard deviation of noise; ValueError unless it is finite and at least 0."""
+    if not 0 <= noise < math.inf:
+        raise ValueError(f"noise: expected a standard deviation of at least 0, got {noise}")
+    return float(noise)

@@ -1,15 +1,14 @@
-"""Problems of several quantities on a box: objectives and constraints from formulas.
-
-Letters: n points, d parameters.
-"""
+"""Problems of several quantities on a box, from formulas. Letters: n points, d parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.identity import digest
+from lamcts.objectives.base import register
+from lamcts.objectives.protocol import digest
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json, whole_number
 
@@ -34,14 +33,10 @@ class Problem:
         The direction of each objective by name: "min" or "max".
     constraints : tuple of str, default ()
         as in `DictObjective`, such as "stress <= 250".
-    optimum : float or None, default None
-        The best feasible value; None if it is unknown or there are several objectives.
-    at : array (d,) or None, default None
-        Where the optimum is; feasible up to rounding.
-    reference : mapping of str to float or None, default None
-        The reference point of hypervolumes, by name of an objective.
-    hypervolume : float or None, default None
-        The largest known hypervolume.
+    optimum, at : float and array (d,), or None, default None
+        The best feasible value of one objective and where it is; None: unknown.
+    reference, hypervolume : mapping of str to float and float, or None, default None
+        The reference point of hypervolumes, and the largest known hypervolume.
     order : array (d,) of int or None, default None
         The position of each parameter of the formula in a point; None: the formula's order.
     settings : mapping, default {}
@@ -91,7 +86,6 @@ class Problem:
         return self.formula(x)
 
     def fingerprint(self) -> Json:
-        """Return what two runs must have in common for one to resume the other, as JSON values."""
         return {"function": self.name, "dim": self.space.dim, "order": digest(self.order), **self.settings}
 
     def permuted(self, seed: int | None) -> "Problem":
@@ -102,6 +96,35 @@ class Problem:
         space = Box(self.space.low[order], self.space.high[order])
         at = None if self.at is None else self.at[order]
         return replace(self, space=space, at=at, order=order)
+
+
+def problem(
+    name: str,
+    line: str,
+    space: Box,
+    objectives: Mapping[str, str],
+    constraints: tuple[str, ...] = (),
+    *,
+    budget: int,
+    **known: Any,
+) -> Callable[[Quantities], Quantities]:
+    """Return a decorator that registers a formula as a problem; `known` has fields such as `optimum` and `at`."""
+
+    def add(formula: Quantities) -> Quantities:
+        made = Problem(name, space, formula, objectives, constraints, **known)
+
+        def build(permute: int | None = None) -> Problem:
+            """Return the problem.
+
+            permute: seed of a permutation of the parameters (None: no permutation).
+            """
+            return made.permuted(permute)
+
+        build.__module__ = formula.__module__  # by which `lamcts list` groups objectives
+        register(name, line, budget=budget)(build)
+        return formula
+
+    return add
 
 
 def moved(shift: Places, usual: float, dim: int) -> Floats:

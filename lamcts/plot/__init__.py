@@ -14,8 +14,7 @@ from typing import Any
 from lamcts.plot.curves import best_so_far, hypervolume, reward, violation
 from lamcts.plot.effects import contours, importance, parameters, slices
 from lamcts.plot.fronts import front, fronts, parallel
-from lamcts.plot.grown_tree import tree_used
-from lamcts.plot.tree_diagram import tree
+from lamcts.plot.grown_tree import tree, tree_used
 from lamcts.plot.tree_partition import partition
 from lamcts.utils.wings import module_of_figure, wings
 

@@ -8,8 +8,17 @@ from numpy.typing import ArrayLike
 
 from lamcts.outcomes.goals import Goals
 from lamcts.plot import canvas
-from lamcts.plot.evaluations import Evaluations, Source, common_reference, evaluations_of
-from lamcts.plot.series import LOG_FROM, AxisLimits, Violations, quartiles, value_limits
+from lamcts.plot.evaluations import (
+    LOG_FROM,
+    AxisLimits,
+    Evaluations,
+    Source,
+    Violations,
+    common_reference,
+    evaluations_of,
+    quartiles,
+    value_limits,
+)
 from lamcts.study.result import Result
 from lamcts.types import Floats, Rows
 
@@ -40,8 +49,6 @@ def best_so_far(
         from labels to runs or lists of runs. A list is drawn as its median with a band between the quartiles.
     maximize : bool, default False
         Whether higher is better; used for sequences of values only.
-    title : str
-        The title.
     y : str, default None
         The label of the vertical axis; by default the name of the objective.
     target : float, default None
@@ -50,15 +57,6 @@ def best_so_far(
         The name of the dashed line.
     episodes : int, default None
         Simulated episodes per evaluation; the horizontal axis counts episodes then.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If a run has several objectives, or a label has no run.
 
     Notes
     -----
@@ -113,10 +111,6 @@ def reward(run: Source, *, episodes: int, threshold: float | None = None, name: 
         The reward at which the task counts as solved, drawn as a dashed line.
     name : str, default "policy"
         The name of the task, for the title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     unit = f"mean return over {episodes} episodes" if episodes > 1 else "return of one episode"
     how: canvas.Look = {"maximize": True, "target": threshold, "target_name": "threshold", "episodes": episodes}
@@ -135,22 +129,11 @@ def hypervolume(
 
     Parameters
     ----------
-    run : run or array_like
-        A Result, the path of a journal, a Journal, an Optimizer, or values of shape (n, m) in the user's units and in
-        order of arrival, nan where an evaluation failed.
-    senses : dict, default None
-        "min" or "max" for each objective by name, in the order of the columns; needed for values only.
-    feasible : array_like of bool, default None
-        Which evaluations satisfy all constraints, shape (n,); used with values only. By default all.
+    run, senses, feasible
+        As in `front`, with any number of objectives.
     reference : dict or sequence, default None
         The reference point, a number for each objective by name or in order. By default that of the run, else 10 % of
         the range of the final front behind its worst values.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     shown = evaluations_of(run, senses, feasible=feasible)
     names = shown.goals.names
@@ -193,12 +176,6 @@ def violation(
         With values: whether higher is better.
     y : str, default None
         The name of the objective; by default that of the run.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     amount, numbers, below = _violations(run, values, maximize)
     found, n = Violations.of(amount), len(amount)

@@ -7,8 +7,18 @@ import numpy as np
 from lamcts.models.forest import MIN_ROWS
 from lamcts.plot import canvas
 from lamcts.plot.curves import axis_label
-from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
-from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, contours_of, numbers_of, tail_cut
+from lamcts.plot.evaluations import (
+    IMPORTANCE,
+    RANK,
+    Evaluations,
+    Importance,
+    Source,
+    best_and_some,
+    contours_of,
+    evaluations_of,
+    numbers_of,
+    tail_cut,
+)
 from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats, Point
 
@@ -32,15 +42,6 @@ def importance(run: Source, *, title: str = "Importance of parameters") -> "Figu
         A Result, the path of a journal, a Journal or an Optimizer, with one objective or several.
     title : str
         The title. The line below it has the forest's cross-validated R², and a warning where that is too low.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If fewer than 20 evaluations have a value, or all values are equal.
 
     Notes
     -----
@@ -74,17 +75,6 @@ def slices(run: Source, *, title: str = "Objective value against each parameter"
     ----------
     run : run
         As in `importance`, with one objective.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the run has several objectives, or no evaluation has a value.
 
     Notes
     -----
@@ -114,17 +104,6 @@ def contours(run: Source, *, title: str = "Expected rank over two parameters") -
     ----------
     run : run
         As in `importance`.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If fewer than two parameters are numbers, or fewer than 20 evaluations have a value.
     """
     shown = _ready(run)
     found = contours_of(shown, MOST_CONTOURS)
@@ -153,17 +132,6 @@ def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> 
     ----------
     run : run
         As in `importance`. Of more than 500 evaluations, the best 250 are drawn, and 250 of the others.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If no evaluation has a value.
 
     Notes
     -----

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.plot import canvas
-from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
-from lamcts.plot.series import TAIL, AxisLimits
+from lamcts.plot.evaluations import TAIL, AxisLimits, Evaluations, Source, evaluations_of
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
@@ -42,17 +41,6 @@ def front(
         "min" or "max" for each objective by name, in the order of the columns; needed for values only.
     feasible : array_like of bool, default None
         Which evaluations satisfy all constraints, shape (n,); used with values only. By default all.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 or more than 4 objectives.
 
     Examples
     --------
@@ -86,23 +74,8 @@ def fronts(
 
     Parameters
     ----------
-    runs : dict
-        Runs, or values of shape (n, m), by label; each as in `front`.
-    senses : dict, default None
-        "min" or "max" for each objective by name, in the order of the columns; needed for values only.
-    feasible : dict, default None
-        Which evaluations satisfy all constraints, shape (n,), by label; used with values only. By default all.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 or more than 4 objectives, or not the same in all runs.
+    runs, senses, feasible
+        As in `front`, runs and feasibility in dicts by label.
     """
     shown = {
         str(label): evaluations_of(run, senses, feasible=None if feasible is None else feasible[label])
@@ -133,18 +106,10 @@ def parallel(
 
     Parameters
     ----------
-    run : run or array_like
+    run, senses, feasible
         As in `front`, with any number of objectives.
-    senses : dict, default None
-        As in `front`.
-    feasible : array_like of bool, default None
-        As in `front`.
     title : str
         The title; the number of points is added.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     shown = evaluations_of(run, senses, feasible=feasible)
     goals, losses = shown.goals.objectives, shown.losses[shown.front]  # [k, m]

@@ -35,8 +35,7 @@ class Axis(NamedTuple):
 
     def native(self, x: Floats) -> Floats:
         """Map coordinates [n] in [0, 1] to native values [n]."""
-        result: Floats = np.interp(x, np.linspace(0, 1, len(self.ticks)), self.ticks)
-        return result
+        return np.asarray(np.interp(x, np.linspace(0, 1, len(self.ticks)), self.ticks))
 
 
 class LeafGrid(NamedTuple):
@@ -69,18 +68,6 @@ def partition(
         A function that is drawn as a curve (one coordinate) or as contour lines (two).
     optimum : point, default None
         A point to mark with a star.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the space has more than two coordinates; or with `function` or `optimum`, if a journal does not hold the
-        space.
     """
     grown = grown_tree(run)
     axes = axes_of(grown.shown)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lamcts.plot import tree_used
-from lamcts.plot.series import RANK, Importance
+from lamcts.plot.evaluations import RANK, Importance
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
 from lamcts.report.metrics import metrics

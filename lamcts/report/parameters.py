@@ -5,7 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from lamcts.plot.curves import axis_label
-from lamcts.plot.series import IMPORTANCE, RANK, Importance, best_and_some, contours_of, numbers_of, tail_cut, thinned
+from lamcts.plot.evaluations import (
+    IMPORTANCE,
+    RANK,
+    Importance,
+    best_and_some,
+    contours_of,
+    numbers_of,
+    tail_cut,
+    thinned,
+)
 from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.named_parameters import NamedParameter

@@ -8,11 +8,9 @@ Each check raises ContractError, an AssertionError whose message says what was e
 public names only and need no test runner.
 """
 
-from lamcts.testing.columns import check_columns
-from lamcts.testing.contract import ContractError
-from lamcts.testing.objectives import check_objective
-from lamcts.testing.pruners import check_pruner
-from lamcts.testing.samplers import check_sampler
+from lamcts.testing.objectives import check_objective, check_pruner
+from lamcts.testing.samplers import check_columns, check_sampler
+from lamcts.testing.search import ContractError
 from lamcts.testing.spaces import check_space
 from lamcts.testing.splitters import check_splitter
 

@@ -1,7 +1,11 @@
 """A sampler's session with the bookkeeping that an optimizer does round it, checking every answer."""
 
 import json
-from collections.abc import Callable, Sequence
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
@@ -11,10 +15,48 @@ from lamcts.samplers.base import Sampler, Scope, Session
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region, Step
-from lamcts.testing.contract import expect
 from lamcts.types import Floats, Rows
 
 Loss = Callable[[Floats], float]
+
+
+class ContractError(AssertionError):
+    """A part breaks its contract; the message has what was expected and what came."""
+
+
+def expect(condition: object, expected: str, got: object = "otherwise") -> None:
+    """Raise ContractError unless `condition` holds."""
+    if not condition:
+        raise ContractError(f"expected {expected}, got {got}")
+
+
+@contextmanager
+def watched(what: str) -> Iterator[None]:
+    """Expect of the code inside: no exception, no warning, and global random generators left as they were."""
+    before = _global_generators()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    except ContractError as error:
+        raise ContractError(f"{what}: {error}") from error
+    except Warning as warning:
+        raise ContractError(f"{what}: expected no warning, got {type(warning).__name__}: {warning}") from warning
+    except Exception as error:
+        raise ContractError(f"{what}: expected no exception, got {type(error).__name__}: {error}") from error
+    after = _global_generators()
+    touched = [name for name in before if before[name] != after[name]]
+    if touched:
+        raise ContractError(f"{what}: expected global random generators to stay untouched, got draws from {touched}")
+
+
+def _global_generators() -> dict[str, object]:
+    """Return the states of the global generators in a form that `==` compares."""
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002  (only looked at)
+    states: dict[str, object] = {"random": random.getstate(), "numpy.random": (name, bytes(np.asarray(keys)), rest)}
+    if "torch" in sys.modules:
+        states["torch"] = sys.modules["torch"].get_rng_state().numpy().tobytes()
+    return states
 
 
 def bowl(x: Floats) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters, active_coordinates
-from lamcts.testing.contract import expect, watched
+from lamcts.testing.search import expect, watched
 from lamcts.types import Floats, Rows
 
 ROUNDING = 1e-9  # of the unit cube: what going to a user's units and back may cost a continuous coordinate
@@ -23,11 +23,6 @@ def check_space(space: SearchSpace, seed: int = 0) -> None:
         The space.
     seed : int, default 0
         Seed of the points that are encoded and decoded.
-
-    Raises
-    ------
-    ContractError
-        If it breaks its contract; the message says what was expected and what it got.
 
     Examples
     --------

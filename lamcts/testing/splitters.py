@@ -3,7 +3,7 @@
 import numpy as np
 
 from lamcts.spaces.regions.region import Split
-from lamcts.testing.contract import expect, watched
+from lamcts.testing.search import expect, watched
 from lamcts.tree.splits import Splitter
 from lamcts.types import Floats, Mask
 
@@ -19,11 +19,6 @@ def check_splitter(splitter: Splitter, seed: int = 0) -> None:
         The splitter.
     seed : int, default 0
         Seed of the rows that it splits.
-
-    Raises
-    ------
-    ContractError
-        If it breaks its contract; the message says what was expected and what it got.
 
     Examples
     --------

@@ -9,8 +9,13 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from lamcts.integrations.optuna.parameters import OptunaParameters, together  # noqa: E402
-from lamcts.integrations.optuna.proposer import Branches  # noqa: E402
-from lamcts.integrations.optuna.record import Record, TrialOutcome, attributes, internal_of  # noqa: E402
+from lamcts.integrations.optuna.proposer import (  # noqa: E402
+    Branches,
+    Record,
+    TrialOutcome,
+    attributes,
+    internal_of,
+)
 
 X = {"x": FloatDistribution(0, 1)}
 

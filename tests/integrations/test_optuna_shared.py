@@ -15,7 +15,7 @@ from optuna.trial import TrialState  # noqa: E402
 from optuna_cases import bowl, points, study_of  # noqa: E402
 
 from lamcts.integrations.optuna import LamctsSampler  # noqa: E402
-from lamcts.integrations.optuna.record import attributes  # noqa: E402
+from lamcts.integrations.optuna.proposer import attributes  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 GRID = {"a": CategoricalDistribution([None, True, False]), "b": IntDistribution(2, 8, step=2)}  # 12 points

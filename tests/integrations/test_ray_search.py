@@ -13,7 +13,7 @@ with kept_globals():
     tune = pytest.importorskip("ray.tune", reason="ray is not installed: pip install '.[ray]'")
 
 from lamcts.integrations.ray import LamctsSearch
-from lamcts.integrations.ray.parameters import RayParameters
+from lamcts.integrations.ray.search import RayParameters
 
 SPACE = {"x": tune.uniform(-5, 5), "net": {"layers": tune.randint(1, 9), "kind": "mlp"}}
 FAST = {"seed": 0, "sampler": "uniform", "tree": None}

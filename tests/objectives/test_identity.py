@@ -7,7 +7,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.objectives import base
-from lamcts.objectives.identity import digest
+from lamcts.objectives.protocol import digest
 
 FOLDERS = {"jahs-bench-201": "data", "nasbench301": "models"}  # settings that name a folder of the benchmark's package
 NAMES = [name for name, row in base.names().items() if not row.missing]

@@ -1,4 +1,3 @@
-import re
 import subprocess
 import sys
 import zipfile
@@ -10,7 +9,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.errors import MissingExtra
-from lamcts.objectives import base, settings
+from lamcts.objectives import base
 from lamcts.utils.wings import wings
 
 
@@ -73,8 +72,8 @@ def test_the_package_is_searched_once_and_only_when_a_name_is_looked_up():
 def test_every_module_that_registers_is_found():
     root = Path(base.__file__).parents[1]
     texts = {path: path.read_text() for path in root.rglob("*.py")}
-    registering = {path for path, text in texts.items() if re.search(r"@(register|family)\(", text)}
-    ours = {path for path in registering if "objectives.base import" in texts[path]}
+    registering = {path for path, text in texts.items() if base.NAMED.search(text) or base.COMPUTED.search(text)}
+    ours = {path for path in registering if base.IMPORTS.search(texts[path])}
     packages = ["lamcts.objectives", *(wing.package for wing in wings())]
     modules = [module for package in packages for module in base.catalogue(package).modules]
     found = {root.parent / f"{module.replace('.', '/')}.py" for module in modules}
@@ -117,7 +116,7 @@ def mine(a, b: int | None = None, *, c: Sequence[float] = (1.0,), d: Literal["x"
 
 
 def test_settings_are_read_from_signature_and_docstring():
-    found = settings.settings_of(mine, lambda name: None)
+    found = base.settings_of(mine, lambda name: None)
     assert [(one.kinds, one.required) for one in found.values()] == [
         ((int, float, str), True),
         ((int,), False),

@@ -71,7 +71,7 @@ def test_optuna_gets_an_angle_as_a_range() -> None:
     pytest.importorskip("optuna")
     from optuna.distributions import FloatDistribution
 
-    from lamcts.integrations.optuna.distributions import parameters_of
+    from lamcts.integrations.optuna.export import parameters_of
 
     (found,) = parameters_of(lamcts.Space({"turn": TURN}), {"turn": 350.0})
     assert found == ("turn", 350.0, FloatDistribution(0.0, 360.0))

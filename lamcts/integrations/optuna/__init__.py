@@ -1,8 +1,4 @@
-"""Lamcts as a sampler of Optuna.
-
-study = optuna.create_study(sampler=LamctsSampler(seed=0))
-study.optimize(objective, n_trials=100)
-"""
+"""Lamcts as a sampler of Optuna."""
 
 from lamcts.errors import MissingExtra
 

@@ -5,21 +5,22 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 import lamcts
-from lamcts.integrations.optuna.distributions import parameters_of
-from lamcts.integrations.optuna.record import CONSTRAINTS
+from lamcts.integrations.optuna.proposer import CONSTRAINTS
 from lamcts.journal import Journal
 from lamcts.spaces import SearchSpace
-from lamcts.types import Json
+from lamcts.spaces.base import EncodedSpace
+from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 RUN, ROW = "lamcts:run", "lamcts:row"  # attributes by which a study and its trials are found again
 SHORT = 16  # hexadecimal digits that tell runs apart
 VALUE = "value"  # the name of an objective that was given none
+PLAIN = (str, int, float, bool, type(None))  # options that every storage of Optuna keeps as they are
 
 
 def export_study(
@@ -53,23 +55,13 @@ def export_study(
     Returns
     -------
     Study
-        The study. `optuna-dashboard sqlite:///x.db` shows it.
+        The study. A second export of a run adds new evaluations. User attributes such as `lamcts:trial`,
+        `lamcts:message`, `lamcts:seconds` and `lamcts:proposer` have what Optuna has no field for.
 
     Raises
     ------
     ValueError
         If the storage has another study of this name, or the journal does not hold the space.
-    JournalError
-        If there is no journal at `run`.
-
-    Notes
-    -----
-    Trials are in order of arrival and have the state, values, parameters with distributions, intermediate values,
-    constraints and times of the run. Points that were checked and not run are failed trials. User attributes have
-    metrics by name, and the rest: `lamcts:trial`, `lamcts:message`, `lamcts:seconds`, `lamcts:proposer`, and
-    `lamcts:point` where Optuna has no distribution for a part of the point. With several objectives, for which Optuna
-    has no intermediate values, `lamcts:intermediate` has them. Pending trials are left out. A second
-    export of a run adds new evaluations.
     """
     result = lamcts.load(run, space)
     history, found = result.history, Journal.read(_journal(run))
@@ -185,3 +177,55 @@ def _attributes(history: "History", run: "Recorded", row: int, parameters: int) 
         yield "lamcts:checked", True
     if parameters < len(point):
         yield "lamcts:point", json.dumps(point, default=str)
+
+
+class OptunaParameter(NamedTuple):
+    """A value and its distribution, under a name that a point of lamcts has too (`net.layers` where it is nested)."""
+
+    name: str
+    value: Any
+    distribution: BaseDistribution
+
+
+def parameters_of(space: SearchSpace, point: Point, name: str = "") -> Iterator[OptunaParameter]:
+    """Yield the active parameters of a point; a part that Optuna has no distribution for is left out."""
+    if (found := _single(space, point, name or "x")) is not None:
+        yield found
+    elif isinstance(space, EncodedSpace):
+        for key, member, part in space.split(point):
+            yield from parameters_of(member, part, _joined(name, key))
+
+
+def _single(space: SearchSpace, value: Point, name: str) -> OptunaParameter | None:
+    """Return one number or category; None for a kind of space that is not known here."""
+    if isinstance(space, lamcts.Float):
+        return OptunaParameter(name, float(value), _range(space))
+    if isinstance(space, lamcts.Int):
+        ends = int(space.low), int(space.high)
+        return OptunaParameter(name, int(value), IntDistribution(*ends, log=space.log, step=space.step or 1))
+    if isinstance(space, lamcts.Bool):
+        return _category(name, bool(value), (False, True))
+    return _category(name, value, space.options) if isinstance(space, lamcts.Choice) else None
+
+
+def _range(space: lamcts.Float) -> FloatDistribution:
+    """Return the range of a real number, without its step where Optuna would drop the last value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that it drops the value
+        made = FloatDistribution(space.low, space.high, log=space.log, step=space.step)
+    return made if made.high == space.high else FloatDistribution(space.low, space.high)
+
+
+def _category(name: str, value: object, options: Sequence[object]) -> OptunaParameter:
+    """Return a category; its options are texts unless all are plain values that Optuna tells apart."""
+    plain = all(type(option) in PLAIN for option in options) and len(set(options)) == len(options)
+    choice = lamcts.Choice(tuple(options))
+    kept: tuple[Any, ...] = choice.options if plain else choice.labels
+    return OptunaParameter(name, kept[choice.place(value)], CategoricalDistribution(kept))
+
+
+def _joined(name: str, key: object) -> str:
+    """Return the name of a part: of numbered ones x1, x2, ... where the whole has no name."""
+    if key is None:
+        return name
+    return f"{name}.{key}" if name else f"x{key}" if isinstance(key, int) else str(key)

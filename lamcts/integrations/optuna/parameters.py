@@ -1,8 +1,4 @@
-"""Optuna's parameters as a space, and its values as points of it.
-
-A point is a tuple of numbers, one a parameter: of a float or an integer its value, of a category the number of its
-option, which may be any value then.
-"""
+"""Optuna's parameters as a space whose points are numbers: of a category the number of its option."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,10 +25,7 @@ class OptunaParameters:
         self.neutral: Point = tuple(member.decode(np.full(member.dim, 0.5)) for member in members)
 
     def point(self, internal: Mapping[str, float]) -> Point | None:
-        """Return the point of values in Optuna's internal form by name; None without any parameter.
-
-        A parameter without a value that its distribution holds gets the neutral one.
-        """
+        """Return the point of internal values by name, neutral where there is none; None without any parameter."""
         known = self.numbers(internal)
         if not known:
             return None

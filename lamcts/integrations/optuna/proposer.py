@@ -1,20 +1,87 @@
 """An optimizer that follows a study: it takes new results, and proposes one point a trial."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
-from lamcts.integrations.optuna.parameters import OptunaParameters, Point
-from lamcts.integrations.optuna.record import TrialOutcome, internal_of
+from lamcts.integrations.optuna.parameters import OptunaParameters, Point, together
 
+CONSTRAINTS = "constraints"  # where Optuna keeps constraints in the attributes of a trial
+PROPOSED = (
+    "lamcts:proposed"  # where we keep what was proposed: a trial has its parameters only once it was asked for them
+)
+LONGEST = 2045  # characters of an attribute that every database of Optuna's takes
+INFORMATIVE = (TrialState.COMPLETE, TrialState.PRUNED)  # a failed trial may have stopped before its last parameter
 MOST_STAND_INS = 32  # a run that crashed often leaves many trials that never end, and each costs an ask (untuned)
 # Points in a row whose outcome is known: a branch may be finite, and all of it known. Of 7 points beside 41, on three
 # seeds, up to 3 of 30 trials were repeats with 16, and none with 64.
 MOST_KNOWN = 64
+
+
+class TrialOutcome(NamedTuple):
+    """The outcome of a finished trial: its values (None: failed), and its constraints by name."""
+
+    values: Sequence[float] | None
+    constraints: dict[str, float]
+
+
+class Record:
+    """The finished trials of a study, each read once.
+
+    distributions: of each parameter what holds all values so far; None where nothing does. outcomes: by trial number.
+    """
+
+    def __init__(self, maximize: bool) -> None:
+        self._maximize = maximize
+        self.distributions: dict[str, BaseDistribution | None] = {}
+        self.constraints: dict[str, None] = {}
+        self.outcomes: dict[int, TrialOutcome] = {}
+        self._steps: dict[int, list[tuple[float, float]]] = {}  # step -> value there and at the end, as losses
+
+    def read(self, trials: Iterable[FrozenTrial]) -> None:
+        """Read the new finished trials."""
+        new = [trial for trial in trials if trial.state.is_finished() and trial.number not in self.outcomes]
+        for trial in new:
+            if trial.state in INFORMATIVE:
+                self._read_parameters(trial)
+            if trial.state == TrialState.COMPLETE:
+                self._read_steps(trial)
+        for trial in new:
+            self.outcomes[trial.number] = TrialOutcome(self._values(trial), constraints := constraints_of(trial))
+            self.constraints |= dict.fromkeys(constraints)
+
+    def _read_parameters(self, trial: FrozenTrial) -> None:
+        for name, distribution in trial.distributions.items():
+            known = self.distributions.get(name, distribution)
+            self.distributions[name] = None if known is None else together(known, distribution)
+
+    def _read_steps(self, trial: FrozenTrial) -> None:
+        if len(trial.values) == 1:
+            end = self._loss(trial.values[0])
+            for step, value in trial.intermediate_values.items():
+                self._steps.setdefault(step, []).append((self._loss(value), end))
+
+    def _values(self, trial: FrozenTrial) -> Sequence[float] | None:
+        if trial.state == TrialState.COMPLETE:
+            return tuple(trial.values)
+        return self._pruned(trial) if trial.state == TrialState.PRUNED else None
+
+    def _pruned(self, trial: FrozenTrial) -> Sequence[float] | None:
+        """Return the best possible end of a pruned trial: the worst end of those ahead of it, else its own value."""
+        if trial.last_step is None:
+            return None
+        here = self._loss(trial.intermediate_values[trial.last_step])
+        ends = [end for value, end in self._steps.get(trial.last_step, ()) if value < here]
+        return (self._loss(max(ends, default=here)),)
+
+    def _loss(self, value: float) -> float:
+        return -value if self._maximize else value
 
 
 class Proposer:
@@ -154,6 +221,8 @@ class Proposer:
 
 
 Names = tuple[str, ...]
+
+
 Numbers = Mapping[str, float | int]
 
 
@@ -176,3 +245,30 @@ class Branches:
             if outcome is not None:
                 return outcome
         return None
+
+
+def constraints_of(trial: FrozenTrial) -> dict[str, float]:
+    """Return the constraints of a trial by name, which Optuna 4 keeps as a list."""
+    if hasattr(trial, "constraints"):
+        return dict(trial.constraints)
+    return {str(i): value for i, value in enumerate(trial.system_attrs.get(CONSTRAINTS) or ())}
+
+
+def internal_of(trial: FrozenTrial) -> dict[str, float]:
+    """Return the parameters of a trial in Optuna's internal form: its own, else the proposed ones."""
+    proposed = "".join(_texts(trial.system_attrs))
+    given = {name: trial.distributions[name].to_internal_repr(value) for name, value in trial.params.items()}
+    return (json.loads(proposed) if proposed else {}) | given
+
+
+def attributes(internal: dict[str, float]) -> dict[str, str]:
+    """Return the attributes of a trial that hold a proposal."""
+    text = json.dumps(internal)
+    return {f"{PROPOSED}:{i // LONGEST}": text[i : i + LONGEST] for i in range(0, len(text), LONGEST)}
+
+
+def _texts(attributes: dict[str, Any]) -> Iterable[str]:
+    part = 0
+    while text := attributes.get(f"{PROPOSED}:{part}"):
+        yield text
+        part += 1

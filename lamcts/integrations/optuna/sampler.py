@@ -14,8 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import lamcts
 from lamcts.integrations.optuna.parameters import OptunaParameters
-from lamcts.integrations.optuna.proposer import Proposer
-from lamcts.integrations.optuna.record import CONSTRAINTS, Record, attributes
+from lamcts.integrations.optuna.proposer import CONSTRAINTS, Proposer, Record, attributes
 from lamcts.rng import fresh_seed
 from lamcts.samplers import Sampler
 from lamcts.types import whole_number
@@ -26,6 +25,8 @@ MOST_TRIES = 8  # in which another process proposed the same point at the same t
 
 class LamctsSampler(BaseSampler):
     """A sampler of Optuna that proposes trials by `lamcts.Optimizer`.
+
+    It reads its results from the study and keeps nothing else, so several processes may share a study.
 
     Parameters
     ----------
@@ -43,13 +44,6 @@ class LamctsSampler(BaseSampler):
         Returns numbers of a complete or pruned trial that must be at most 0. Optuna 5 prefers `trial.set_constraint`.
     independent_sampler : optuna.samplers.BaseSampler, default None
         Draws the parameters of the first trial, and those whose options change; None: Optuna's `TPESampler`.
-
-    Notes
-    -----
-    The sampler reads its results from the study and keeps nothing else, so several processes may share a study and a
-    new sampler continues it. Running points are not proposed again, and not waited for. All parameters are chosen
-    together, also those that only some trials have. A parameter whose range changes is chosen from the union of its
-    ranges. A pruned trial ranks just behind all trials that were ahead of it where it stopped.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Lamcts as a searcher of Ray Tune.
-
-tuner = tune.Tuner(trainable, param_space=space, tune_config=tune.TuneConfig(search_alg=LamctsSearch(seed=0), ...))
-"""
+"""Lamcts as a searcher of Ray Tune."""
 
 from lamcts.errors import MissingExtra
 

@@ -20,10 +20,7 @@ Distributions = Mapping[str, Distribution | Sequence[Any] | SearchSpace] | Searc
 
 
 class SklearnParameters:
-    """The space of `param_distributions`: a `lamcts.Space`, a dict by name, or several dicts as alternatives.
-
-    Lists of numbers are ordered; a distribution of scipy.stats becomes a range.
-    """
+    """The space of `param_distributions`: a `lamcts.Space`, a dict by name, or several dicts as alternatives."""
 
     def __init__(self, given: Distributions, **when: Any) -> None:
         self._codes: dict[str, Code] | None = None

@@ -1,7 +1,8 @@
 """The search that scikit-learn calls."""
 
+import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import ceil
@@ -10,22 +11,94 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
 import lamcts
-from lamcts.integrations.sklearn.cross_validated import Candidate, CrossValidated, Fit, SameSplits, Split
 from lamcts.integrations.sklearn.parameters import Distributions, SklearnParameters, whole
 from lamcts.samplers import Sampler
 from lamcts.spaces import SearchSpace
 
+Fit = dict[str, Any]  # what scikit-learn keeps of one fit
+Candidate = dict[str, Any]
+Split = tuple[Any, Any]  # indices of a training and a test set
+Values = list[dict[str, float] | None]
+ALL_FAILED = "\nAll the "  # what scikit-learn's error begins with where no fit of a call succeeds
 N_ITER = 50  # candidates by default: four times an initial design or more (untuned)
-
 Function = Callable[..., Any]
 Scoring = str | Function | list[str] | tuple[str, ...] | dict[str, str | Function] | None
 RandomState = int | np.random.RandomState | None
 Context = Any  # a callback context of scikit-learn 1.9, or None
+
+
+class CrossValidated:
+    """Candidates in the order of their evaluation, and the fits of each.
+
+    metrics: the names of the scores that are searched by. error_score: the scores of a fit that failed.
+    """
+
+    def __init__(self, metrics: Sequence[str], error_score: float | str) -> None:
+        self.metrics, self._error_score = list(metrics), error_score
+        self.candidates: list[Candidate] = []
+        self.fits: list[Fit] = []
+        self.values: Values = []  # of the candidates, by metric; None where one failed
+        self._read = 0, 0  # candidates and fits of scikit-learn's own lists that are here already
+
+    @property
+    def splits(self) -> int:
+        """Fits of a candidate."""
+        return len(self.fits) // len(self.candidates)
+
+    def take(self, candidates: list[Candidate], fits: list[Fit], means: Callable[..., dict[str, Any]]) -> None:
+        """Take the new candidates; `means(candidates, fits)` returns their `cv_results_`."""
+        new, done = candidates[self._read[0] :], fits[self._read[1] :]
+        self._read = len(candidates), len(fits)
+        found = means(new, out=done)
+        missing = [name for name in self.metrics if f"mean_test_{name}" not in found]
+        if missing:
+            names = [name.removeprefix("mean_test_") for name in found if name.startswith("mean_test_")]
+            raise ValueError(f"refit: expected the score to search by, out of {names}; pass refit={names[0]!r}")
+        each = len(done) // len(new)
+        for i, candidate in enumerate(new):
+            own = done[i * each : (i + 1) * each]
+            scores = {name: float(found[f"mean_test_{name}"][i]) for name in self.metrics}
+            failed = any(fit.get("fit_error") for fit in own) or not all(map(math.isfinite, scores.values()))
+            self._add(candidate, own, None if failed else scores)
+
+    def take_failed(self, candidates: Sequence[Candidate], error: ValueError) -> None:
+        """Take candidates without a successful fit; raise the error if no fit has succeeded yet."""
+        if not str(error).startswith(ALL_FAILED) or not self.candidates:
+            raise error
+        warnings.warn(str(error).strip(), FitFailedWarning, stacklevel=2)
+        like = self.fits[0]
+        fit = {name: self._failed(name, value) for name, value in like.items()} | {"fit_error": str(error)}
+        for candidate in candidates:
+            self._add(candidate, [fit] * self.splits, None)
+
+    def _failed(self, name: str, value: Any) -> Any:
+        if name.endswith("_scores"):
+            return dict.fromkeys(value, self._error_score) if isinstance(value, dict) else self._error_score
+        return math.nan if name.endswith("_time") else value
+
+    def _add(self, candidate: Candidate, fits: Sequence[Fit], value: dict[str, float] | None) -> None:
+        self.candidates.append(candidate)
+        self.fits += fits
+        self.values.append(value)
+
+
+class SameSplits:
+    """A splitter that repeats the splits of its first call, so that all batches have the same splits."""
+
+    def __init__(self, inner: BaseCrossValidator) -> None:
+        self._inner = inner
+        self._splits: list[Split] | None = None
+
+    def split(self, *args: Any, **kwargs: Any) -> Iterator[Split]:
+        if self._splits is None:
+            self._splits = list(self._inner.split(*args, **kwargs))
+        return iter(self._splits)
 
 
 class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -44,37 +117,20 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
     batch : int, default None
         Candidates that are evaluated together; None: as few as give each job a fit. The points depend on it. The
         initial design is one batch.
-    sampler : str or sampler, default "auto"
-        The local search, as in `lamcts.Optimizer`.
-    tree : str or LatentTree, default "auto"
-        The partition of the space, as in `lamcts.Optimizer`.
-    n_init : int, default None
-        Candidates of the initial design, as in `lamcts.Optimizer`.
+    sampler, tree, n_init : default "auto", "auto", None
+        As in `lamcts.Optimizer`.
     scoring : str, callable, list or dict, default None
         As in `RandomizedSearchCV`. Of several scores the search maximises the one that `refit` names, or finds the
         front of all if `refit` is False or a function.
-    n_jobs : int, default None
-        As in `RandomizedSearchCV`.
-    refit : bool, str or callable, default True
-        As in `RandomizedSearchCV`.
-    cv : int or splitter, default None
-        As in `RandomizedSearchCV`.
-    verbose : int, default 0
-        As in `RandomizedSearchCV`.
-    pre_dispatch : int or str, default "2*n_jobs"
+    n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in `RandomizedSearchCV`.
     random_state : int or numpy.random.RandomState, default None
         A seed, or a generator to draw it from; None: a fresh seed, without numpy's global generator.
-    error_score : float or "raise", default nan
-        as in `RandomizedSearchCV`.
-    return_train_score : bool, default False
-        As in `RandomizedSearchCV`.
 
     Notes
     -----
     Attributes after `fit`, methods, `cv_results_` and metadata routing are scikit-learn's. All candidates have the same
-    splits, even from a splitter that shuffles (except under scikit-learn 1.5). A candidate with a failed fit or a
-    score that is not finite is a failure of the search. A finite space smaller than `n_iter` is evaluated once.
+    splits (except under scikit-learn 1.5). A failed fit or a score that is not finite is a failure of the search.
 
     Examples
     --------
@@ -203,10 +259,7 @@ def _seed(random_state: RandomState) -> int | None:
 
 
 class Tasks:
-    """The callback task of a search, below that of `fit`; without effect before scikit-learn 1.9.
-
-    owner: the search. root: what scikit-learn hands to it, None before 1.9.
-    """
+    """The callback task of a search below that of `fit`, which scikit-learn hands over; no effect before 1.9."""
 
     def __init__(self, owner: LamctsSearchCV, root: Context) -> None:
         self._owner, self._context = owner, root

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from lamcts.cli.console import number, say, table
 from lamcts.cli.parser import Parser
 from lamcts.movement import costs
-from lamcts.movement.cli.nests import ELEMENT_BYTES, add_nest, nest_of
+from lamcts.movement.cli.movement import ELEMENT_BYTES, add_nest, nest_of
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:

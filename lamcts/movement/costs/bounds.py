@@ -1,37 +1,48 @@
 """I/O lower bounds of loop nests by X-partitioning of array programs (DAAP; Kwasniewski et al. 2021)."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lamcts.movement.costs.certified import certified_loads
-from lamcts.movement.costs.formula import Formula, memory_name, total_formula
+import numpy as np
+from numpy.typing import NDArray
+
+from lamcts.movement.costs.intensity import TINY, Covering, Weights, average, capped, linear, uncapped
 from lamcts.movement.costs.nest import Nest
-from lamcts.movement.costs.statement_bound import StatementBound, bound_statement, clashing
-from lamcts.movement.costs.terms import terms_of
+from lamcts.movement.costs.statement import Access, Affine, Statement
+from lamcts.movement.costs.statement_bound import (
+    Formula,
+    StatementBound,
+    bound_statement,
+    clashing,
+    groups_of,
+    log_extents,
+    memory_name,
+    total_formula,
+)
+from lamcts.movement.costs.terms import Term, overlaps, patterns, pivots, terms_of
+from lamcts.movement.costs.volume import iterations, least
 from lamcts.types import whole_number
 
 CLOSE = 1e-9  # relative rounding of sums
+MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
+LONG = math.log(1000)  # range of a loop from which caps change an intensity of exponent 1 by less than 0.1 %
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """The least data movement of a loop nest, in words.
+    """The least data movement of a loop nest, in words, on `processors` memories of `memory` words each.
 
     Parameters
     ----------
-    memory : int
-        Capacity of the fast memory of each processor in words.
-    processors : int
-        Number of processors; `loads` and `daap` count the words of the busiest one.
     loads : float
-        Misses that no order of the iterations avoids, for these very sizes.
+        Misses that no order of the iterations avoids, for these very sizes; of the busiest processor.
     daap : float
         The bound of the paper: exact to leading order, where the sizes are large compared with the memory.
     statements : tuple of StatementBound
         The bounds of the statements by themselves.
     reuse : mapping of str to float
-        Words of each input array that statements may share, which `daap` subtracts; `daap` is at least the bound of
-        each statement.
+        Words of each input array that statements may share, which `daap` subtracts.
     formula : str
         The closed form of `daap`, or "" where there is none, as where the range of a loop limits the tile.
     clashes : tuple of str
@@ -61,7 +72,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     nest : Nest
         The loop nest; the given order of its loops does not matter.
     memory : int
-        Capacity of the fast memory in words (elements), at least the number of elements of one iteration.
+        Capacity of the fast memory in words, at least the number of elements of one iteration.
     processors : int, default 1
         Number of processors, each with a fast memory of its own (Lemma 9).
 
@@ -70,42 +81,18 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     LowerBound
         `loads` holds for these sizes. `daap` is the bound of the paper, and `formula` its closed form.
 
-    Raises
-    ------
-    ValueError
-        If `memory` cannot hold the elements of one iteration, or an argument is no whole number of at least 1.
-
     Notes
     -----
-    Each access that is read limits a subcomputation with X words; `sigma`, the constant and `X0` follow from a linear
-    and a concave programme (sections 3.2 and 3.3 of [1]_). For sigma > 1 the closed form is
-    `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`. Lemma 6 (out-degree-one inputs) is the case
-    sigma = 1. Short loops cap the tile. `daap` adds the statements, subtracts inputs that they share (Lemma 7, eq. 6),
-    and divides accesses to the results of earlier statements by their intensity (Lemma 8, Corollary 1, eq. 7).
+    `daap` follows sections 3 to 6 of [1]_ and holds to leading order only. For sigma > 1 the closed form is
+    `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
 
     `loads` needs no assumption on the sizes. It counts misses of a cache that allocates on writes, on arrays that the
-    nest reads, where no iteration runs twice. Accesses that may touch one element count once. Sums such as `i+y`
-    count as one of their variables. Statements that share arrays share loads.
-
-    Misprints of [1]_: eq. 3 prints "1 >= t >= l" for 1 <= t <= l. Section 4.1 prints the access sizes (X/2)^2 and
-    I = J = K = M; they are X/2 and I = J = M, K = 1. Section 6 prints |V_S1| as the sum of N - k - 1; the total
-    N (N - 1) / 2 is the sum of N - k. It prints |V_S2| = N^3/3 - N^2 + 2N/3; the number of iterations is
-    N (N - 1) (2N - 1) / 6. Its parallel bound prints P as p.
-
-    `daap` holds to leading order only. At M = N^2 section 6 gives 7/6 N^2 for LU, which loads N^2. A producer that
-    loads a word for each element (rho = 1) is counted twice by section 4.2. A symmetric product `A[i,k]*A[j,k]` has
-    intensity sqrt(M/2), more than sqrt(M)/2, in triangular blocks [3]_: so N^3 / (3 sqrt M) for Cholesky, which
-    counts both accesses, is no lower bound. Sums are compared on boxes, by |A+B| >= |A| + |B| - 1; a hexagonal tile of
-    a convolution holds up to 4/3 of the iterations of a box.
+    nest reads. Accesses that may touch one element count once, and statements that share arrays share loads.
 
     References
     ----------
     .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
-       factorizations", SC 2021: sections 3 to 6.
-    .. [2] Christ, Demmel, Knight, Scanlon, Yelick, "Communication lower bounds and optimal algorithms for programs that
-       reference arrays", 2013: the exponent as a linear programme.
-    .. [3] Beaumont, Eyraud-Dubois, Verite, Langou, "I/O-optimal algorithms for symmetric linear algebra kernels",
-       SPAA 2022.
+       factorizations", SC 2021.
 
     Examples
     --------
@@ -114,10 +101,6 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     >>> bound = costs.lower_bound(product, memory=4096)
     >>> bound.formula, round(bound.loads)
     ('2 N^3 / sqrt(M)', 33554432)
-    >>> str(bound.main.sigma), round(bound.main.boundary / 4096, 6), round(bound.main.intensity, 6)
-    ('3/2', 3.0, 32.0)
-    >>> {name: round(extent, 6) for name, extent in bound.main.tile.items()}
-    {'i': 64.0, 'j': 64.0, 'k': 64.0}
     """
     _check_memory(nest, memory)
     whole_number(processors, "processors")
@@ -183,3 +166,83 @@ def _clashes(nest: Nest) -> tuple[str, ...]:
                 if meet(one, two):
                     messages.append(f"{two.access} and {one.access} may read one element, so they count once")
     return tuple(messages)
+
+
+def certified_loads(nest: Nest, memory: int, alone: Sequence[StatementBound]) -> float:
+    """Return the misses of an empty cache of `memory` words that no order of the nest's iterations avoids."""
+    needs = [one.loads if one.strict else _statement_loads(one.statement, nest.sizes, memory) for one in alone]
+    arrays = sorted({read.array for statement in nest.statements for read in statement.reads})
+    touched = [_touched(nest, array) for array in arrays]
+    if len(needs) == 1 or len(arrays) < 2:
+        return float(max(sum(touched), *needs))
+    rows = [[float(any(r.array == array for r in s.reads)) for array in arrays] for s in nest.statements]
+    return float(linear(np.ones(len(arrays)), np.array(rows), np.array(needs), np.array(touched)).x.sum())
+
+
+def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int) -> float:
+    """Return the loads of one statement: the best of the bounds that hold for all subsets of its iterations."""
+    terms = terms_of(statement)
+    if not terms:
+        return 0.0
+    meet = overlaps(terms, statement, sizes)
+    groups = groups_of(terms, meet)
+    families = _families(groups, terms, meet)
+    caps, gains = log_extents(statement, sizes), np.zeros(len(terms))
+    found = []
+    for pattern in patterns(terms, statement.names):
+        cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)
+        covering = Covering(cover, groups, families, gains, caps, math.log(memory))
+        found.append(_least(covering))
+    lowest = min(one.log_intensity for one in [*found, average(covering, found)])
+    return iterations(statement.loops, sizes) / math.exp(lowest)
+
+
+def _families(
+    groups: NDArray[np.int64], terms: Sequence[Term], meet: Callable[[Term, Term], bool]
+) -> NDArray[np.int64]:
+    """Return a number for each term; terms of one group with one number do not meet."""
+    families: list[list[int]] = []
+    for i, one in enumerate(terms):
+        fits = (f for f in families if groups[f[0]] == groups[i] and not any(meet(one, terms[j]) for j in f))
+        family = next(fits, None)
+        if family is None:
+            families.append([i])
+        else:
+            family.append(i)
+    numbers = {i: number for number, family in enumerate(families) for i in family}
+    return np.array([numbers[i] for i in range(len(terms))])
+
+
+def _least(covering: Covering) -> Weights:
+    """Return the best weights; caps matter only where the tile without them comes near to them."""
+    free = uncapped(covering)
+    margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
+    if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
+        return free
+    return capped(covering, free)
+
+
+def _touched(nest: Nest, array: str) -> int:
+    """Return a number of elements of an array that are surely touched."""
+    counts = [
+        _distinct(statement, access, nest.sizes)
+        for statement in nest.statements
+        for access in statement.accesses
+        if access.array == array
+    ]
+    return max(counts)
+
+
+def _distinct(statement: Statement, access: Access, sizes: Mapping[str, int]) -> int:
+    """Return how many elements an access touches while the loops that it does not determine stay at their start."""
+    kept = pivots(access, statement.names)
+    starts: dict[str, int | Affine] = {}
+    loops = []
+    for depth, loop in enumerate(statement.loops):
+        if loop.name in kept:
+            loops.append(type(loop)(loop.name, loop.start.put(starts), loop.stop.put(starts)))
+        else:
+            if least(loop.stop - loop.start, statement.loops[:depth], sizes) < 1:
+                return 0
+            starts[loop.name] = loop.start.put(starts)
+    return iterations(tuple(loops), sizes)

@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lamcts.movement.costs.layout import Layout
 from lamcts.movement.costs.program import Program
 from lamcts.movement.costs.statement import Access, Block, Loop, Statement
-from lamcts.movement.costs.trace import Body, ClippedLoop
+from lamcts.movement.costs.trace import Body, ClippedLoop, Layout
 from lamcts.text import shortened
 
 FLAGS = ("-O3", "-march=native")
@@ -81,23 +80,12 @@ def seconds(nest: Program, compiler: str = "cc", flags: Sequence[str] = FLAGS, r
     repeats : int, default 7
         Runs on the same inputs; the fastest counts.
 
-    Returns
-    -------
-    float
-        CPU time of one run in seconds.
-
     Raises
     ------
     RuntimeError
         If the compiler is missing or fails, or a program runs for more than 60 seconds in all.
     ValueError
         If a statement has no formula in C, such as a function that is not in C's mathematical library.
-
-    Examples
-    --------
-    >>> from lamcts.movement import costs
-    >>> print(costs.c_source(costs.nest("for i in N: a[i] = b[i] + 1", N=8)).splitlines()[9])
-        for (long i = 0; i < 8; i++)
     """
     if shutil.which(compiler) is None:
         raise RuntimeError(f"compiler: expected a C compiler, found no {compiler!r}; install gcc, or name another")
@@ -120,25 +108,7 @@ def _call(command: list[str], what: str) -> str:
 
 
 def c_source(nest: Program, repeats: int = REPEATS) -> str:
-    """Return the C program that runs a nest and prints its CPU seconds and the sum of its results.
-
-    Parameters
-    ----------
-    nest : Nest or Tiling
-        The nest, tiled or not.
-    repeats : int, default 7
-        Runs on the same inputs; the program prints the time of the fastest.
-
-    Returns
-    -------
-    str
-        C99 with POSIX clocks.
-
-    Raises
-    ------
-    ValueError
-        If a statement has no formula in C.
-    """
+    """Return the C program that runs a nest and prints its CPU seconds and the sum of its results."""
     layout = Layout.of(nest.statements, nest.sizes)
     words = {array: layout.elements(array) for array in layout.shapes}
     written = dict.fromkeys(statement.target.array for statement in nest.statements)

@@ -1,41 +1,44 @@
 """Computational intensity: the most iterations for each word loaded, from weights of the accesses.
 
-Let an access j touch `a_j` elements during a phase in which `X - M` words are loaded, and let weights `s_j >= 0`
-cover each loop variable t: the weights of the accesses with t sum to `1 - z_t`. Then a phase executes at most
-`prod_j a_j^s_j * prod_t N_t^z_t` iterations (Loomis and Whitney, Finner), whatever its shape. With `sum_j a_j <= X`
-and the best X, the intensity is at most `exp(F)`, where S is the sum of the weights:
+Weights `s_j >= 0` of accesses that touch `a_j` elements cover each loop variable t to `1 - z_t`. A phase executes at
+most `prod_j a_j^s_j * prod_t N_t^z_t` iterations (Loomis and Whitney, Finner). With `sum_j a_j <= X`, S the sum of the
+weights and the best X, the intensity is at most `exp(F)`:
 
     F(s, z) = sum_j s_j log s_j + (S - 1) log(M / (S - 1)) + sum_t z_t log N_t,    X0 = S M / (S - 1).
 
-Accesses to one array that share elements take part with the sum of their weights. Among them, those of one family share
-none with each other: a family adds `sum_j s_j log(s_j / sum of the family)`.
-
-Without caps (z = 0) the least S is the exponent sigma, a linear programme, and `exp(F)` is the closed form
-`C X0^sigma / (X0 - M)`. S >= 1 makes the bound hold for a cache that starts empty, and for the last, shorter phase.
+Accesses of one group may share elements and count once; those of one family of a group share none.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.solvers import Constraint, Vertex, linear, smooth
 from lamcts.types import Floats
 
+Constraint = tuple[str, Callable[[Floats], Any], Callable[[Floats], Floats]]  # "eq" or "ineq" (>= 0), value, slope
 TINY = 1e-12  # keeps logarithms of weights finite, and takes the rounding of sums
 LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
 
 
+class Vertex(NamedTuple):
+    """A solution of a linear programme, the prices of its rows, and the reduced costs of its variables."""
+
+    x: Floats
+    prices: Floats
+    reduced: Floats
+
+
 @dataclass(frozen=True)
 class Covering:
-    """What the weights have to cover.
+    """The programme of the weights; all ranges and capacities are logarithms.
 
-    cover [m, l]: 1 where access j determines loop variable t. group [m]: accesses with one number may share elements,
-    so that they are counted once. family [m]: accesses of a group with one number share no elements, so that their sum
-    is counted. gain [m]: logarithm of how many elements an access may touch for each word (output reuse), 0 for one.
-    caps [l]: logarithm of the range of each loop variable. memory: logarithm of the capacity in words.
+    cover [m, l]: 1 where access j determines loop variable t. group, family [m]: numbers of accesses. gain [m]:
+    elements of an access for each word. caps [l]: ranges of the loop variables. memory: the capacity in words.
     """
 
     cover: Floats
@@ -143,8 +146,7 @@ def _value(covering: Covering, weight: Floats, rest: Floats) -> float:
 def _family_logs(covering: Covering, weight: Floats) -> Floats:
     """Return the logarithm of the share of each access in its family [m]."""
     safe = np.maximum(weight, TINY)
-    shares: Floats = np.log(safe / np.bincount(covering.family, safe)[covering.family])
-    return shares
+    return np.asarray(np.log(safe / np.bincount(covering.family, safe)[covering.family]))
 
 
 def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Weights:
@@ -158,8 +160,7 @@ def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Wei
         totals = np.maximum(np.bincount(covering.group, np.maximum(x[:m], 0)), TINY)
         over = max(float(x[:m].sum()) - 1, TINY)
         weights = np.log(totals)[covering.group] + _family_logs(covering, x[:m]) + covering.gain
-        slopes: Floats = np.r_[weights + covering.memory - np.log(over), covering.caps]
-        return slopes
+        return np.asarray(np.r_[weights + covering.memory - np.log(over), covering.caps])
 
     rows = np.c_[covering.cover.T, np.eye(n)]
     least = float(total or 1)
@@ -174,3 +175,33 @@ def _polished(covering: Covering, start: Weights, total: Fraction | None) -> Wei
         simple = _weighed(covering, rounded, start.exponents)
         best = simple if simple.log_intensity <= best.log_intensity + 1e-9 and not simple.rest.any() else best
     return min(best, replace(start, unique=False), key=lambda one: one.log_intensity)
+
+
+def linear(costs: Floats, rows: Floats, least: Floats, lower: Floats | None = None) -> Vertex:
+    """Minimise `costs @ x` where `rows @ x >= least` and `x >= lower` (0); the programme must have a solution."""
+    from scipy.optimize import linprog
+
+    bounds = np.c_[np.zeros(len(costs)) if lower is None else lower, np.full(len(costs), np.inf)]
+    found: Any = linprog(costs, A_ub=-rows, b_ub=-least, bounds=bounds)
+    if found.x is None:
+        raise RuntimeError(f"linear programme: expected a solution, got {found.message}")
+    return Vertex(found.x, -found.ineqlin.marginals, found.lower.marginals)
+
+
+def smooth(
+    value: Callable[[Floats], float],
+    slope: Callable[[Floats], Floats],
+    start: Floats,
+    bounds: Sequence[tuple[float, float | None]],
+    constraints: Sequence[Constraint],
+    tolerance: float = 1e-9,
+) -> Floats:
+    """Return where sequential least squares programming (SLSQP) stops, moved into the bounds."""
+    from scipy.optimize import minimize
+
+    written: Any = [{"type": kind, "fun": fun, "jac": jac} for kind, fun, jac in constraints]
+    search: Any = minimize
+    options = {"ftol": tolerance, "maxiter": 300}
+    found = search(value, start, jac=slope, bounds=bounds, constraints=written, method="SLSQP", options=options)
+    most = [np.inf if upper is None else upper for _, upper in bounds]
+    return np.asarray(np.clip(found.x, [lower for lower, _ in bounds], most))

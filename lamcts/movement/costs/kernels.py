@@ -1,19 +1,11 @@
-"""Kernels of numerical programs as loop nests: one table, by name.
-
-    costs.kernels.make("matmul", N=96)
-
-Sizes that are not set have the defaults of the table, which are small enough for exact reuse distances in a second.
-"""
+"""Kernels of numerical programs as loop nests: one table, by name; default sizes take about a second."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from lamcts.movement.costs.nest import Nest
-from lamcts.movement.costs.parser import nest
+from lamcts.movement.costs.nest import Nest, nest
 from lamcts.text import safe_repr
-from lamcts.types import Rows, whole_number
+from lamcts.types import whole_number
 
 
 @dataclass(frozen=True)
@@ -119,16 +111,6 @@ def make(name: str, **sizes: int) -> Nest:
     **sizes : int
         Sizes of the kernel, at least 1. Others have the defaults of the table.
 
-    Returns
-    -------
-    Nest
-        The loop nest, with its sizes.
-
-    Raises
-    ------
-    ValueError
-        If there is no kernel or size of a name, or a size is out of range.
-
     Examples
     --------
     >>> from lamcts.movement import costs
@@ -143,62 +125,6 @@ def make(name: str, **sizes: int) -> Nest:
             raise ValueError(f"{name}: expected sizes of {', '.join(kernel.sizes)}, got {safe_repr(size):.40}")
     given = {**kernel.sizes, **sizes}
     return nest(kernel.text, **given) if kernel.text else nest(_levels(_power_of_two(given["N"])))
-
-
-def fft_trace(n: int) -> Rows:
-    """Return the address trace of the recursive fast Fourier transform of DMC4ML, algorithm 3.
-
-    Parameters
-    ----------
-    n : int
-        Number of elements, a power of two.
-
-    Returns
-    -------
-    array of shape (accesses,)
-        Addresses of the input, the roots of unity, and the temporary arrays of all calls.
-
-    Raises
-    ------
-    ValueError
-        If `n` is no power of two of at least 2.
-
-    Notes
-    -----
-    A call copies its even elements, transforms them, does the same with the odd ones, and combines both. Temporaries
-    are never reused, so that a call of 2^L elements accesses (2 L + 1.5) 2^L data (lemma 3.13).
-
-    References
-    ----------
-    Ding et al., DMC4ML: data movement complexity for machine learning, section 3.4.
-
-    Examples
-    --------
-    >>> from lamcts.movement import costs
-    >>> costs.reuse_distances(costs.kernels.fft_trace(256)).cold == (2 * 8 + 1.5) * 256
-    True
-    """
-    size = _power_of_two(n)
-    trace, _, used = _transform(np.arange(size // 2, size // 2 + size), np.arange(size // 2), size // 2 + size)
-    assert used == (2 * (size.bit_length() - 1) + 1.5) * size
-    return trace
-
-
-def _transform(data: Rows, roots: Rows, free: int) -> tuple[Rows, Rows, int]:
-    """Return the trace of a call, where its result is, and the first address that is free after it."""
-    if len(data) == 1:
-        return np.empty(0, np.int64), data, free
-    trace, halves = [], []
-    for part in (data[::2], data[1::2]):
-        copy = np.arange(free, free + len(part))
-        inner, result, free = _transform(copy, roots[::2], free + len(part))
-        trace += [np.column_stack([part, copy]).ravel(), inner]
-        halves.append(result)
-    even, odd = halves
-    found = np.arange(free, free + len(data))
-    low, high = found[: len(even)], found[len(even) :]
-    trace.append(np.column_stack([even, roots, odd, low, even, roots, odd, high]).ravel())
-    return np.concatenate(trace), found, free + len(data)
 
 
 def _levels(n: int) -> str:

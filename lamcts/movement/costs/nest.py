@@ -1,31 +1,26 @@
 """Loop nests with affine array accesses: the programs whose data movement is counted and bounded."""
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lamcts.movement.costs.program import Program
-from lamcts.movement.costs.statement import Access, Block, Loop, Statement
+from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
 from lamcts.movement.costs.tiling import Tiling
+from lamcts.text import shortened
 from lamcts.types import whole_number
 
 if TYPE_CHECKING:
     from lamcts.movement.costs.bounds import LowerBound
 
+HEADER = re.compile(r"\s*for\b([^:]*)(:?)")
+
 
 @dataclass(frozen=True)
 class Nest(Program):
-    """Statements in program order, and the sizes of their loops. `nest` makes one from a text.
-
-    Parameters
-    ----------
-    statements : tuple of Statement
-        In program order; `Statement.shared` holds which loops successive statements share.
-    sizes : mapping of str to int
-        The value of each size, at least 1.
-    text : str, default ""
-        The source of the nest, for messages and figures.
-    """
+    """Statements in program order, and the sizes of their loops. `nest` makes one from a text."""
 
     statements: tuple[Statement, ...]
     sizes: Mapping[str, int] = field(hash=False)
@@ -52,31 +47,17 @@ class Nest(Program):
     def tiled(self, order: Sequence[str] | None = None, **tiles: int) -> Tiling:
         """Return the nest with its iterations executed tile by tile.
 
+        Loops can be tiled if they are around one statement alone and their ranges do not depend on each other. Loops
+        that several statements share stay outside. The dependences of the statements are not checked.
+
         Parameters
         ----------
         order : sequence of str or None, default None
             Each tiled loop once, the outermost first: of the loops over tiles, and of the loops over the points of a
-            tile. None: as in the nest. Without tile sizes the loops are only reordered. The dependences of the
-            statements are not checked.
+            tile. None: as in the nest. Without tile sizes the loops are only reordered.
         **tiles : int
             Iterations of a loop in one tile, from 1 to all. A loop that is not named has one tile. Tiles at the border
             are clipped.
-
-        Returns
-        -------
-        Tiling
-            The loops over tiles, and inside them the loops over points.
-
-        Raises
-        ------
-        ValueError
-            If no loop can be tiled, there is no loop of a name, a tile is out of range, or `order` is no permutation.
-
-        Notes
-        -----
-        The tiled loops are those around one statement alone whose ranges do not depend on each other. Loops that
-        several statements share stay outside, as they are: in an LU factorisation the loop over k. Loops of one name
-        in different statements have one tile size.
 
         Examples
         --------
@@ -147,3 +128,222 @@ def _blocks(statements: tuple[Statement, ...], depth: int) -> tuple[Block | Stat
     if len(first.loops) == depth:
         return first, *_blocks(statements[1:], depth)
     return Block(first.loops[depth], _blocks(statements[:end], depth + 1)), *_blocks(statements[end:], depth)
+
+
+def nest(text: str, **sizes: int) -> Nest:
+    """Return the loop nest that a text describes.
+
+    Parameters
+    ----------
+    text : str
+        Pieces that are separated by semicolons or by new lines: any number of headers `for ...:` and one assignment.
+    **sizes : int
+        The value of each name in a range that is no loop variable, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If the text is not of this form (the message holds the position), an index is not affine, a size is missing or
+        not used, two loops of a statement have one name, or no access uses a loop variable.
+
+    Notes
+    -----
+    A header names loops and ranges: `for i in N:` (0, ..., N-1), `for i in k+1..N:` (without N), `for i,j in N:`, or
+    `for i in N, j in M:`. Ends of ranges are affine in sizes and outer loop variables.
+
+    An assignment is `A[i,j] = f(...)` or an update such as `+=`, with affine indices. Each `B[...]` on the right is a
+    read; bare names and numbers are constants in registers. An iteration reads in order of appearance, then writes.
+
+    A later piece belongs to the fewest open loops that define all names it uses and does not declare.
+
+    Examples
+    --------
+    >>> from lamcts.movement import costs
+    >>> product = costs.nest("for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=320)
+    >>> print(*product.statements[0].accesses)
+    A[i,k] B[k,j] C[i,j] C[i,j]
+    """
+    statements: list[Statement] = []
+    used: set[str] = set()
+    for match in re.finditer(r"[^;\n]+", text):
+        if match[0].strip():
+            statements.append(_statement(_Piece(text, match.start(), match[0], sizes, used), statements))
+    if not statements:
+        raise ValueError(f"nest: expected a text such as 'for i in N: a[i] = b[i]', got {text!r:.60}")
+    for name in sizes:
+        if name not in used:
+            raise ValueError(f"{name}: expected a size that the text uses, got {name}={sizes[name]!r:.20}; remove it")
+    return Nest(tuple(statements), sizes, text)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of the text, where it begins, the sizes, and the names that have been read."""
+
+    text: str
+    start: int
+    source: str
+    sizes: Mapping[str, int]
+    used: set[str]
+
+    def part(self, begin: int, end: int | None = None) -> "_Piece":
+        """Return a part of this piece."""
+        return replace(self, start=self.start + begin, source=self.source[begin:end])
+
+    def error(self, message: str, at: int = 0) -> ValueError:
+        """Return an error with the position in the whole text, and what is there."""
+        position = self.start + at
+        return ValueError(f"nest, at character {position}, {shortened(self.text[position:]).strip()!r}: {message}")
+
+    def parse(self, mode: str) -> ast.AST:
+        """Return the syntax tree of the piece, whose columns count from its start."""
+        spaces = len(self.source) - len(self.source.lstrip())
+        try:
+            tree = ast.parse(self.source.strip(), mode=mode)
+        except (SyntaxError, ValueError) as error:
+            column = (error.offset if isinstance(error, SyntaxError) else None) or 1
+            raise self.error(
+                f"expected a Python {'expression' if mode == 'eval' else 'assignment'}", spaces + column - 1
+            ) from None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr):
+                node.col_offset += spaces
+        return tree
+
+
+def _statement(piece: _Piece, before: list[Statement]) -> Statement:
+    """Return the statement of a piece, inside the loops of the one before that it needs."""
+    own, rest = _headers(piece)
+    target, reads, formula = _assignment(rest)
+    outer = before[-1].loops if before else ()
+    needed = _undeclared(own) | {name for access in (target, *reads) for name in access.names} - {i.name for i in own}
+    for name in sorted(needed - set(piece.sizes) - {loop.name for loop in outer}):
+        if name in _undeclared(own):
+            raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
+        raise piece.error(f"expected a loop over {name}, which an index uses, got none; add `for {name} in ...:`")
+    shared = max((i + 1 for i, loop in enumerate(outer) if loop.name in needed), default=0)
+    return Statement((*outer[:shared], *own), target, tuple(reads), shared, formula)
+
+
+def _headers(piece: _Piece) -> tuple[list[Loop], _Piece]:
+    """Return the loops that a piece opens, and what follows."""
+    loops: list[Loop] = []
+    while match := HEADER.match(piece.source):
+        if not match[2]:
+            raise piece.error("expected a colon after the ranges of `for`, got none")
+        loops += _loops(piece.part(match.start(1), match.end(1)))
+        piece = piece.part(match.end())
+    return loops, piece
+
+
+def _undeclared(loops: list[Loop]) -> set[str]:
+    """Return the names in the ranges of loops that no loop further out declares."""
+    declared: set[str] = set()
+    names: set[str] = set()
+    for loop in loops:
+        names |= loop.range_names - declared
+        declared.add(loop.name)
+    return names
+
+
+def _loops(piece: _Piece) -> list[Loop]:
+    """Return the loops of a header: `i,j in N, k in i+1..N`."""
+    loops: list[Loop] = []
+    names: list[str] = []
+    begin = 0
+    for part in piece.source.split(","):
+        here = piece.part(begin, begin + len(part))
+        begin += len(part) + 1
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*(?:\bin\b(.*))?", part, re.DOTALL)
+        if match is None:
+            raise here.error("expected names and a range, such as `i,j in N` or `i in k+1..N`")
+        names.append(match[1])
+        if match[2] is not None:
+            start, stop = _range(here.part(match.start(2)))
+            loops += [Loop(name, start, stop) for name in names]
+            names = []
+    if names:
+        raise piece.error(f"expected a range for {names[-1]}, such as `{names[-1]} in N`, got none")
+    return loops
+
+
+def _range(piece: _Piece) -> tuple[Affine, Affine]:
+    """Return both ends of a range, `N` or `k+1..N`."""
+    first, dots, _ = piece.source.partition("..")
+    ends = [piece.part(0, len(first)), piece.part(len(first) + 2)] if dots else [piece]
+    found = []
+    for end in ends:
+        tree = end.parse("eval")
+        assert isinstance(tree, ast.Expression)
+        found.append(_affine(tree.body, end))
+    return (found[0], found[1]) if dots else (Affine(), found[0])
+
+
+def _assignment(piece: _Piece) -> tuple[Access, list[Access], str]:
+    """Return what an assignment writes and reads, and the expression of its value."""
+    tree = piece.parse("exec")
+    assert isinstance(tree, ast.Module)
+    body = tree.body[0] if len(tree.body) == 1 else None
+    if isinstance(body, ast.Assign) and len(body.targets) == 1:
+        left: ast.expr = body.targets[0]
+    elif isinstance(body, ast.AugAssign):
+        left = body.target
+    else:
+        raise piece.error("expected an assignment such as `C[i,j] += A[i,k]*B[k,j]`")
+    if not isinstance(left, ast.Subscript):
+        raise piece.error("expected an element with an index on the left, such as s[0] or C[i,j]", left.col_offset)
+    target = _access(left, piece, write=True)
+    formula, places = body.value, _subscripts(body.value)
+    if isinstance(body, ast.AugAssign):
+        formula, places = ast.BinOp(left, body.op, formula), [*places, left]
+    return target, [_access(node, piece) for node in places], _numbered(formula, places)
+
+
+def _numbered(formula: ast.expr, places: list[ast.Subscript]) -> str:
+    """Return an expression whose subscripts are names of reads, `read0` for the first."""
+    names = {id(node): f"read{number}" for number, node in enumerate(places)}
+
+    class Numbered(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+            return ast.Name(names[id(node)], ast.Load())
+
+    return ast.unparse(Numbered().visit(formula))
+
+
+def _subscripts(node: ast.AST) -> list[ast.Subscript]:
+    """Return the outermost subscripts of an expression from left to right."""
+    if isinstance(node, ast.Subscript):
+        return [node]
+    return [found for child in ast.iter_child_nodes(node) for found in _subscripts(child)]
+
+
+def _access(node: ast.Subscript, piece: _Piece, write: bool = False) -> Access:
+    """Return the access of a subscript."""
+    if not isinstance(node.value, ast.Name):
+        raise piece.error("expected the name of an array before the index, as in A[i,j]", node.col_offset)
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return Access(node.value.id, tuple(_affine(index, piece) for index in indices), write)
+
+
+def _affine(node: ast.expr, piece: _Piece) -> Affine:
+    """Return an expression as an affine one; a factor without loop variables counts by its value."""
+    if isinstance(node, ast.Name):
+        piece.used.add(node.id)
+        return Affine.of(node.id)
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return Affine.of(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _affine(node.operand, piece) * -1
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
+        left, right = (_affine(side, piece) for side in (node.left, node.right))
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        for factor, other in ((left, right), (right, left)):
+            if set(factor.names) <= set(piece.sizes):
+                return other * int(factor.value(piece.sizes))
+    found = ast.unparse(node)
+    raise piece.error(
+        f"expected an affine expression of loop variables such as 2*i+j-1, got {found:.40}", node.col_offset
+    )

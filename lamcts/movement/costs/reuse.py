@@ -1,19 +1,111 @@
 """Exact and sampled reuse distances of any stream of accesses."""
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from lamcts.movement.costs.distances import ReuseDistances
-from lamcts.movement.costs.histogram import Histogram
-from lamcts.movement.costs.lru_stack import LruStack
-from lamcts.movement.costs.sampling import sampled_distances
 from lamcts.text import safe_repr
-from lamcts.types import whole_number
+from lamcts.types import Floats, Rows, whole_number
 
+RESOLVED = 10  # data of a sample in a cache, below which its misses are wrong by a factor of two (untuned)
+Numbers = NDArray[np.number[Any]]
 LIMIT = 2 * 10**8  # accesses: 20 seconds at the rates of benchmarks/movement/costs/reuse.py
+PARTS = 10  # disjoint samples, whose spread is the error
+PIECE = 2**17  # accesses at once, which stay in the cache of a core; longer where the stack is: see `LruStack.push`
+Ints = NDArray[np.int32]
+BITS = 6  # of a digit; measured: 5 and 7 take 5 to 40 % longer at 2^16 to 2^20 elements
+BLOCK = 2**BITS  # elements that are compared with each other one by one, and values of a digit
+
+
+@dataclass(frozen=True, eq=False)
+class ReuseDistances:
+    """How often each reuse distance occurs in a stream of accesses.
+
+    The reuse distance of an access is the number of distinct data since the previous access to the same datum, that
+    datum included. A fully associative LRU cache of c data hits if and only if the distance is at most c (Mattson et
+    al. 1970). The first access to a datum is cold: it has no distance.
+
+    Parameters
+    ----------
+    distances : array of shape (k,)
+        The distances that occur, in increasing order; in lines where `line_words` > 1.
+    counts : array of shape (k,)
+        How many accesses have each distance. Not whole for estimates.
+    cold : float
+        How many accesses are the first to their datum, which is the number of distinct data.
+    line_words : int, default 1
+        Words of a datum: 1, or the words of a cache line.
+    samples : tuple of ReuseDistances, default ()
+        Estimates from disjoint samples of the data, for the error of an estimate. Empty: the numbers are exact.
+    rate : float, default 1.0
+        Share of the data that was measured.
+    """
+
+    distances: Numbers
+    counts: Numbers
+    cold: float
+    line_words: int = 1
+    samples: tuple["ReuseDistances", ...] = ()
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.distances.flags.writeable = self.counts.flags.writeable = False
+
+    @property
+    def accesses(self) -> float:
+        """The number of accesses."""
+        return _plain(self.counts.sum() + self.cold)
+
+    @overload
+    def misses(self, capacity: int, unit: str = "words") -> float: ...
+    @overload
+    def misses(self, capacity: ArrayLike, unit: str = "words") -> Numbers: ...
+    def misses(self, capacity: Any, unit: str = "words") -> Any:
+        """Return how many accesses miss in a fully associative LRU cache, cold misses included.
+
+        Parameters
+        ----------
+        capacity : int or array of int
+            What the cache holds, at least 0. Words of an incomplete line do not count.
+        unit : {"words", "lines"}, default "words"
+            Unit of the capacity. Without a line size, a line is a word.
+        """
+        if unit not in ("words", "lines"):
+            raise ValueError(f"unit: expected 'words' or 'lines', got {safe_repr(unit):.40}")
+        held = np.asarray(capacity)
+        if held.dtype.kind not in "iu" or (held < 0).any():
+            raise ValueError(f"capacity: expected whole numbers of at least 0, got {safe_repr(capacity):.60}")
+        lines = held // self.line_words if unit == "words" else held
+        tail = np.append(np.cumsum(self.counts[::-1])[::-1], 0)  # accesses from each distance on
+        found = self.cold + tail[np.searchsorted(self.distances, lines, side="right")]
+        return found if held.ndim else _plain(found)
+
+    def misses_error(self, capacity: int, unit: str = "words") -> float:
+        """Return the standard error of `misses`: 0.0 where exact, inf where the sample is too small."""
+        lines = capacity // self.line_words if unit == "words" else capacity
+        if self.samples and lines * self.rate < RESOLVED:
+            return math.inf
+        return _standard_error([sample.misses(capacity, unit) for sample in self.samples])
+
+    def curve(self) -> tuple[Rows, Numbers]:
+        """Return the capacities in words at which the number of misses changes, from 0 on, and the misses there."""
+        held = np.append(0, np.unique(np.ceil(self.distances).astype(np.int64)))
+        return held * self.line_words, self.misses(held, unit="lines")
+
+    def histogram(self) -> tuple[Rows, Numbers]:
+        """Return lower ends of ranges 1, 2-3, 4-7, ... of distances, and how many accesses are in each range."""
+        octaves = np.floor(np.log2(self.distances)).astype(np.int64)
+        counts = np.bincount(octaves, self.counts)
+        return 2 ** np.arange(len(counts)), counts if self.samples else counts.astype(self.counts.dtype)
+
+    @property
+    def dmd(self) -> float:
+        """The data movement distance: the sum of the square roots of the distances."""
+        return float(self.counts @ np.sqrt(self.distances))
 
 
 def reuse_distances(
@@ -31,42 +123,15 @@ def reuse_distances(
     element_bytes : int, default 8
         Bytes of an element; `line` must be a multiple.
     sample : float or None, default None
-        Share of the data to measure, in (0, 1]. None: all, exactly.
-
-    Returns
-    -------
-    ReuseDistances
-        How often each distance occurs.
-
-    Raises
-    ------
-    ValueError
-        If an array has more than one dimension, the line size is no power of two, a line is set for data that are not
-        whole numbers, or more than 2e8 accesses are to be measured exactly.
-    TypeError
-        If a datum is not hashable.
-
-    Notes
-    -----
-    distance(i) = i - p(i) - #{j < i: p(j) > p(i)}, where p(i) is the previous access to the same datum. The count is
-    that of inversions of a permutation, which `lamcts.movement.costs.inversions` counts by blocks of 64.
-
-    A sample keeps the data whose hash is below the share (SHARDS-adj). It misjudges streams in which few data have most
-    of the accesses, such as the weights of a convolution; `ReuseDistances.misses_error` does not see that.
-
-    References
-    ----------
-    Waldspurger, Park, Garthwaite, Ahmad 2015, Efficient MRC construction with SHARDS, FAST '15.
+        Share of the data to measure, in (0, 1], by SHARDS-adj (Waldspurger et al. 2015). It misjudges streams in
+        which few data have most of the accesses. None: all, exactly, up to 2e8 accesses.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from lamcts.movement import costs
     >>> found = costs.reuse_distances("abbbca")
     >>> found.distances, found.counts, found.cold
     (array([1, 3]), array([2, 1]), 3)
-    >>> costs.reuse_distances(np.arange(64), line=64).misses(8)
-    8
     """
     words = words_of_line(line, element_bytes)
     if line is not None and not (isinstance(accesses, np.ndarray) and accesses.dtype.kind in "iu"):
@@ -112,25 +177,16 @@ def check_length(accesses: int, sample: float | None) -> None:
 
 
 def dmd(accesses: Iterable[Hashable]) -> float:
-    """Return the data movement distance of a stream of accesses: the sum of the square roots of its reuse distances.
+    """Return the data movement distance of accesses: the sum of the square roots of the reuse distances.
 
     Parameters
     ----------
     accesses : array of shape (n,), text, or iterable of hashable
-        The data, in order of access.
-
-    Returns
-    -------
-    float
-        The distance. Cold accesses count 0.
+        The data, in order of access. Cold accesses count 0.
 
     Notes
     -----
-    Data movement distance does not predict run time; see `ReuseDistances.dmd`.
-
-    References
-    ----------
-    Ding et al., DMC4ML: data movement complexity for machine learning, definition 2.1.
+    Definition 2.1 of Ding et al., DMC4ML. The distance does not predict run time.
 
     Examples
     --------
@@ -161,3 +217,200 @@ def _numbered_array(accesses: NDArray[Any]) -> tuple[NDArray[np.integer], int]:
             return (accesses if lowest == 0 else accesses.astype(np.int64) - lowest), highest - lowest + 1
     values, data = np.unique(accesses, return_inverse=True)
     return data, len(values)
+
+
+def sampled_distances(
+    pieces: Iterable[NDArray[np.integer]], data: int, rate: float, line_words: int = 1, seed: int = 0
+) -> ReuseDistances:
+    """Return estimates from the accesses to a share `rate` of the data, with ten smaller samples for the error.
+
+    A distance d in the sample estimates 1 + (d - 1) / rate. Accesses that the sample has too few or too many of go to
+    the distance 1, which does not bias the misses (SHARDS-adj, Waldspurger et al. 2015).
+    """
+    share = hashed(data, seed)
+    numbers = np.where(share < rate, np.cumsum(share < rate, dtype=np.int32) - 1, -1)  # in the sample, -1: not in it
+    parts = (share[share < rate] * (PARTS / rate)).astype(np.int32)
+    seen, accesses = np.zeros(data, bool), 0
+    samples = [_Sample(len(parts)) for _ in range(PARTS + 1)]  # one of each part, and one of all
+    for piece in pieces:
+        seen[piece] = True
+        accesses += len(piece)
+        found = numbers[piece]
+        found = found[found >= 0]
+        samples[-1].add(found)
+        for part, sample in enumerate(samples[:-1]):
+            sample.add(found[parts[found] == part])
+    cold = int(seen.sum())
+    estimates = [sample.estimate(rate / PARTS, accesses, cold) for sample in samples[:-1]]
+    every = [ReuseDistances(*found, cold, line_words) for found in estimates]
+    return ReuseDistances(*samples[-1].estimate(rate, accesses, cold), cold, line_words, tuple(every), rate)
+
+
+def hashed(data: int, seed: int) -> Floats:
+    """Return a number in [0, 1) for each datum, by the mixing steps of SplitMix64."""
+    mixed = np.arange(1, data + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed += np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
+
+
+class _Sample:
+    """The reuse distances among some of the data."""
+
+    def __init__(self, data: int) -> None:
+        self._stack, self._histogram = LruStack(data), Histogram()
+
+    def add(self, accesses: NDArray[np.integer]) -> None:
+        """Count accesses to data of the sample."""
+        self._histogram.add(self._stack.push(accesses))
+
+    def estimate(self, rate: float, accesses: int, cold: int) -> tuple[Floats, Floats]:
+        """Return the distances and counts that the sample estimates for the whole stream."""
+        distances, counts, _ = self._histogram.found()
+        missing = accesses - cold - counts.sum() / rate
+        return np.append(1.0, 1 + (distances - 1) / rate), np.append(missing, counts / rate)
+
+
+def _plain(value: Any) -> float:
+    """Return a number of numpy as an int or a float."""
+    found: float = value.item() if isinstance(value, np.generic) else value
+    return found
+
+
+def _standard_error(estimates: list[float]) -> float:
+    """Return the standard error of the mean of estimates, 0.0 where there are none."""
+    return float(np.std(estimates, ddof=1) / np.sqrt(len(estimates))) if estimates else 0.0
+
+
+class LruStack:
+    """The data of a stream of accesses, in order of last access.
+
+    distance(i) = i - p(i) - #{j < i: p(j) > p(i)}, where p(i) is the previous access to the same datum.
+    """
+
+    def __init__(self, data: int) -> None:
+        """Start without accesses; the data are 0, ..., data-1."""
+        self._stack = np.empty(0, np.int32)  # data, the least recently used first
+        self._places = np.full(data, -1, np.int32)  # of each datum in the stack, -1 where it is not there
+
+    @property
+    def depth(self) -> int:
+        """How many data have been accessed."""
+        return len(self._stack)
+
+    def push(self, data: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return the reuse distances of the next accesses, [n]; 0 for the first access to a datum."""
+        found, start = [np.empty(0, np.int32)], 0
+        while start < len(data):
+            stop = start + max(PIECE, self.depth // 4)
+            found.append(self._push(data[start:stop].astype(np.int32)))
+            start = stop
+        return np.concatenate(found)
+
+    def _push(self, data: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the distances of one piece, and bring the stack up to date."""
+        n, depth = len(data), self.depth
+        order = stable_order(data)
+        ordered = data[order]
+        again = ordered[1:] == ordered[:-1]
+        previous = np.empty(n, np.int32)  # place of the previous access: in the stack, or after it
+        previous[order[1:]] = np.where(again, order[:-1] + depth, self._places[ordered[1:]])
+        previous[order[0]] = self._places[ordered[0]]
+        last = np.empty(n, bool)  # whether the piece has no later access to the datum
+        last[order] = np.append(~again, True)
+        warm = previous >= 0
+        places = previous[warm]
+        used = np.zeros(depth + n, bool)
+        used[places] = True
+        ranks = np.cumsum(used, dtype=np.int32)[places] - 1
+        found = np.zeros(n, np.int32)
+        found[warm] = (np.arange(depth, depth + n, dtype=np.int32)[warm] - places) - larger_before(ranks)
+        self._stack = np.concatenate([self._stack[~used[:depth]], data[last]])
+        self._places[self._stack] = np.arange(len(self._stack), dtype=np.int32)
+        return found
+
+
+class Histogram:
+    """How often each reuse distance occurs; 0 is for cold accesses."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(1, np.int64)
+
+    def add(self, distances: NDArray[np.integer]) -> None:
+        """Count some distances."""
+        self._add(np.bincount(distances, minlength=1))
+
+    def merge(self, other: "Histogram", times: int = 1) -> None:
+        """Add the counts of another, some times."""
+        self._add(other._counts * times)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Histogram) and np.array_equal(self._counts, other._counts)
+
+    def _add(self, counts: Rows) -> None:
+        """Add counts by distance; there is no 0 at the end."""
+        small, large = sorted((self._counts, counts), key=len)
+        large = large.copy()
+        large[: len(small)] += small
+        self._counts = large
+
+    def found(self) -> tuple[Rows, Rows, int]:
+        """Return the distances that occur, in increasing order, their counts, and the number of cold accesses."""
+        distances = np.flatnonzero(self._counts[1:]) + 1
+        return distances, self._counts[distances], int(self._counts[0])
+
+
+def larger_before(ranks: Ints) -> Ints:
+    """Return for each element of a permutation of 0, ..., n-1 how many earlier elements are larger, [n].
+
+    Digits of 6 bits are compared, the highest first: O(n log n) operations, and about 40 bytes an element.
+    """
+    n, low = len(ranks), 0
+    while n > BLOCK << low:
+        low += BITS
+    full = -(-n >> low) << low  # the digits below the highest one take all their values equally often
+    padded = np.concatenate([ranks, np.arange(n, full, dtype=np.int32)]) if low else ranks
+    found = _larger_digit(padded >> low, full, full >> low) if low else np.zeros(full, np.int32)
+    for shift in range(low - BITS, -1, -BITS):
+        order = stable_order(padded >> shift + BITS)
+        found[order] += _larger_digit(padded[order] >> shift & BLOCK - 1, BLOCK << shift, BLOCK)
+    return found[:n] if low else _larger_in_block(ranks)
+
+
+def stable_order(values: Ints) -> NDArray[np.intp]:
+    """Return the stable order of whole numbers from 0: two radix sorts of 16 bits in numpy."""
+    highest = int(values.max(initial=0))
+    low = np.argsort(values.astype(np.uint8 if highest < 2**8 else np.uint16), kind="stable")
+    if highest < 2**16:
+        return low
+    return low[np.argsort((values >> 16).astype(np.uint8 if highest < 2**24 else np.uint16)[low], kind="stable")]
+
+
+def _larger_digit(digits: Ints, run: int, values: int) -> Ints:
+    """Return how many earlier elements of the same run have a larger digit below `values`, [n]."""
+    small = digits.astype(np.uint8)
+    found = _larger_in_block(small)
+    if run == BLOCK:
+        return found
+    cells = np.arange(len(small)) // BLOCK * values + small
+    table = np.bincount(cells, minlength=len(small) // BLOCK * values).astype(np.int32)
+    table = table.reshape(-1, run // BLOCK, values)  # of [run, block of 64 in it, digit]
+    upto = np.zeros_like(table)
+    np.cumsum(table[:, :-1], axis=1, out=upto[:, 1:])  # in earlier blocks of the run
+    np.cumsum(upto, axis=2, out=upto)  # with a digit up to this one
+    before = np.arange(run // BLOCK, dtype=np.int32) * BLOCK
+    found += (before[:, None] - upto).reshape(-1)[cells]
+    return found
+
+
+def _larger_in_block(digits: NDArray[np.uint8] | Ints) -> Ints:
+    """Return how many earlier elements of the same block of 64 are larger, [n]."""
+    n = len(digits)
+    columns = np.full(-(-n // BLOCK) * BLOCK, 0, np.uint8)
+    columns[:n] = digits
+    columns = np.ascontiguousarray(columns.reshape(-1, BLOCK).T)  # [64, blocks]: shifts are long rows
+    found = np.zeros(columns.shape, np.uint8)
+    for shift in range(1, min(n, BLOCK)):
+        found[shift:] += columns[:-shift] > columns[shift:]
+    return found.T.reshape(-1)[:n].astype(np.int32)

@@ -1,31 +1,18 @@
-"""Spills of intermediate results when a graph of operations runs in a memory of few maps.
-
-A work on I/O bounds in architecture search (appendix C, equation 35) adds the traffic inside a cell, averaged over
-capacities, to the loss. Its generating functions have no closed form; here the traffic of a schedule is counted.
-"""
+"""Spills of intermediate results when a graph of operations runs in a memory of few maps."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 Inputs = Sequence[Sequence[int]]  # of each node the nodes whose results it reads, all of them before it
-
 CAPACITIES = range(3, 9)  # maps: an addition needs three; with eight, few cells of the benchmarks spill
 ALL_ORDERS = 8  # computed nodes up to which every order is tried: at most 8! = 40,320 schedules
+Edge = tuple[int, int, str]  # source, destination, operation
+FREE = ("skip_connect", "identity")  # operations without a map of their own
 
 
 class Spills(NamedTuple):
-    """Traffic between fast and slow memory beyond the first load of the inputs, in maps.
-
-    Attributes
-    ----------
-    loads : int
-        Maps that were evicted and loaded again.
-    stores : int
-        Maps that were written to slow memory because they were evicted before their last use.
-    order : tuple of int
-        The schedule: the computed nodes in the order in which they run.
-    """
+    """Traffic between fast and slow memory beyond the first load of the inputs, in maps."""
 
     loads: int
     stores: int
@@ -38,40 +25,9 @@ class Spills(NamedTuple):
 
 
 def spills(inputs: Inputs, capacity: int, order: Sequence[int] | None = None) -> Spills:
-    """Count the spills of one schedule under least-recently-used replacement.
+    """Count the spills of one schedule (None: by number) under least-recently-used replacement.
 
-    Parameters
-    ----------
-    inputs : sequence of sequences of int
-        Of each node the numbers of the nodes that it reads, each smaller than its own. A node that reads nothing is an
-        input of the graph and starts in slow memory.
-    capacity : int
-        Size of the fast memory in maps. It holds all inputs and the result of any operation.
-    order : sequence of int, default None
-        The computed nodes in a topological order. None runs them by number.
-
-    Returns
-    -------
-    Spills
-        Loads, stores and the order.
-
-    Raises
-    ------
-    ValueError
-        If the graph has a cycle or an unknown node, the order is not topological, or the capacity is too small.
-
-    Notes
-    -----
-    A map leaves the memory free of cost after its last use. The first load of an input and the last store of an output
-    are not counted: every schedule pays them. Nothing is computed twice.
-
-    Examples
-    --------
-    A diamond: one input, two branches, one sum.
-
-    >>> from lamcts.movement import costs
-    >>> costs.spills([(), (0,), (0,), (1, 2)], capacity=3).total
-    0
+    Maps leave the memory free of cost after their last use. First loads of inputs and last stores of outputs are free.
     """
     graph = _checked(inputs, capacity)
     computed = [node for node, read in enumerate(graph) if read]
@@ -92,26 +48,22 @@ def least_spills(inputs: Inputs, capacity: int) -> Spills:
     Parameters
     ----------
     inputs : sequence of sequences of int
-        The graph, as `spills` takes it.
+        Of each node the numbers of the nodes that it reads, each smaller than its own. A node that reads nothing is an
+        input of the graph and starts in slow memory.
     capacity : int
-        Size of the fast memory in maps.
+        Size of the fast memory in maps. It holds all inputs and the result of any operation.
 
     Returns
     -------
     Spills
-        The best schedule among all orders up to eight computed nodes. Larger graphs: the best of three list schedules.
-
-    Raises
-    ------
-    ValueError
-        As `spills`.
+        Loads and stores beyond the first load of the inputs, and the order: the best of all orders of up to eight
+        computed nodes, else of three list schedules.
 
     Examples
     --------
     >>> from lamcts.movement import costs
-    >>> graph = [(), (0,), (0,), (1,), (2,), (3, 4)]  # two chains from one input
-    >>> costs.spills(graph, 3, [1, 2, 3, 4, 5]).total, costs.least_spills(graph, 3).total
-    (0, 0)
+    >>> costs.least_spills([(), (0,), (0,), (1,), (2,), (3, 4)], capacity=3).total  # two chains from one input
+    0
     """
     graph = _checked(inputs, capacity)
     small = sum(1 for read in graph if read) <= ALL_ORDERS
@@ -127,30 +79,7 @@ def least_spills(inputs: Inputs, capacity: int) -> Spills:
 
 
 def mean_spills(inputs: Inputs, capacities: Iterable[int] = CAPACITIES) -> float:
-    """Return the least spills of a graph, averaged over capacities.
-
-    Parameters
-    ----------
-    inputs : sequence of sequences of int
-        The graph, as `spills` takes it.
-    capacities : iterable of int, default range(3, 9)
-        Sizes of the fast memory in maps.
-
-    Returns
-    -------
-    float
-        Mean number of maps loaded or stored.
-
-    Raises
-    ------
-    ValueError
-        As `spills`; also without a capacity.
-
-    Notes
-    -----
-    The work above averages over twenty random capacities (appendix C, after equation 35). The mean over all capacities
-    of a range is what that average estimates, without its noise.
-    """
+    """Return the least spills of a graph in maps, averaged over capacities."""
     totals = [least_spills(inputs, capacity).total for capacity in capacities]
     if not totals:
         raise ValueError("capacities: expected at least one, got none")
@@ -246,3 +175,55 @@ def _freeing(graph: list[tuple[int, ...]], order: list[int], left: list[int], no
     """Prefer the node that is the last use of most of its inputs."""
     others = {source for other in left if other != node for source in graph[other]}
     return len(set(graph[node]) - others) + _newest(graph, order, left, node) / (1 + len(graph))
+
+
+def cell(nodes: Sequence[str], edges: Iterable[Edge], inputs: int = 1, free: Sequence[str] = FREE) -> list[list[int]]:
+    """Return the graph of maps of a network cell, for `least_spills`.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        Label of each node; the first are inputs, the last is the output. A node is the sum of what its edges bring.
+    edges : iterable of (int, int, str)
+        Source, destination and operation of each edge, sources before destinations. In a cell whose edges all have the
+        operation "", each node between inputs and output applies the operation of its label to its sum.
+    inputs : int, default 1
+        Number of inputs.
+    free : sequence of str, default ("skip_connect", "identity")
+        Operations that pass their input on without a map of their own.
+
+    Examples
+    --------
+    >>> from lamcts.movement import costs
+    >>> costs.cell(["input", "1", "output"], [(0, 1, "conv"), (0, 2, "skip_connect"), (1, 2, "pool")])
+    [[], [0], [1], [0, 2]]
+    """
+    edges = list(edges)
+    on_nodes, used = not any(operation for _, _, operation in edges), _on_a_path(len(nodes), edges, inputs)
+    graph: list[list[int]] = [[] for _ in range(inputs)]
+    value = {node: node for node in range(inputs)}  # of a node its map
+
+    def computed(read: list[int], operation: str) -> int:
+        if operation in free:
+            return read[0]
+        graph.append(read)
+        return len(graph) - 1
+
+    for node in range(inputs, len(nodes)):
+        found: int | None = None
+        for source, _, operation in (edge for edge in edges if edge[1] == node and edge in used):
+            term = value[source] if on_nodes else computed([value[source]], operation or free[0])
+            found = term if found is None else computed([found, term], "add")
+        if found is not None:
+            value[node] = computed([found], nodes[node]) if on_nodes and node < len(nodes) - 1 else found
+    return graph
+
+
+def _on_a_path(nodes: int, edges: list[Edge], inputs: int) -> set[Edge]:
+    """Return the edges that lie on a path from an input to the last node."""
+    fed, needed = set(range(inputs)), {nodes - 1}
+    for source, node, _ in sorted(edges, key=lambda edge: edge[1]):
+        fed |= {node} if source in fed else set()
+    for source, node, _ in sorted(edges, key=lambda edge: -edge[0]):
+        needed |= {source} if node in needed else set()
+    return {edge for edge in edges if edge[0] in fed and edge[1] in needed}

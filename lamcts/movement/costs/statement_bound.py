@@ -1,54 +1,113 @@
 """The least data movement of one statement, by X-partitioning."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.formula import Formula, memory_name
-from lamcts.movement.costs.intensity import Covering, Weights, capped, exact, uncapped
+from lamcts.movement.costs.intensity import Covering, Weights, capped, exact, smooth, uncapped
 from lamcts.movement.costs.program import Program
 from lamcts.movement.costs.statement import Statement
 from lamcts.movement.costs.terms import Term, clash, overlaps, terms_of
-from lamcts.movement.costs.tile import Tiles, best, constant, extents
-from lamcts.movement.costs.volume import extent, iterations, polynomial
+from lamcts.movement.costs.volume import Polynomial, extent, iterations, polynomial
 from lamcts.types import Floats
 
+LARGEST_DENOMINATOR = 1000  # of constants: products of small powers of the exponents
+CLOSE = 1e-9  # relative: constants of closed forms are exact to rounding
+LARGE = np.log(1e9)  # X at which lower-order terms of the constant have vanished
+WIDEST = np.log(1e6)  # X / M beyond which no minimum of the intensity is sought
+COARSE = 12  # values of X before the search is refined around the best
 SLACK = 1e-9  # of logarithms of extents against their caps
 
 
 @dataclass(frozen=True)
-class StatementBound:
-    """The least data movement of one statement.
+class Formula:
+    """A polynomial divided by `M^power`."""
 
-    Parameters
-    ----------
-    statement : Statement
-        The statement.
-    iterations : int
-        How often it executes, |V|.
-    sigma : Fraction or None
-        Exponent: the largest subcomputation that touches X words grows as X^sigma. None where no access is limited.
-    intensity : float
-        The most iterations for each word that is loaded, rho.
-    boundary : float
-        Words that a best subcomputation touches, X0; infinite where no tile saves loads, as where sigma is 1.
-    tile : mapping of str to float
-        Extent of each loop in a best subcomputation; empty where no tile saves loads.
-    loads : float
-        `iterations / intensity`, in words.
-    shares : mapping of str to float
-        Words that a best schedule touches in each array for each word that it loads.
-    closed : Formula or None
-        The closed form of `loads`; None where the range of a loop limits the tile, or a constant is not rational.
-    formula : str
-        The closed form as a text, or "".
-    strict : bool
-        Whether `loads` holds for these very sizes: no sum in an index, and no two accesses share an element.
+    polynomial: Polynomial
+    power: Fraction
+
+    def scaled(self, factor: float) -> "Formula | None":
+        """Return the formula times a factor, or None where the factor is no simple fraction."""
+        simple = Fraction(factor).limit_denominator(LARGEST_DENOMINATOR)
+        if abs(float(simple) - factor) > CLOSE * abs(factor):
+            return None
+        return Formula(self.polynomial * simple, self.power)
+
+    def text(self, memory: str = "M") -> str:
+        """Return the formula with a name for the memory."""
+        text = str(self.polynomial)
+        if not self.power:
+            return text
+        inner = f"({text})" if len(self.polynomial.terms) > 1 else text
+        return f"{inner} / {_root(self.power, memory)}"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The concave programme of one statement; an index that is a sum such as `i+y` takes |I| + |Y| - 1 values.
+
+    divisors [m]: how many elements of each access cost one word. caps [l]: logarithm of the range of each loop
+    variable.
     """
+
+    terms: list[Term]
+    names: tuple[str, ...]
+    divisors: Floats
+    caps: Floats
+
+    @cached_property
+    def choices(self) -> tuple[Floats, NDArray[np.int64]]:
+        """The rows of the linear programme: one for each choice of a variable in each sum; and their accesses."""
+        rows, owners = [], []
+        for owner, term in enumerate(self.terms):
+            for chosen in product(*term.parts):
+                rows.append([name in chosen for name in self.names])
+                owners.append(owner)
+        return np.array(rows, dtype=float), np.array(owners)
+
+    @cached_property
+    def _columns(self) -> list[list[list[int]]]:
+        return [[[self.names.index(name) for name in part] for part in term.parts] for term in self.terms]
+
+    def elements(self, logs: Floats) -> tuple[Floats, Floats]:
+        """Return the words of each access on a tile [m], and their derivatives by the logs of the extents [m, l]."""
+        extents = np.exp(logs)
+        words = np.ones(len(self.terms))
+        slopes = np.zeros((len(self.terms), len(logs)))
+        for row, parts in enumerate(self._columns):
+            sums = [extents[part].sum() - len(part) + 1 for part in parts]
+            words[row] = np.prod(sums) / self.divisors[row]
+            for part, total in zip(parts, sums, strict=True):
+                slopes[row, part] = words[row] * extents[part] / total
+        return words, slopes
+
+    def largest(self, log_words: float, start: Floats | None = None) -> Floats:
+        """Return the logs of the extents of the largest tile with at most X words."""
+        count = len(self.names)
+
+        def room(logs: Floats) -> float:
+            return float(log_words - np.log(self.elements(logs)[0].sum()))
+
+        def slope(logs: Floats) -> Floats:
+            words, slopes = self.elements(logs)
+            return np.asarray(-slopes.sum(0) / words.sum())
+
+        first = np.minimum(np.full(count, log_words / (2 * count)), self.caps) if start is None else start
+        bounds = [(0.0, float(min(cap, log_words))) for cap in self.caps]
+        return smooth(
+            lambda logs: -float(logs.sum()), lambda logs: -np.ones(count), first, bounds, [("ineq", room, slope)], 1e-12
+        )
+
+
+@dataclass(frozen=True)
+class StatementBound:
+    """The least data movement of one statement."""
 
     statement: Statement
     iterations: int
@@ -235,3 +294,72 @@ def _closed(task: _Task, weights: Weights) -> Formula | None:
         return None
     power = exact(weights.exponent) - 1
     return Formula(volume, power).scaled(math.exp(float(power) * math.log(task.memory) - weights.log_intensity))
+
+
+def constant(tiles: Tiles, sigma: float) -> float:
+    """Return log C, where the largest tile of X words has about C X^sigma iterations."""
+    free = Tiles(tiles.terms, tiles.names, tiles.divisors, np.full(len(tiles.names), np.inf))
+    return float(free.largest(LARGE).sum() - sigma * LARGE)
+
+
+def best(tiles: Tiles, memory: float) -> tuple[float, Floats]:
+    """Return log X0 and the logs of the tile's extents where iterations / (X - M) are fewest."""
+    total = np.log(tiles.elements(np.minimum(tiles.caps, LARGE))[0].sum())
+    low = np.log(memory) + 1e-3
+    high = max(low + 1e-3, min(total, low + WIDEST))
+    starts: list[Floats | None] = [None]
+
+    def intensity(log_words: float) -> float:
+        logs = tiles.largest(log_words, starts[-1])
+        starts.append(logs)
+        return float(logs.sum() - np.log(np.exp(log_words) - memory))
+
+    grid = np.linspace(low, high, COARSE)
+    values = [intensity(x) for x in grid]
+    middle = int(np.argmin(values))
+    around = (grid[max(middle - 1, 0)], grid[min(middle + 1, COARSE - 1)])
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(intensity, bounds=around, method="bounded", options={"xatol": 1e-7})
+    log_words = float(found.x if found.fun < values[middle] else grid[middle])
+    return log_words, tiles.largest(log_words)
+
+
+def extents(covering: Covering, weights: Weights, log_words: float) -> Floats:
+    """Return the logs of the extents of the tile that weights with a sum above 1 describe."""
+    used = weights.weight > 1e-9
+    groups = np.bincount(covering.group, weights.weight)[covering.group]
+    words = log_words + np.log(np.maximum(groups, 1e-12) / weights.exponent) + covering.gain  # [m]
+    free = weights.exponents > 1e-9
+    rows = covering.cover[used][:, free]
+    logs = np.zeros(covering.cover.shape[1])
+    logs[free] = np.linalg.lstsq(rows, words[used], rcond=None)[0]
+    return logs
+
+
+def memory_name(sizes: Iterable[str]) -> str:
+    """Return the name of the memory in formulas: M, or `memory` where a size is called M."""
+    return "memory" if "M" in sizes else "M"
+
+
+def _root(power: Fraction, name: str) -> str:
+    """Return a power of the memory as a reader writes it."""
+    if power == 1:
+        return name
+    if power == Fraction(1, 2):
+        return f"sqrt({name})"
+    return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
+
+
+def total_formula(parts: Iterable[Formula | None], memory: str, processors: int = 1) -> str:
+    """Return the sum of closed forms as a text, or "" where a part has none."""
+    sums: dict[Fraction, Polynomial] = {}
+    for part in parts:
+        if part is None:
+            return ""
+        sums[part.power] = sums.get(part.power, Polynomial()) + part.polynomial
+    kept = [Formula(polynomial, power) for power, polynomial in sorted(sums.items(), reverse=True) if polynomial.terms]
+    text = " + ".join(formula.text(memory) for formula in kept).replace("+ -", "- ") or "0"
+    if processors == 1:
+        return text
+    return f"({text}) / P" if " " in text else f"{text} / P"

@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, permutations
 
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.statement import Access, Statement
+from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.volume import least
 
 MOST_ORDERED = 5  # loop variables whose orders are all tried: 120 orders
@@ -15,10 +14,7 @@ MOST_ORDERED = 5  # loop variables whose orders are all tried: 120 orders
 
 @dataclass(frozen=True)
 class Term:
-    """A distinct access that is read: which loop variables determine its element.
-
-    `parts` holds the variables of each independent index: one variable, or those of a sum such as `i+y`.
-    """
+    """A distinct access that is read: `parts` holds the variables of each independent index, such as those of `i+y`."""
 
     access: Access
     names: tuple[str, ...]
@@ -77,10 +73,9 @@ def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[s
 
 
 def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to an array that the nest writes may read one version of an element.
+    """Return whether two accesses to a written array may read one version of an element (section 2.2, rule 6).
 
-    They do where only constants differ, or where one iteration may read one element through both. In a valid DAAP no
-    two accesses read one version (section 2.2, rule 6).
+    They do where only constants differ, or where one iteration may read one element through both.
     """
     gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
     if all(not set(gap.names) & set(statement.names) for gap in gaps):
@@ -89,11 +84,7 @@ def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, in
 
 
 def overlaps(terms: Sequence[Term], statement: Statement, sizes: Mapping[str, int]) -> Callable[[Term, Term], bool]:
-    """Return a test of whether two terms may touch one element of an array in any two iterations.
-
-    They do not where the values of an index, or of the difference of two indices, lie apart: `A[i,k]` and `A[k,j]` of
-    an LU factorisation touch the triangles below and above the diagonal.
-    """
+    """Return a test of whether two terms may touch one element of an array in any two iterations."""
     arrays = [term.access.array for term in terms]
     spans = {
         term.access: [_span(aspect, statement, sizes) for aspect in _aspects(term.access)]

@@ -1,36 +1,32 @@
 """Tilings: loops over tiles outside, loops over the points of a tile inside."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lamcts.movement.costs.affine import Affine
-from lamcts.movement.costs.layout import loop_ranges
+import numpy as np
+
 from lamcts.movement.costs.program import Program
-from lamcts.movement.costs.statement import Block, Loop, Statement
-from lamcts.movement.costs.trace import Body, ClippedLoop
+from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
+from lamcts.movement.costs.trace import Body, ClippedLoop, loop_ranges
+from lamcts.movement.sizes import words
 from lamcts.text import safe_repr
-from lamcts.types import whole_number
+from lamcts.types import Floats, whole_number
 
 if TYPE_CHECKING:
     from lamcts.movement.costs.nest import Nest
 
 Item = Block | Statement
+# Of the memory that a tile may fill: LRU keeps streamed data that are no longer needed (untuned).
+SHARES = (1.0, 0.9, 0.8, 0.7)
+POINTS = 200_000  # combinations of tile sizes that are compared for each streaming loop (untuned)
+MEASURED = 10**7  # accesses up to which the tilings of the shares are compared by exact misses (untuned)
 
 
 @dataclass(frozen=True)
 class Tiling(Program):
-    """A nest whose iterations are executed tile by tile; `Nest.tiled` makes one.
-
-    Parameters
-    ----------
-    nest : Nest
-        The nest as written.
-    order : tuple of str
-        The tiled loops, the outermost first: of tiles, and in the same order of the points of a tile.
-    tiles : mapping of str to int
-        The iterations of each loop in one tile.
-    """
+    """A nest whose iterations are executed tile by tile; `Nest.tiled` makes one."""
 
     nest: "Nest"
     order: tuple[str, ...]
@@ -147,4 +143,84 @@ def _checked_order(extents: Mapping[str, int], order: Sequence[str] | None) -> t
     found = tuple(extents) if order is None else tuple(order)
     if sorted(map(str, found)) != sorted(extents):
         raise ValueError(f"order: expected each of {', '.join(extents)} once, got {safe_repr(order):.60}")
+    return found
+
+
+def resident_tiling(nest: "Nest", memory: int | str) -> Tiling:
+    """Return a tiling that keeps some arrays in the memory while one loop streams the others.
+
+    Parameters
+    ----------
+    nest : Nest
+        A nest that can be tiled.
+    memory : int or str
+        Capacity in words, or in bytes with a unit.
+
+    Returns
+    -------
+    Tiling
+        The tile with the fewest loads per iteration whose data fit a share of the memory. The best of four shares is
+        found by exact misses up to 1e7 accesses; longer nests take a share of 0.9.
+
+    Examples
+    --------
+    >>> from lamcts.movement import costs
+    >>> tiling = costs.resident_tiling(costs.kernels.make("matmul", N=96), memory=192)
+    >>> tiling.order, tiling.tiles, tiling.reuse_distances().misses(192)
+    (('j', 'k', 'i'), {'i': 1, 'j': 12, 'k': 12}, 156672)
+    """
+    capacity, extents = words(memory), tiled_extents(nest)
+    band, statement = max(bands(nest.body), key=lambda pair: len(pair[0]))
+    model = _Model(nest, statement, band, {loop.name: extents[loop.name] for loop in band})
+    if nest.accesses() > MEASURED:
+        return model.tiling(0.9 * capacity)
+    tilings = {tuple(tiling.tiles.items()): tiling for tiling in (model.tiling(share * capacity) for share in SHARES)}
+    return min(tilings.values(), key=lambda tiling: tiling.reuse_distances().misses(capacity))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The loads of sweeps of the statement in the most loops."""
+
+    nest: "Nest"
+    statement: Statement
+    band: list[Loop]
+    extents: Mapping[str, int]
+
+    def tiling(self, capacity: float) -> Tiling:
+        """Return the tiling with the fewest loads per iteration in a capacity."""
+        found = [self._best(name, capacity) for name in self.extents]
+        _, streaming, tiles = min(found, key=lambda one: one[0])
+        others = [name for name in tiled_extents(self.nest) if name != streaming]
+        return self.nest.tiled([*others, streaming], **tiles)
+
+    def _best(self, streaming: str, capacity: float) -> tuple[float, str, dict[str, int]]:
+        """Return the loads per iteration of the best tile for a streaming loop, the loop, and the tile."""
+        others = [name for name in self.extents if name != streaming]
+        most = POINTS ** (1 / max(len(others), 1))
+        grids = [_sizes(self.extents[name], most) for name in others]
+        points = np.array(list(itertools.product(*grids)), float).reshape(-1, len(others))
+        tile = dict(zip(others, points.T, strict=True)) | {streaming: np.ones(len(points))}
+        sweep = {**tile, streaming: np.full(len(points), float(self.extents[streaming]))}
+        arrays = {(access.array, access.indices): access for access in self.statement.accesses}.values()
+        held = np.sum([_elements(access, tile) for access in arrays], axis=0)
+        loads = np.sum([_elements(access, sweep) for access in arrays], axis=0)
+        each = np.where(held <= capacity, loads / np.prod(list(sweep.values()), axis=0), np.inf)
+        best = int(each.argmin())
+        sizes = {name: int(size[best]) for name, size in tile.items()}
+        return float(each[best]), streaming, sizes
+
+
+def _sizes(extent: int, most: float) -> list[int]:
+    """Return all tile sizes of a loop, or about as many as `most` with equal ratios."""
+    if extent <= most:
+        return list(range(1, extent + 1))
+    return sorted({round(size) for size in np.geomspace(1, extent, int(most)).tolist()})
+
+
+def _elements(access: Access, tile: Mapping[str, Floats]) -> Floats:
+    """Return how many elements of an array one tile of each size accesses; a sum of variables covers an interval."""
+    found: Floats = np.ones(len(next(iter(tile.values()))))
+    for index in access.indices:
+        found = found * (1 + sum(abs(factor) * (tile[name] - 1) for name, factor in index.coefficients if name in tile))
     return found

@@ -32,18 +32,7 @@ Measure = Literal["model", "words", "seconds"]
 
 @dataclass(frozen=True, eq=False)
 class LuGridObjective:
-    """What an LU factorisation moves or takes, by grid and block; lower is better.
-
-    Parameters
-    ----------
-    N : int
-        Rows of the square matrix.
-    P : int
-        Most ranks that a grid may have.
-    measure : {"model", "words", "seconds"}
-        Words that a rank receives by the model of `lamcts.movement.linalg.volume`; counted words of the busiest virtual
-        rank; or elapsed seconds of `mpiexec`, on a matrix of normal entries.
-    """
+    """What an LU factorisation moves or takes, by grid and block; lower is better."""
 
     N: int
     P: int
@@ -121,7 +110,6 @@ class LuGridObjective:
         return float(json.loads(done.stdout)["seconds"])
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
         return {"N": self.N, "P": self.P, "measure": self.measure}
 
 

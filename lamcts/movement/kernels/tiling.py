@@ -26,10 +26,7 @@ Measure = Literal["misses", "seconds"]
 class TilingObjective:
     """The misses or the seconds of a nest by loop order and tile sizes; lower is better.
 
-    nest: the nest; loops that several statements share stay outside the tiles. memory: capacity of the fully
-    associative least-recently-used memory in words. measure: what a call returns: exact misses in words or lines, or
-    CPU seconds of the compiled program. line: bytes of a cache line. None: a line is a word. compiler: the C compiler,
-    for seconds.
+    Loops that several statements share stay outside the tiles. line: bytes of a cache line; None: a line is a word.
     """
 
     nest: costs.Nest
@@ -60,10 +57,7 @@ class TilingObjective:
 
     @cached_property
     def space(self) -> Canonical:
-        """The order of the loops, and a tile size for each loop of more than one iteration.
-
-        Points that execute the iterations in the same order count as one.
-        """
+        """Loop order and tile sizes; points that execute the iterations in the same order count as one."""
         extents = self.nest.tiled().tiles
         tiles = {f"tile_{name}": Int(1, extent, log=True) for name, extent in extents.items() if extent > 1}
         return Canonical(Space({"order": Permutation(tuple(extents)), **tiles}), self.key, name=self.name)
@@ -93,10 +87,7 @@ class TilingObjective:
         return costs.seconds(tiling, self.compiler) if self.measure == "seconds" else float(self._misses(tiling))
 
     def cost(self, point: Point) -> dict[str, float]:
-        """Return exact misses, their ratio to the lower bound (nan with cache lines), and the data movement distance.
-
-        The distance does not predict seconds: see `lamcts.movement.costs.dmd`.
-        """
+        """Return exact misses, their ratio to the bound (nan with cache lines), and the data movement distance."""
         distances = self.tiling(point).reuse_distances(self.line)
         misses = float(distances.misses(self.memory))
         bound = math.nan if self.line else self.bound
@@ -109,7 +100,6 @@ class TilingObjective:
         return self.nest.lower_bound(self.memory).loads
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what two runs must share for one to continue the other, as JSON values."""
         known = {"nest": self.nest.text, "sizes": dict(self.nest.sizes), "measure": self.measure}
         return known | {"memory": self.memory, "line": self.line}
 

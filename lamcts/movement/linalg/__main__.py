@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from lamcts.errors import MissingExtra
+from lamcts.movement.linalg.comm import world
 from lamcts.movement.linalg.lu import lu
-from lamcts.movement.linalg.mpi import world
 from lamcts.movement.linalg.result import LU
 
 

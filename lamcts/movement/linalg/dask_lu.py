@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from lamcts.movement.linalg.blocks import Chosen, Part, checked
-from lamcts.movement.linalg.comm import Array, Handle, Wait
+from lamcts.movement.linalg.comm import Array, Handle, Post, Wait, run_ranks
 from lamcts.movement.linalg.factorise import Piece, factorise
 from lamcts.movement.linalg.grid import Grid, checked_block
 from lamcts.movement.linalg.result import check_pivots, check_square, checked_right, growth_of, permutation, split
-from lamcts.movement.linalg.virtual import Post, run_ranks
 from lamcts.types import Rows
 
 BLOCK = 128  # columns of a step, where a chunk has as many (untuned)
@@ -68,21 +67,7 @@ class DaskComm:
 
 @dataclass(frozen=True, eq=False)
 class DaskLU:
-    """The factorisation `a[perm] = L @ U` of a Dask array; nothing is computed until a result is needed.
-
-    Parameters
-    ----------
-    a : dask.array.Array, shape (m, n)
-        The matrix.
-    perm : dask.array.Array of int, shape (m,)
-        Row numbers in the order in which they are pivots; rows that are no pivots follow, ascending.
-    L : dask.array.Array, shape (m, min(m, n))
-        Lower triangular with a unit diagonal.
-    U : dask.array.Array, shape (min(m, n), n)
-        Upper triangular.
-    block : int
-        Width of a step.
-    """
+    """The factorisation `a[perm] = L @ U` of a Dask array; nothing is computed until a result is needed."""
 
     a: Any
     perm: Any
@@ -106,25 +91,7 @@ class DaskLU:
         return float(np.linalg.norm(a[perm] - lower @ upper) / (np.linalg.norm(a) or 1.0))
 
     def solve(self, b: Any) -> Any:
-        """Return x with `a @ x = b`, as a Dask array.
-
-        Parameters
-        ----------
-        b : array_like or dask.array.Array, shape (n,) or (n, k)
-            Right-hand sides.
-
-        Returns
-        -------
-        dask.array.Array
-            The solution, of the shape of `b`.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If the matrix is not square; when computed, if it is singular. The message names the step.
-        ValueError
-            If `b` has another number of rows.
-        """
+        """Return x with `a @ x = b`, as a Dask array."""
         import dask.array as da
 
         check_square(self.a.shape)

@@ -1,27 +1,16 @@
 """LU with tournament pivoting and row masks: the program of one rank (COnfLUX; Kwasniewski et al. 2021).
 
-The steps of Algorithm 1 of the paper, for each block of columns:
-
-1. sum the columns over the layers, each layer a part of the rows (`columns`);
-2. choose pivot rows by a tournament of the ranks that have a part (`tournament`);
-3. broadcast L and U of the diagonal block where both are needed, and L alone elsewhere (`pivots`);
-4. solve for the rows of L where the columns were summed;
-5. send the pivot rows, summed over the layers, to the ranks that solve for U (`rows`);
-6. send each layer the columns of L and rows of U of its update (`panels`); a mask takes the pivot rows out.
-
-The paper scatters L and U over all ranks before it solves. Here the ranks that summed them solve, which saves that.
+Here the ranks that summed a part of L or U solve for it; the paper scatters both over all ranks first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from lamcts.movement.linalg import blocks, panel
+from lamcts.movement.linalg import blocks
 from lamcts.movement.linalg.blocks import add
 from lamcts.movement.linalg.comm import Comm, Handle, Wait
 from lamcts.movement.linalg.grid import Grid, Step
-
-KINDS = ("columns", "tournament", "pivots", "rows", "panels")
 
 
 class Piece(NamedTuple):
@@ -33,10 +22,7 @@ class Piece(NamedTuple):
 
 
 def factorise(comm: Comm, grid: Grid, own: Handle, owner: Handle) -> Wait:
-    """Factorise the matrix of which `own` is this rank's part; return its pieces of L and U, one a step.
-
-    owner: the grid row of each row of the matrix.
-    """
+    """Return the pieces of L and U, one a step, of a rank with the part `own`; `owner` has the grid row of each row."""
     pieces = []
     _, j, _ = grid.place(comm.rank)
     for step in grid.steps():
@@ -61,8 +47,8 @@ def _choose(comm: Comm, grid: Grid, step: Step, own: Handle) -> Wait:
         values = yield from reduce_scatter(comm, parts, grid.layers(i, j))
         part = comm.run(blocks.with_rows, values, own, k, grid.pz)
         corner = yield from _tournament(comm, grid, step, part)
-        left = comm.run(panel.solve_left, corner, part)
-        lower = corner if grid.py == 1 else comm.run(panel.lower_of, corner)
+        left = comm.run(blocks.solve_left, corner, part)
+        lower = corner if grid.py == 1 else comm.run(blocks.lower_of, corner)
     comm.at(step.number, "pivots")
     along = [grid.rank(i, (turn + other) % grid.py, k) for other in range(grid.py)]
     lower = yield from broadcast(comm, lower, along)
@@ -75,9 +61,9 @@ def _tournament(comm: Comm, grid: Grid, step: Step, part: Handle) -> Wait:
     first = step.number // grid.py % len(group)  # the winner takes turns, so that its words spread
     group = group[first:] + group[:first]
     comm.at(step.number, "tournament")
-    winners = comm.run(panel.candidates, part)
-    winners = yield from reduce(comm, winners, group, partial(comm.run, panel.match))
-    corner = None if winners is None else comm.run(panel.last_match, winners)
+    winners = comm.run(blocks.candidates, part)
+    winners = yield from reduce(comm, winners, group, partial(comm.run, blocks.match))
+    corner = None if winners is None else comm.run(blocks.last_match, winners)
     comm.at(step.number, "pivots")
     return (yield from broadcast(comm, corner, group))
 
@@ -88,7 +74,7 @@ def _solve_upper(comm: Comm, grid: Grid, own: Handle, skip: int, lower: Handle, 
     solvers = group[: grid.slices]
     outgoing = {to: comm.run(blocks.pick, own, skip, lower, n, len(solvers)) for n, to in enumerate(solvers)}
     received = yield from all_to_all(comm, outgoing, group if comm.rank in solvers else [])
-    return comm.run(panel.solve_upper, lower, owner, grid.pz, *received) if received else None
+    return comm.run(blocks.solve_upper, lower, owner, grid.pz, *received) if received else None
 
 
 def _panels(comm: Comm, grid: Grid, step: Step, left: Handle, upper: Handle) -> Wait:

@@ -27,9 +27,7 @@ class Step(NamedTuple):
 class Grid:
     """A block-cyclic layout of a matrix on px x py ranks, in pz layers of partial sums.
 
-    px, py, pz: ranks along the rows, along the columns, and the number of layers. block: rows and columns of a block,
-    and the width of a step. shape: rows and columns of the matrix. slices: how many ranks of a grid column solve for a
-    part of U. owner [m]: grid row of each row of the matrix.
+    slices: how many ranks of a grid column solve for a part of U. owner [m]: grid row of each row of the matrix.
     """
 
     px: int

@@ -6,15 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.movement.linalg import blocks
-from lamcts.movement.linalg.comm import Array
+from lamcts.movement.linalg.comm import Array, MpiComm, Post, VirtualComm, Words, run_rank, run_ranks
 from lamcts.movement.linalg.dask_lu import DaskLU, dask_lu
 from lamcts.movement.linalg.factorise import factorise
 from lamcts.movement.linalg.grid import Grid, checked_block, checked_grid, cyclic
-from lamcts.movement.linalg.mpi import MpiComm, run_rank
 from lamcts.movement.linalg.result import LU, assemble
-from lamcts.movement.linalg.virtual import Post, VirtualComm, run_ranks
 from lamcts.movement.linalg.volume import best_grid
-from lamcts.movement.linalg.words import Words
 from lamcts.utils.threads import one_blas_thread
 
 BLOCK = 32  # columns of a step, where the matrix has as many (untuned)
@@ -56,25 +53,11 @@ def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = 
     -------
     LU or DaskLU
         With `solve`, `perm`, `L`, `U`, `growth` and `residual`; `LU` also has `words`. With `comm`, every process
-        gets all of it.
-
-    Raises
-    ------
-    ValueError
-        If `a` is no matrix of finite numbers, the grid does not fit the ranks, or the block does not fit the matrix.
-
-    Notes
-    -----
-    The algorithm is COnfLUX [1]_: pivot rows are chosen by a tournament [2]_, stay where they are, and are masked out.
-    Partial sums in layers save words where memory allows copies. Singular matrices are factorised too; `solve` raises.
-
-    L and U are solved for on the ranks that summed their parts. The paper scatters both over all ranks before.
+        gets all of it. Singular matrices are factorised too; `solve` raises.
 
     References
     ----------
-    .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
-       factorizations", SC 2021: section 7.
-    .. [2] Grigori, Demmel, Xiang, "CALU: a communication optimal LU factorization algorithm", 2011.
+    Kwasniewski et al., SC 2021, section 7 (COnfLUX); Grigori, Demmel, Xiang 2011 (tournament pivoting).
 
     Examples
     --------
@@ -84,8 +67,6 @@ def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = 
     >>> lu = linalg.lu(a, grid=(2, 2, 2), block=8)
     >>> bool(lu.residual < 1e-14), bool(np.allclose(lu.solve(a @ np.ones(64)), 1))
     (True, True)
-    >>> lu.words.by_kind["panels"]
-    5376
     """
     if hasattr(a, "__dask_graph__"):
         return dask_lu(a, grid, block, comm)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lamcts.movement.linalg.blocks import Chosen, bounds
-from lamcts.movement.linalg.comm import Array
+from lamcts.movement.linalg.comm import Array, Words
 from lamcts.movement.linalg.factorise import Piece
 from lamcts.movement.linalg.grid import Grid
-from lamcts.movement.linalg.words import Words
 from lamcts.types import Rows
 
 
@@ -22,8 +21,6 @@ class LU:
 
     Parameters
     ----------
-    a : ndarray, shape (m, n)
-        The matrix.
     perm : ndarray of int, shape (m,)
         Row numbers in the order in which they are pivots; rows that are no pivots follow, ascending.
     L : ndarray, shape (m, min(m, n))
@@ -57,24 +54,12 @@ class LU:
         return float(np.linalg.norm(self.a[self.perm] - self.L @ self.U) / (np.linalg.norm(self.a) or 1.0))
 
     def solve(self, b: Array) -> Array:
-        """Return x with `a @ x = b`.
-
-        Parameters
-        ----------
-        b : array_like, shape (n,) or (n, k)
-            Right-hand sides.
-
-        Returns
-        -------
-        ndarray
-            The solution, of the shape of `b`.
+        """Return x with `a @ x = b`, for `b` of shape (n,) or (n, k).
 
         Raises
         ------
         numpy.linalg.LinAlgError
             If the matrix is not square, or is singular; the message names the step.
-        ValueError
-            If `b` has another number of rows.
         """
         from scipy.linalg import solve_triangular
 

@@ -23,25 +23,16 @@ class Volume:
 
     Parameters
     ----------
-    N : int
-        Rows of the square matrix.
-    P : int
-        Number of ranks.
     grid : tuple of int
         Grid (px, py, pz) of our algorithm; it may leave some of the P ranks out.
     block : int
         Width of a step of our algorithm.
     kinds : mapping of str to float
         Words of our algorithm by kind, as `Words.by_kind` counts them, for each rank of the grid.
-    conflux : float
-        Model of COnfLUX with c = v = P^(1/3) (table 2 of [1]_).
-    scalapack : float
-        Model of 2-D LU, as of ScaLAPACK, LibSci and SLATE.
-    candmc : float
-        Leading term of the model of CANDMC.
+    conflux, scalapack, candmc : float
+        Models of COnfLUX with c = v = P^(1/3), of 2-D LU as in ScaLAPACK, and the leading term of CANDMC.
     bound : float
-        Loads that no schedule avoids with `memory` words a rank, of which none is loaded before: see
-        `lamcts.movement.costs.lower_bound`.
+        Loads that no schedule avoids with `memory` words a rank, of which none is loaded before.
     memory : float
         Words that a rank of our grid has of the matrix and its layers.
     """
@@ -86,35 +77,10 @@ def volume(N: int, P: int, grid: Shape | str = "best", block: int | None = None)
     block : int, optional
         Width of a step, at least pz. None: pz, which receives the fewest words.
 
-    Returns
-    -------
-    Volume
-        Words a rank by model, and gigabytes of all ranks.
-
-    Raises
-    ------
-    ValueError
-        If a number is not whole and positive, or the grid has more than P ranks.
-
     Notes
     -----
-    Our model is the sum over the steps. For sizes that the grid and the block divide it is what `Words` counts, but for
-    the tournament, whose last steps have fewer candidates.
-
-    The models of the paper reproduce table 2 of [1]_: 1.08, 3.07, 17.22 and 44.75 GB of COnfLUX (printed: 1.08, 3.07,
-    17.19, 44.77), and 1.21, 4.43, 19.33 and 70.87 GB of 2-D LU. The printed 4.9 to 194 GB of CANDMC hold lower-order
-    terms that are not printed: the leading term is 55 % of them.
-
-    Misprints of [1]_: section 7.4 says that COnfLUX is 1/3 above the bound. N^3 / (P sqrt M) is 3/2 of the bound
-    2 N^3 / (3 P sqrt M), so 50 % above it. Chapter 9 claims 1.42 times fewer words than the second best. That is LibSci
-    over COnfLUX, 4.45 / 3.13; the second best is SLATE, 4.35 / 3.13 = 1.39. The sum over the steps is smallest at
-    c = 0.63 P^(1/3), not at P^(1/3). By the leading terms CANDMC beats 2-D LU from 5^6 = 15,625 ranks on, not from
-    450,000. The steps of Algorithm 1 and of the proof (there "Algorithm 2") have different numbers.
-
-    References
-    ----------
-    .. [1] Kwasniewski et al., "On the parallel I/O optimality of linear algebra kernels: near-optimal matrix
-       factorizations", SC 2021: sections 6 to 9.
+    Our model sums over the steps, and counts what `Words` counts but for the last steps of the tournament. The other
+    models are those of table 2 of Kwasniewski et al., SC 2021.
 
     Examples
     --------
@@ -154,10 +120,7 @@ def _fitting(grid: object, P: int) -> Shape:
 
 
 def words_of_grid(N: int, grid: Shape, block: int) -> dict[str, float]:
-    """Return the words that a rank receives by kind: sums over the steps t of our algorithm.
-
-    Step t has m rows and w columns; m - w rows and as many columns are left after it.
-    """
+    """Return the words that a rank receives by kind: sums over the steps t, which have m rows and w columns."""
     px, py, pz = grid
     steps, last = divmod(N, block)
     widths = [(block, steps), (last, 1 if last else 0)]  # of steps, and how many
@@ -178,10 +141,7 @@ def words_of_grid(N: int, grid: Shape, block: int) -> dict[str, float]:
 
 
 def conflux(N: float, P: float, c: float | None = None) -> float:
-    """Return the words of a rank by the steps of Algorithm 1, with c layers (None: P^(1/3)) and blocks of v = c.
-
-    Reduce columns and rows, scatter both, send both panels, and receive the diagonal block with its pivots.
-    """
+    """Return the words of a rank by the steps of Algorithm 1, with c layers (None: P^(1/3)) and blocks of v = c."""
     c = P ** (1 / 3) if c is None else c
     after = N * (N - c) / 2  # sum of (N - t v) v
     return 2 * after * (c - 1) / P + 2 * after / P + 2 * after / math.sqrt(P * c) + N * (c + 1)
@@ -195,10 +155,7 @@ def best_grid(N: int, ranks: int, all_ranks: bool = False) -> Shape:
 
 
 def _grids(ranks: int, least: float) -> Iterator[Shape]:
-    """Yield grids with as many grid columns as fit, at most 64 times as many as grid rows or the reverse.
-
-    Layers: up to four times their best number, 0.63 ranks^(1/3).
-    """
+    """Yield grids of at least `least` ranks, at most 64 times as wide as high or the reverse."""
     for pz in range(1, math.ceil(2.5 * ranks ** (1 / 3)) + 1):
         square = math.sqrt(ranks / pz)
         for px in range(max(1, int(square / 8)), min(ranks // pz, int(8 * square) + 1) + 1):

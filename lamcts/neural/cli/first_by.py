@@ -3,9 +3,8 @@
 import argparse
 from typing import Any
 
-from lamcts.cli.against import without_cost
 from lamcts.cli.console import say
-from lamcts.cli.target import Target, one_of
+from lamcts.cli.target import Target, one_of, without_cost
 from lamcts.neural.cli import trained
 from lamcts.types import Point
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from lamcts import objectives
-from lamcts.cli.against import add_against, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
-from lamcts.cli.target import Target, one_of
+from lamcts.cli.target import Target, add_against, one_of, with_cost, without_cost
 from lamcts.neural.cli import darts, first_by, own_networks, proxies, supernets, trained
 from lamcts.neural.nas import TableTradeOff
 from lamcts.neural.nas.objective import TableObjective

@@ -4,10 +4,9 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.search import Report, folder_of
-from lamcts.cli.target import Target, one_of
+from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.neural.cli import trained
 from lamcts.study.result import Result
 from lamcts.types import Json

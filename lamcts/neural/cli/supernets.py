@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.search import Report, folder_of
-from lamcts.cli.target import Target, one_of
+from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.neural.cli import trained
 from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result

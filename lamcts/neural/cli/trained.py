@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from lamcts import pruners
-from lamcts.cli.against import against_in, with_cost, without_cost
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
-from lamcts.cli.target import Target, one_of
+from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
 from lamcts.neural.cli import own_networks

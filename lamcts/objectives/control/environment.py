@@ -9,11 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import Entry, family
 from lamcts.objectives.control import episodes
-from lamcts.objectives.control.actions import Actions, actions_of
-from lamcts.objectives.control.episodes import Episode
+from lamcts.objectives.control.episodes import Episode, MeanReturn, checked_seeds
 from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
-from lamcts.objectives.control.network import Form, Network, network_of
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds
+from lamcts.objectives.control.network import Actions, Form, Network, actions_of, network_of
 from lamcts.objectives.control.world import World
 from lamcts.spaces.box import Box
 from lamcts.types import Json, whole_number
@@ -25,29 +23,8 @@ BUDGET = 300  # evaluations of a first run from the command line (untuned)
 class Gym(MeanReturn[Network]):
     """The mean return of some episodes under the policy with the given weights, each in [-1, 1].
 
-    The policy is linear with a bias, or has hidden layers with tanh; at 0 its last layer gives nothing: the first of
-    discrete actions, the middle between bounds. Picklable: every thread and process builds an environment of its own.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    world : World
-        The environment of gymnasium and the arguments of its constructor.
-    states : int
-        Number of observed values.
-    actions : Discrete or Bounded
-        The action space (see `actions.py`).
-    hidden : tuple of int
-        Sizes of the hidden layers; with none the policy is linear.
-    rollouts, seeds, base_seed : int, str, int
-        as in `Gait`.
-    moments : Moments, str or None, default None
-        as in `Gait`.
-    threshold : float or None, default None
-        Mean return from which gymnasium counts the task as solved; None: not defined.
-    hidden_seed : int, default 0
-        Seed of the random weights of the hidden layers at the start.
+    The policy is linear with a bias, or has hidden layers with tanh. At 0 its last layer gives nothing: the first of
+    discrete actions, the middle between bounds. `gym` makes one, and describes its settings.
     """
 
     name: str
@@ -86,11 +63,7 @@ class Gym(MeanReturn[Network]):
         return episodes.play(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> Json:
-        """Return all that is needed to run this policy elsewhere, as JSON values.
-
-        Linear: `w` [a, s] and `bias` [a]; else `layers`, each with its own, and tanh between them. The moments and the
-        actions' bounds are folded in. `actions` is how outputs become an action: clipped, or the index of the largest.
-        """
+        """Return what running this policy elsewhere takes, as JSON values: `w` [a, s] and `bias` [a], or `layers`."""
         return {
             "environment": self.env,
             "options": dict(self.world.options),
@@ -99,7 +72,6 @@ class Gym(MeanReturn[Network]):
         }
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {**super().fingerprint(), "hidden": [*self.hidden, self.hidden_seed] if self.hidden else []}
 
 
@@ -138,18 +110,11 @@ def gym(
     hidden_seed : int, default 0
         seed of the random weights of the hidden layers at the start.
 
-    Returns
-    -------
-    Gym
-        The objective.
-
     Raises
     ------
     ValueError
         If the states are neither a Box of numbers nor one of n (seen as n numbers, one of them 1), or the actions are
         neither Discrete nor a Box of numbers.
-    MissingExtra
-        If gymnasium, or a package that `env` needs, is not installed.
     """
     cap = None if episode_steps is None else whole_number(episode_steps, "episode_steps")
     world = World(env, tuple(sorted((options or {}).items())), cap)

@@ -1,10 +1,13 @@
 """Film an episode of a saved policy offscreen: a strip of frames, and a GIF or MP4."""
 
 import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -12,51 +15,32 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.errors import MissingExtra, install
+from lamcts.errors import LamctsError, MissingExtra, install
 from lamcts.objectives.control import lunar
-from lamcts.objectives.control.actions import Action, Bounded, actions_of
 from lamcts.objectives.control.environment import states_of
 from lamcts.objectives.control.episodes import WatchedEpisode, followed
-from lamcts.objectives.control.gl import NoOpenGL, drawing, setting
-from lamcts.objectives.control.network import Network
+from lamcts.objectives.control.network import Action, Bounded, Network, actions_of
 from lamcts.objectives.control.world import OWN_OPTIONS, Environment, World, entry_point
 from lamcts.text import safe_text, shortened
 from lamcts.types import Floats, Json
 
 __all__ = ["Film", "NoOpenGL", "film", "imageio", "movies"]
-
 Pictures = NDArray[np.uint8]  # [n, height, width, 3]
 Shot = tuple[Pictures, WatchedEpisode]  # a frame, and the episode up to it
 Acts = Callable[[Floats], Action]
 Start = Callable[[], AbstractContextManager[object]]
-
 FRAMES_A_SECOND = 20.0  # aimed at: smooth to the eye, slow enough for browsers, whose least delay in a GIF is 20 ms
 STEPS_A_SECOND = 30.0  # of an environment that does not say how quick it is (by eye)
 LETTERS = 20  # a frame is as many letters high (by eye)
 GAP, GREY = 4, 138  # pixels between the frames of a strip, and their shade (by eye)
+PROBE = "import mujoco; context = mujoco.GLContext(8, 8); context.make_current(); context.free()"
+PATIENCE_SECONDS = 60.0  # for a probe, which takes one second; a driver may hang
+NAME = "MUJOCO_GL"  # the variable by which MuJoCo and gymnasium choose
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A film of an episode.
-
-    Parameters
-    ----------
-    frames : array of uint8 of shape (n, height, width, 3)
-        The frames, with the time written on them.
-    rate : float
-        Frames a second.
-    steps : int
-        Number of filmed steps.
-    total : float
-        The return of these steps.
-    ended : bool
-        Whether the episode ended before its cap.
-    distance : float or None
-        The distance along x, in metres; None if the environment has no position.
-    most_steps : int
-        The largest number of steps to film.
-    """
+    """A film of an episode: frames with the time on them, frames a second, and what the episode came to."""
 
     frames: Pictures
     rate: float
@@ -67,18 +51,7 @@ class Film:
     most_steps: int
 
     def strip(self, frames: int = 6) -> Pictures:
-        """Return some frames, evenly spaced in time, side by side.
-
-        Parameters
-        ----------
-        frames : int, default 6
-            The largest number of frames.
-
-        Returns
-        -------
-        array of uint8 of shape (height, width, 3)
-            The picture.
-        """
+        """Return at most `frames` frames, evenly spaced in time, side by side (height, width, 3)."""
         if frames < 1:
             raise ValueError(f"frames: expected at least 1, got {frames}")
         chosen = np.linspace(0, len(self.frames) - 1, min(frames, len(self.frames))).round().astype(int)
@@ -88,18 +61,7 @@ class Film:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write the film to a file.
-
-        Parameters
-        ----------
-        path : path-like
-            A name that ends in .gif, or in .mp4 if imageio-ffmpeg is installed.
-
-        Raises
-        ------
-        ValueError
-            If the name has another ending.
-        """
+        """Write the film to a file .gif, or .mp4 if imageio-ffmpeg is installed."""
         pictures, kind = imageio(), Path(path).suffix
         if kind == ".gif":
             pictures.mimsave(path, list(self.frames), duration=1000 / self.rate, loop=0)
@@ -134,12 +96,10 @@ def film(policy: Json, *, seconds: float = 5.0, size: int = 320, seed: int = 0, 
     Returns
     -------
     Film
-        The film.
+        With `save(path)` for GIF or MP4, `strip(frames)`, and the attributes `frames`, `rate`, `total` and `distance`.
 
     Raises
     ------
-    MissingExtra
-        If gymnasium, or a package that the environment needs, is not installed.
     NoOpenGL
         If MuJoCo cannot draw.
     ValueError
@@ -311,3 +271,57 @@ def movies() -> bool:
     from importlib.util import find_spec
 
     return find_spec("imageio_ffmpeg") is not None
+
+
+class NoOpenGL(LamctsError):
+    """No OpenGL for MuJoCo was found; the message names packages that provide it."""
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Let MuJoCo draw by what works here. NoOpenGL where nothing does."""
+    with setting(NAME, backend(os.environ.get(NAME))):
+        yield
+
+
+@contextmanager
+def setting(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the process, and put back what was there."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@cache
+def backend(wanted: str | None = None) -> str:
+    """Return the first that works: what MUJOCO_GL asks for, else a GPU without a screen, software, a window system."""
+    tried = [wanted] if wanted else _candidates()
+    for name in tried:
+        if _works(name):
+            return name
+    raise NoOpenGL(
+        f"expected an OpenGL that draws without a screen, got none (tried {', '.join(tried)}): install one, such as "
+        "Debian's libosmesa6 or libegl1 (apt-get install libosmesa6), and set MUJOCO_GL=osmesa or egl if need be"
+    )
+
+
+def _candidates() -> list[str]:
+    if not sys.platform.startswith("linux"):
+        return ["glfw"]
+    return ["egl", "osmesa", *(["glfw"] if os.environ.get("DISPLAY") else [])]
+
+
+def _works(name: str) -> bool:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE], env={**os.environ, NAME: name}, capture_output=True, timeout=PATIENCE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0

@@ -1,8 +1,4 @@
-"""LunarLander: twelve numbers steer gymnasium's lander by a simple rule, and score the mean return of its episodes.
-
-The task is that of Eriksson et al., "Scalable global optimization via local Bayesian optimization" (TuRBO),
-2019, section 3. The rule is gymnasium's own `heuristic` with its constants set free; see `action`.
-"""
+"""LunarLander: twelve numbers set the constants of gymnasium's heuristic (TuRBO, Eriksson et al. 2019)."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lamcts.objectives.base import register
-from lamcts.objectives.control.returns import checked_seeds
+from lamcts.objectives.control.episodes import checked_seeds
 from lamcts.objectives.control.world import Environment, World
 from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
@@ -69,7 +65,6 @@ class Lander:
         return Box(0, 2, dim=WEIGHTS)
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, **asdict(self)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:

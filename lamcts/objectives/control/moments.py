@@ -1,9 +1,7 @@
-"""Moments of states, by which policies standardise what they see: merged, read from a file, or published.
+"""Moments of states, by which policies standardise what they see. Letters: s states, n visited states.
 
-A file is `.npz` with the arrays mean [s] and std [s], or `.json` with the same two names. The output of
-`Moments.to_json`, and so the "moments" of a saved policy, is read too. "ars" are the statistics that the authors of
-ARS published with their trained policies (`ars.json`), which the thesis used.
-Letters: s states, n visited states.
+A file is `.npz` or `.json` with the arrays mean [s] and std [s], or the output of `Moments.to_json`. "ars" are the
+statistics that the authors of ARS published with their policies (`ars.json`), which the thesis used.
 """
 
 import json
@@ -54,8 +52,7 @@ class Moments:
     @property
     def std(self) -> Floats:
         """The sample standard deviation [s]; 0 while fewer than two states were seen."""
-        result: Floats = np.sqrt(self.squares / max(self.count - 1, 1))
-        return result
+        return np.asarray(np.sqrt(self.squares / max(self.count - 1, 1)))
 
     def to_json(self) -> Json:
         return {"count": self.count, "mean": self.mean.tolist(), "squares": self.squares.tolist()}

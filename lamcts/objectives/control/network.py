@@ -1,21 +1,129 @@
-"""A policy of layers: tanh between them, nothing after the last. Without a hidden layer it is linear.
+"""Policies: linear ones, and layers with tanh between them. Letters: s states, a outputs, h hidden numbers.
 
-Letters: s numbers of a state, a outputs, h numbers of a hidden layer.
+A linear policy is W ((state - mean) / std), as in ARS (Mania, Guy and Recht 2018): actions are not clipped, and an
+input that does not vary is switched off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.control.actions import Action, Actions, actions_from_json
 from lamcts.objectives.control.moments import Moments
-from lamcts.objectives.control.policy import LinearPolicy
 from lamcts.types import Floats, Json
 
+Action = int | NDArray[np.float64] | NDArray[np.float32]
+STILL = 1e-7  # standard deviation below which ARS takes an input for constant
 Layers = tuple[tuple[Floats, Floats], ...]  # weights [outputs, inputs] and bias [outputs] of each
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """One of n actions: the one whose number is the largest, of equal ones the first."""
+
+    n: int
+    start: int = 0
+
+    @property
+    def outputs(self) -> int:
+        return self.n
+
+    def scaled(self, w: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """Return the last layer as it is."""
+        return w, bias
+
+    def act(self, output: Floats) -> int:
+        return self.start + int(np.argmax(output))
+
+    def to_json(self) -> Json:
+        return {"kind": "discrete", "n": self.n, "start": self.start}
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Numbers between bounds: an output of -1 is the lower bound, one of 1 the upper one; others are clipped."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def outputs(self) -> int:
+        return len(self.low)
+
+    def scaled(self, w: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """Return the last layer in the units of the bounds."""
+        low, high = np.array(self.low), np.array(self.high)
+        held = np.isfinite(low) & np.isfinite(high)
+        low, high = np.where(held, low, -1.0), np.where(held, high, 1.0)
+        half, middle = (high - low) / 2, (high + low) / 2
+        return w * half[:, None], bias * half + middle
+
+    def act(self, output: Floats) -> Action:
+        action: Action = np.clip(output, self.low, self.high).reshape(self.shape).astype(self.dtype)
+        return action
+
+    def to_json(self) -> Json:
+        """Return the bounds; None for an infinite one, which JSON has no number for."""
+        ends = [[x if np.isfinite(x) else None for x in side] for side in (self.low, self.high)]
+        return {"kind": "box", "low": ends[0], "high": ends[1], "shape": list(self.shape), "dtype": self.dtype}
+
+
+Actions = Discrete | Bounded
+
+
+def actions_of(space: object, env: str) -> Actions:
+    """Return the actions of a gymnasium space; ValueError for one that is neither Discrete nor a Box of numbers."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return Discrete(int(space.n), int(space.start))
+    if not isinstance(space, spaces.Box) or not np.issubdtype(space.dtype, np.floating):
+        raise ValueError(f"expected an environment with Discrete actions or a Box of numbers, got {space} in {env}")
+    low, high = space.low.ravel().tolist(), space.high.ravel().tolist()
+    return Bounded(tuple(low), tuple(high), tuple(space.shape), space.dtype.name)
+
+
+def actions_from_json(held: Json) -> Actions:
+    """Return what `to_json` wrote."""
+    if held["kind"] == "discrete":
+        return Discrete(int(held["n"]), int(held["start"]))
+    low = tuple(-np.inf if x is None else float(x) for x in held["low"])
+    high = tuple(np.inf if x is None else float(x) for x in held["high"])
+    return Bounded(low, high, tuple(map(int, held["shape"])), str(np.dtype(held["dtype"])))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPolicy:
+    """Weights `w` [a, s], and what is taken off the state and what it is multiplied by, both [s]."""
+
+    w: Floats
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, weights: ArrayLike, states: int, actions: int, moments: Moments | None = None) -> "LinearPolicy":
+        """Return the policy of the flat `weights` [actions * states], row by row; no moments: states as they are."""
+        flat = np.asarray(weights, float)
+        if flat.shape != (states * actions,):
+            raise ValueError(
+                f"expected {states * actions} weights in one row ({actions} actions x {states} states), "
+                f"got shape {list(flat.shape)}"
+            )
+        plain = cls(flat.reshape(actions, states), np.zeros(states), np.ones(states))
+        return plain if moments is None else plain.scaled(moments)
+
+    def scaled(self, moments: Moments) -> "LinearPolicy":
+        """Return the same weights on states standardised by `moments`."""
+        std = moments.std
+        moving = std >= STILL
+        return replace(self, mean=moments.mean, scale=np.where(moving, 1 / np.where(moving, std, 1), 0))
+
+    def action(self, state: Floats) -> Floats:
+        return np.asarray(self.w @ ((state - self.mean) * self.scale))  # [a]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +186,8 @@ class Form:
     def layers(self, point: ArrayLike) -> Layers:
         """Return the layers of a `point` [dim]: what hidden ones begin with, and the point on top.
 
-        At zero the last layer gives nothing, whatever the others do. Were the hidden weights zero there too, no single
-        change of a weight would change the policy: the output of the hidden layer would be 0, or unused. So hidden
-        layers start with random features, which the last layer's weights can use at once.
+        Hidden layers start with random features: were they zero too, no single change of a weight would change the
+        policy.
         """
         flat = np.asarray(point, float)
         if flat.shape != (self.dim,):

@@ -1,9 +1,7 @@
 """Push: two robot hands push two objects across a table towards their goals, in Box2D.
 
-Wang, Gehring, Kohli and Jegelka, "Batched large-scale Bayesian optimization in high-dimensional spaces"
-(EBO), 2018. The world is written after its code, https://github.com/zi-w/Ensemble-Bayesian-Optimization
-(MIT, copyright 2017 Zi Wang; its notice is in `rover_map.py`): every size, density and friction below is part
-of the definition.
+Wang, Gehring, Kohli and Jegelka, EBO, 2018, after https://github.com/zi-w/Ensemble-Bayesian-Optimization (MIT,
+copyright 2017 Zi Wang; its notice is in `rover.py`): every size and friction below is part of the definition.
 """
 
 from collections.abc import Iterable
@@ -13,9 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.base import register
-from lamcts.objectives.control.box2d import box2d
-from lamcts.objectives.settings import checked_noise
+from lamcts.objectives.base import checked_noise, register
+from lamcts.objectives.control.world import box2d
 from lamcts.spaces.box import Box
 from lamcts.text import shortened
 from lamcts.types import Json
@@ -43,10 +40,7 @@ HAND_DRAG = {"maxForce": 2, "maxTorque": 2}
 class Push:
     """The total distance that two objects move towards their goals, in metres; 0 if no hand meets an object.
 
-    No value is above `ceiling`, the distance at the start; it is not known whether both goals can be met exactly.
-
-    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper:
-        0.01.
+    noise: standard deviation of the noise on each hand's velocity, along x and y (0.0; metres a second); paper: 0.01.
     """
 
     noise: float = 0.0
@@ -62,7 +56,6 @@ class Push:
         return Box([*LOW, *LOW, -SPIN, -SPIN], [*HIGH, *HIGH, SPIN, SPIN])
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {"game": self.name, "noise": float(self.noise)}
 
     def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:

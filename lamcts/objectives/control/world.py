@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -16,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.control.actions import Action
-from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.control.network import Action
 from lamcts.text import safe_text
 from lamcts.types import Floats, Json
 
 Made = TypeVar("Made")
-
 OWN_OPTIONS: dict[str, Json] = {"Ant-v4": {"use_contact_forces": True}}  # of the registered tasks, by environment
 NEAR_NAMES = 3  # that a message offers for an unknown one
-
 _mine = threading.local()  # environments hold the physics' state: no two threads share one
+_alone = threading.Lock()  # the filters of warnings belong to the process
 
 
 class Spec(Protocol):
@@ -72,10 +71,7 @@ class Environment(Protocol):
 
 @dataclass(frozen=True)
 class World:
-    """An environment: gymnasium's name, the arguments of its constructor, and the most control steps of an episode.
-
-    A name "module:name" imports the module first, for those who register environments of their own.
-    """
+    """An environment: its name (or "module:name"), the constructor's arguments, the most steps of an episode."""
 
     env: str
     options: tuple[tuple[str, object], ...] = ()
@@ -93,10 +89,7 @@ class World:
         return held[what, self]
 
     def make(self) -> Environment:
-        """Return a new environment, whose states are a row of numbers wherever they can be laid out as one.
-
-        ValueError for a wrong name or wrong options; MissingExtra for a package that is not installed.
-        """
+        """Return a new environment, whose states are a row of numbers wherever possible."""
         gymnasium = imported()
         settings: Json = dict(self.options)
         if self.episode_steps is not None:
@@ -190,3 +183,17 @@ def _keep_quiet() -> None:
     import mujoco
 
     mujoco.set_mju_user_warning(logging.getLogger(__name__).info)
+
+
+@cache
+def box2d() -> ModuleType:
+    """Return the module Box2D. MissingExtra if it is not installed."""
+    with _alone, warnings.catch_warnings():
+        # its bindings warn at import that their types name no module: nothing that a user could cure
+        warnings.filterwarnings("ignore", "builtin type", DeprecationWarning)
+        try:
+            import Box2D
+        except ImportError:
+            raise MissingExtra.of("gymnasium[box2d]", "mujoco") from None
+    module: ModuleType = Box2D
+    return module

@@ -15,8 +15,8 @@ from math import factorial, gamma, pi
 import numpy as np
 
 from lamcts.objectives.base import register
-from lamcts.objectives.identity import digest
 from lamcts.objectives.problem import Places, Problem, moved
+from lamcts.objectives.protocol import digest
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
@@ -54,11 +54,7 @@ def dtlz7(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Pro
     "c2-dtlz2", "DTLZ2, feasible near the corners and the middle of its front; hypervolume at most 0.40006 for two"
 )
 def c2_dtlz2(dim: int = DIM, objective_count: int = 2, shift: Places = None) -> Problem:
-    """DTLZ2 within balls round the ends and the middle of the front (Jain and Deb 2014).
-
-    The radii are 0.2 sqrt(m - 1) for the ends and 0.2 sqrt(m) for the middle, for m objectives: as in BoTorch, with
-    which published numbers compare. Jain and Deb have one radius for all.
-    """
+    """DTLZ2 within balls round the ends and the middle of the front (Jain and Deb 2014), with BoTorch's two radii."""
     made = dtlz2(dim, objective_count, shift)
     return Problem(
         "c2-dtlz2",
@@ -98,14 +94,12 @@ def _objectives(front: Front, m: int, places: Floats, x: Floats) -> dict[str, Fl
 
 def _flat(position: Floats, away: Floats) -> Floats:
     g = 100 * (away**2 - np.cos(20 * pi * away) + 1).sum(1)
-    result: Floats = (1 + g[:, None]) / 2 * _products(position, 1 - position)
-    return result
+    return np.asarray((1 + g[:, None]) / 2 * _products(position, 1 - position))
 
 
 def _round(position: Floats, away: Floats) -> Floats:
     angles = position * pi / 2
-    result: Floats = (1 + (away**2).sum(1)[:, None]) * _products(np.cos(angles), np.sin(angles))
-    return result
+    return np.asarray((1 + (away**2).sum(1)[:, None]) * _products(np.cos(angles), np.sin(angles)))
 
 
 def _torn(position: Floats, away: Floats) -> Floats:

@@ -1,14 +1,8 @@
-"""Small problems of two objectives with constraints: BNH, SRN, TNK and OSY, as collected by Deb (2001, section 8.3).
-
-All have this setting:
-
-permute: seed of a permutation of the parameters (None: no permutation).
-"""
+"""Small problems of two objectives with constraints: BNH, SRN, TNK and OSY, as collected by Deb (2001, section 8.3)."""
 
 import numpy as np
 
-from lamcts.objectives.base import register
-from lamcts.objectives.problem import Problem
+from lamcts.objectives.problem import problem
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
@@ -17,23 +11,18 @@ BOTH = {"f1": "min", "f2": "min"}
 # The hypervolumes are those of the fronts, whose curves are known: a test integrates them again.
 
 
-@register(
-    "bnh", "2 parameters, 2 objectives, 2 constraints, a smooth front; hypervolume at most 5285.33", budget=BUDGET
+@problem(
+    "bnh",
+    "2 parameters, 2 objectives, 2 constraints, a smooth front; hypervolume at most 5285.33",
+    Box(0, [5, 3]),
+    BOTH,
+    ("near <= 25", "far >= 7.7"),
+    reference={"f1": 140.0, "f2": 50.0},  # just beyond the ends of the front, 136 and 50
+    hypervolume=5285.333333,
+    budget=BUDGET,
 )
-def bnh(permute: int | None = None) -> Problem:
+def bnh(x: Floats) -> dict[str, Floats]:
     """Binh and Korn 1997."""
-    return Problem(
-        "bnh",
-        Box(0, [5, 3]),
-        _bnh,
-        BOTH,
-        ("near <= 25", "far >= 7.7"),
-        reference={"f1": 140.0, "f2": 50.0},  # just beyond the ends of the front, 136 and 50
-        hypervolume=5285.333333,
-    ).permuted(permute)
-
-
-def _bnh(x: Floats) -> dict[str, Floats]:
     a, b = x.T
     return {
         "f1": 4 * a**2 + 4 * b**2,
@@ -43,21 +32,18 @@ def _bnh(x: Floats) -> dict[str, Floats]:
     }
 
 
-@register("srn", "2 parameters, 2 objectives, a disc and a half-plane; hypervolume at most 42689.7", budget=BUDGET)
-def srn(permute: int | None = None) -> Problem:
+@problem(
+    "srn",
+    "2 parameters, 2 objectives, a disc and a half-plane; hypervolume at most 42689.7",
+    Box(-20, 20, dim=2),
+    BOTH,
+    ("disc <= 225", "side <= -10"),
+    reference={"f1": 250.0, "f2": 50.0},  # beyond the ends of the front, 223 and 3
+    hypervolume=42689.739,
+    budget=BUDGET,
+)
+def srn(x: Floats) -> dict[str, Floats]:
     """Srinivas and Deb 1994."""
-    return Problem(
-        "srn",
-        Box(-20, 20, dim=2),
-        _srn,
-        BOTH,
-        ("disc <= 225", "side <= -10"),
-        reference={"f1": 250.0, "f2": 50.0},  # beyond the ends of the front, 223 and 3
-        hypervolume=42689.739,
-    ).permuted(permute)
-
-
-def _srn(x: Floats) -> dict[str, Floats]:
     a, b = x.T
     return {
         "f1": 2 + (a - 2) ** 2 + (b - 1) ** 2,
@@ -67,48 +53,35 @@ def _srn(x: Floats) -> dict[str, Floats]:
     }
 
 
-@register(
-    "tnk", "2 parameters, 2 objectives, a front in three pieces on a wave; hypervolume at most 0.4334", budget=BUDGET
+@problem(
+    "tnk",
+    "2 parameters, 2 objectives, a front in three pieces on a wave; hypervolume at most 0.4334",
+    Box(0, np.pi, dim=2),
+    BOTH,
+    ("wave >= 1", "disc <= 0.5"),
+    reference={"f1": 1.1, "f2": 1.1},  # just beyond the ends of the front, 1.04
+    hypervolume=0.4333946,
+    budget=BUDGET,
 )
-def tnk(permute: int | None = None) -> Problem:
+def tnk(x: Floats) -> dict[str, Floats]:
     """Tanaka et al. 1995: the objectives are the parameters; the front lies on the constraint alone."""
-    return Problem(
-        "tnk",
-        Box(0, np.pi, dim=2),
-        _tnk,
-        BOTH,
-        ("wave >= 1", "disc <= 0.5"),
-        reference={"f1": 1.1, "f2": 1.1},  # just beyond the ends of the front, 1.04
-        hypervolume=0.4333946,
-    ).permuted(permute)
-
-
-def _tnk(x: Floats) -> dict[str, Floats]:
     a, b = x.T
     wave = a**2 + b**2 - 0.1 * np.cos(16 * np.arctan2(a, b))
     return {"f1": a, "f2": b, "wave": wave, "disc": (a - 0.5) ** 2 + (b - 0.5) ** 2}
 
 
-@register(
+@problem(
     "osy",
     "6 parameters, 2 objectives, 6 constraints, a front in five pieces; hypervolume at most 10108.4",
+    Box([0, 0, 1, 0, 1, 0], [10, 10, 5, 6, 5, 10]),
+    BOTH,
+    ("sum >= 2", "sum <= 6", "climb <= 2", "fall <= 2", "third <= 4", "fifth >= 4"),
+    reference={"f1": -75.0, "f2": 75.0},  # BoTorch
+    hypervolume=10108.41,
     budget=BUDGET,
 )
-def osy(permute: int | None = None) -> Problem:
+def osy(x: Floats) -> dict[str, Floats]:
     """Osyczka and Kundu 1995: each piece of the front lies where other constraints hold with equality."""
-    lines = ("sum >= 2", "sum <= 6", "climb <= 2", "fall <= 2")
-    return Problem(
-        "osy",
-        Box([0, 0, 1, 0, 1, 0], [10, 10, 5, 6, 5, 10]),
-        _osy,
-        BOTH,
-        (*lines, "third <= 4", "fifth >= 4"),
-        reference={"f1": -75.0, "f2": 75.0},  # BoTorch
-        hypervolume=10108.41,
-    ).permuted(permute)
-
-
-def _osy(x: Floats) -> dict[str, Floats]:
     a, b, c, d, e, f = x.T
     return {
         "f1": -(25 * (a - 2) ** 2 + (b - 2) ** 2 + (c - 1) ** 2 + (d - 4) ** 2 + (e - 1) ** 2),

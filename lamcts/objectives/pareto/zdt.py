@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from lamcts.objectives.base import register
-from lamcts.objectives.identity import digest
 from lamcts.objectives.problem import Places, Problem, moved
+from lamcts.objectives.protocol import digest
 from lamcts.spaces.box import Box
 from lamcts.types import Floats
 
@@ -72,5 +72,4 @@ def _concave(share: Floats, first: Floats) -> Floats:
 
 
 def _wavy(share: Floats, first: Floats) -> Floats:
-    result: Floats = 1 - np.sqrt(share) - share * np.sin(10 * np.pi * first)
-    return result
+    return np.asarray(1 - np.sqrt(share) - share * np.sin(10 * np.pi * first))

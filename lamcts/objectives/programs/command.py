@@ -10,9 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lamcts.objectives.programs.matching import Matcher, limit
-from lamcts.objectives.programs.process import last_words, run
+from lamcts.objectives.programs.process import Reporting, Watch, check_report, last_words, run
 from lamcts.objectives.programs.template import FOLDER, SEED, Template
-from lamcts.objectives.programs.watched import Reporting, Watch, check_report
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.metrics import Metric
 from lamcts.rng import fresh_seed
@@ -35,15 +34,11 @@ class Command:
     Parameters
     ----------
     template : str or sequence of str
-        The program and its arguments, split into words as by a shell. No shell is started, and each value stays in its
-        word. Every parameter needs its `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an
-        integer that differs between trials, `{folder}` the point's folder for checkpoints (`trial.folder`). True is
-        written `true`. The items of a permutation or subset, and the amounts of a mixture, have commas between. A
-        parameter that is inactive at a point is removed with its word and an option before it: `--momentum {momentum}`.
-        Numbers, and texts of ASCII letters, digits and any of `@%+=:,./-_`, may be part of any word. Other texts
-        could be commands of a shell: they must be words of their own, `{name}` or `--name={name}`, and arguments of a
-        shell, `sh -c 'echo "$1" | wc -c' sh {name}`. They are refused where a shell is known to read them (`sh -c`,
-        `su -c`, `script -c`, `ssh`, `watch`); other programs that pass words to a shell are not detected.
+        The program and its arguments, split into words as by a shell, which is not started. Every parameter needs its
+        `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an integer that differs between trials,
+        `{folder}` the point's folder for checkpoints. Items and amounts have commas between. An inactive parameter is
+        removed with its word and an option before it. Texts that a shell could obey must be words of their own, or
+        follow the `=` of an option, and are refused where a shell is known to read them.
     space : Space
         A `Space` with names, of kinds of parameters that have a text on the command line.
     timeout_seconds : float or None, default None
@@ -60,16 +55,14 @@ class Command:
     x0 : dict or None, default None
         A point to start from.
     objectives, constraints, reference : default None
-        As in `Optimizer`; None: one number, and a JSON object is an error. Otherwise the last line of the output, or
-        all of it, is a JSON object with a number for each objective and each constrained quantity that no pattern
-        finds. Null for all objectives means that the point was checked and not run. Other numbers and texts of the
-        object are metrics, but for parameters.
+        As in `Optimizer`; None: one number. Otherwise the last line of the output, or all of it, is a JSON object with
+        a number for each objective and each constrained quantity that no pattern finds. Null for all objectives means
+        that the point was checked and not run. Other numbers and texts of the object are metrics.
 
     Notes
     -----
     A time-out, a non-zero exit status, no number, and more than 64 MiB of output raise: the evaluation fails. So do
-    regular expressions that take longer than the time-out, at least 1 and at most 10 seconds. The objective is
-    picklable; many may run at a time, in processes or in threads.
+    regular expressions that take longer than the time-out, at least 1 and at most 10 seconds.
     """
 
     template: str | Sequence[str]
@@ -159,7 +152,6 @@ class Command:
         return {name: each for name, each in others.items() if isinstance(each, (str, int, float))} | numbers
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         return {
             "command": list(self.words),
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
@@ -231,10 +223,7 @@ def _number(output: str, pattern: str | None, matcher: Matcher) -> float:
 def _numbers(
     output: str, names: Sequence[str], patterns: Mapping[str, str], matcher: Matcher
 ) -> dict[str, float | None]:
-    """Return a number for each name: by its pattern, else of the JSON object that was printed, where null is None.
-
-    ValueError names the first that is missing.
-    """
+    """Return a number for each name: by its pattern, else of the printed JSON object."""
     found = {name: _number(output, pattern, matcher) for name, pattern in patterns.items()}
     rest = [name for name in names if name not in found]
     held = _object(output, rest) if rest else {}

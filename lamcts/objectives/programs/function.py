@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lamcts.objectives.programs.watched import Reporting
+from lamcts.objectives.programs.process import Reporting
 from lamcts.outcomes.goals import ConstraintsLike, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.trial import free_parameter
 from lamcts.spaces.base import SearchSpace
@@ -25,10 +25,9 @@ STATED = ("space", "maximize", "x0", *GOALS)  # what a function may state in att
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A Python function that is named by a text, as an objective.
+    """A Python function that is named by a text, as an objective; only the name travels to another process.
 
-    Only the name travels to another process, which loads the function itself. The function takes a point of `space`,
-    and `seed=`, `trial=` and `worker=` if it has such parameters.
+    The function takes a point of `space`, and `seed=`, `trial=` and `worker=` if it has such parameters.
 
     Parameters
     ----------
@@ -65,12 +64,7 @@ class Function:
     def of(
         cls, target: str, space: SearchSpace | None = None, maximize: bool | None = None, **goals: Any
     ) -> "Function":
-        """Return the function called `target`; what is left out is taken from its attributes of the same names.
-
-        goals: objectives, constraints, reference.
-
-        ValueError where it cannot be loaded, is no function of one point, or has no space.
-        """
+        """Return the function called `target`; what is left out is taken from its attributes of the same names."""
         where, _, name = target.rpartition(":")
         if where.endswith(".py"):
             target = f"{Path(where).absolute()}:{name}"  # a worker may start in another folder

@@ -1,7 +1,4 @@
-"""Regular expressions of the user, matched in another process: `(a+)+$` takes a time that doubles with each letter.
-
-Python cannot interrupt a match in a thread, and holds back every other thread meanwhile. A process can be ended.
-"""
+"""Regular expressions of the user, matched in a process that can be ended: `(a+)+$` takes time that doubles."""
 
 import json
 import signal

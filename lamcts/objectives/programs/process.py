@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -9,10 +10,11 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing, nullcontext, suppress
-from typing import IO, NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
-from lamcts.objectives.programs.watched import Watch
+from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
 from lamcts.utils.interrupts import held_back
 
 POLL_SECONDS = 0.2  # between two checks whether a wait should end (untuned)
@@ -21,6 +23,67 @@ GRACE_SECONDS = 2.0  # from SIGTERM to SIGKILL, to write a checkpoint or to free
 KEPT_BYTES = 2**20  # of each stream, from its end: the value is on its last lines (untuned)
 MOST_BYTES = 2**26  # that it may write to a stream: a disk is not filled by a loop that prints (untuned)
 LAST_LINES, LAST_CHARACTERS = 3, 400  # of the error stream, in messages (untuned)
+STEP, VALUE = "step", "value"  # groups of a pattern
+CHUNK_BYTES = 2**16  # read at a time (untuned)
+LINE_BYTES = 2**20  # of a line that does not end: what is longer is no report (untuned)
+
+
+class Reporting(Protocol):
+    """The receiver of the intermediate values of an evaluation."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the configuration, which is there."""
+
+    def report(self, step: int, value: float | tuple[float, ...]) -> None:
+        """Take the value, or that of each objective, at a step; `Pruned` is raised if the evaluation should stop."""
+
+
+class Watch:
+    """Reports what a pattern finds in new lines of a file, within so many seconds a look."""
+
+    def __init__(
+        self, pattern: str, trial: Reporting, seconds: float = MOST_SECONDS, names: Sequence[str] = (VALUE,)
+    ) -> None:
+        self._pattern, self._trial, self._matcher = re.compile(pattern), trial, Matcher(seconds)
+        named = STEP in self._pattern.groupindex
+        self._places = [STEP, *_values(names)] if named else [*range(1, len(names) + 2)]
+        self._read, self._rest = 0, b""
+
+    def look(self, file: IO[bytes], ended: bool = False) -> None:
+        """Report the lines written to a file since the last look; of one that has `ended`, all."""
+        self._matcher.begin()
+        while new := os.pread(
+            file.fileno(), CHUNK_BYTES, self._read
+        ):  # no seek: the program writes where it would lead
+            self._read += len(new)
+            self._take(new)
+        if ended:
+            self._take(b"\n")
+
+    def _take(self, new: bytes) -> None:
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        self._rest = self._rest[-LINE_BYTES:]
+        if lines:
+            self._report([line.decode(errors="replace") for line in lines])
+
+    def _report(self, lines: list[str]) -> None:
+        pattern = self._pattern.pattern
+        for found in self._matcher.matches(pattern, self._places, lines):
+            for step, *values in found:
+                try:
+                    at, numbers = int(step or ""), tuple(float(value or "") for value in values)
+                except ValueError:
+                    count = "a number" if len(values) == 1 else f"{len(values)} numbers"
+                    got = " and ".join(map(repr, (step, *values)))
+                    raise ValueError(
+                        f"report: expected a whole number and {count} for {pattern!r}, got {got}"
+                    ) from None
+                self._trial.report(at, numbers[0] if len(numbers) == 1 else numbers)
+
+    def close(self) -> None:
+        """End the process that matches."""
+        self._matcher.close()
 
 
 class Ended(NamedTuple):
@@ -32,14 +95,11 @@ class Ended(NamedTuple):
 
 
 def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch | None = None) -> Ended:
-    """Run the program `words[0]` with the other words as its arguments, without a shell and without input.
+    """Run the program `words[0]` without a shell and without input, in a session of its own.
 
-    It is the head of a session of its own, so that a Ctrl-C at the terminal reaches it through this wait alone.
-    TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP to this process, when the interpreter
-    ends while a thread waits, and when the parent of a worker process ends, the whole process group is killed.
-    So it is once it has written more than `MOST_BYTES`, a RuntimeError. OSError where the program cannot start.
-    `watch` looks at its output as it comes, and ends it by raising; what has ended in time is looked at, and stands.
-    It is closed in the end. What the program has left running in its process group ends with it.
+    TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP, and when this process or the parent
+    of a worker ends, the whole process group is killed; so it is with a RuntimeError after `MOST_BYTES`. `watch` looks
+    at the output as it comes, ends the program by raising, and is closed in the end.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
     looking = nullcontext() if watch is None else closing(watch)
@@ -137,3 +197,29 @@ def _end_of(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - KEPT_BYTES))
     return file.read().decode(errors="replace")
+
+
+def check_report(pattern: str | None, names: Sequence[str] = (VALUE,)) -> None:
+    """Raise ValueError for what is no pattern of a step and a value, or of the values of several objectives."""
+    if pattern is None:
+        return
+    try:
+        made = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise ValueError(f"report: expected a regular expression, got {pattern!r}: {error}") from None
+    wanted = [STEP, *_values(names)]
+    missing = [name for name in wanted if name not in made.groupindex]
+    if missing and len(missing) < len(wanted):
+        groups = ", ".join(f"(?P<{name}>...)" for name in wanted)
+        raise ValueError(f"report: expected the groups {groups}, got no {missing[0]!r}; without names, in this order")
+    if missing and made.groups != len(wanted):
+        example = r"epoch (\d+)" + r" (\S+)" * len(names)
+        raise ValueError(
+            f"report: expected {len(wanted)} groups, for {', '.join(wanted)}, got {made.groups} in {pattern!r}: write "
+            f"'{example}', or name them"
+        )
+
+
+def _values(names: Sequence[str]) -> Sequence[str]:
+    """Return the groups of the values: one called value, or the names of several objectives."""
+    return names if len(names) > 1 else (VALUE,)

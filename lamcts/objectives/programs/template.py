@@ -1,7 +1,7 @@
 """The words of a command: places for values, none of them where a shell would read a value as a program.
 
-No list of programs that start a shell is complete. So a text that a shell could obey must be a word of its own, or
-follow the `=` of an option. Known programs that pass whole words to a shell do not get it either.
+No list of programs that start a shell is complete: such a text must be a word of its own or follow the `=` of an
+option. Known programs that pass whole words to a shell do not get it either.
 """
 
 import re
@@ -75,10 +75,7 @@ class Template:
         ]
 
     def _present(self, values: Mapping[str, object]) -> list[str]:
-        """Return the words without those of inactive parameters and the options before them.
-
-        In a text that a shell reads as a program, an inactive parameter is empty.
-        """
+        """Return the words without inactive parameters and the options before them (empty in a shell's program)."""
         present: list[str] = []
         programs = _programs(self.words)
         for word in self.words:

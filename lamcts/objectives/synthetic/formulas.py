@@ -1,19 +1,9 @@
-"""Sixteen formulas with a known minimum. Each takes the offset `u` [n, d] from the minimum, and gives [n].
+"""Sixteen test functions with a known minimum. Each takes the offset `u` [n, d] from it, and gives [n].
 
-The first ten after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments. Where the minimum is 0, the
-value at u = 0 is exactly 0: 1 - cos, say, is written as 2 sin^2 of the half angle, which loses no digits there.
-
-All of R^d is in the domain, since a shift or a rotation moves points beyond the usual box, and nowhere is a value below
-the minimum. Schwefel's and Michalewicz's formulas have lower values out there: these two are continued otherwise.
-
-`ripples` [d] makes each coordinate's ripples higher or lower (None: as published); the minimum stays where and what it
-is, since each ripple is a square that is added. Those formulas that do not take it have no ripples on a bowl: valleys,
-or waves and trenches that are the whole function.
-
-The last six are f10 to f14 and f17 of BBOB (N. Hansen, S. Finck, R. Ros and A. Auger, "Real-parameter black-box
-optimization benchmarking 2009: noiseless functions definitions", INRIA RR-6829). Left out are its irregularities
-(T_osz, T_asy, and the stretching before f13 and f17), whose part the option `bend` plays, and its penalty outside the
-box [-5, 5].
+The first ten after S. Surjanovic and D. Bingham, Virtual Library of Simulation Experiments, in the thesis' boxes
+(5.6.1) where it has them; the last six are f10 to f14 and f17 of BBOB (Hansen, Finck, Ros and Auger, INRIA RR-6829)
+without its irregularities. All of R^d is in the domain and nowhere below the minimum. `ripples` [d] makes each
+coordinate's ripples higher or lower. Where the minimum is 0, the value at u = 0 is exactly 0.
 """
 
 import math
@@ -23,40 +13,41 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.objectives.synthetic.placing import landscape
 from lamcts.types import Floats
 
-Formula = Callable[[Floats], Floats]
 CONDITION = 1e6  # of f10 to f12, as published
 
 
+@landscape("ackley", "one deep funnel among many small dents; minimum 0", -5, 10, 0, rippled=True)
 def ackley(u: Floats, ripples: Floats | None = None) -> Floats:
     slope = -20 * np.expm1(-0.2 * np.sqrt(np.mean(u**2, axis=1)))
     heights = 1.0 if ripples is None else ripples  # a product with 1 changes no digit
-    result: Floats = slope - np.e * np.expm1(-2 * np.mean(heights * np.sin(np.pi * u) ** 2, axis=1))
-    return result
+    return np.asarray(slope - np.e * np.expm1(-2 * np.mean(heights * np.sin(np.pi * u) ** 2, axis=1)))
 
 
+@landscape("rosenbrock", "a long curved valley, flat along its floor; minimum 0", -10, 10, 1, least_dim=2)
 def rosenbrock(u: Floats) -> Floats:
     z = u + 1
-    result: Floats = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + u[:, :-1] ** 2, axis=1))
 
 
+@landscape("rastrigin", "a bowl with a grid of deep local minima; minimum 0", -5.12, 5.12, 0, rippled=True)
 def rastrigin(u: Floats, ripples: Floats | None = None) -> Floats:
     height = 20 if ripples is None else 20 * ripples
-    result: Floats = np.sum(u**2 + height * np.sin(np.pi * u) ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(u**2 + height * np.sin(np.pi * u) ** 2, axis=1))
 
 
+@landscape("levy", "waves across a gentle bowl; minimum 0", -10, 10, 1, rippled=True)
 def levy(u: Floats, ripples: Floats | None = None) -> Floats:
     a = np.ones(u.shape[1]) if ripples is None else ripples
     v = u / 4  # w - 1 of the usual form, and sin(pi w + 1) = -sin(pi v + 1)
     middle = np.sum(v[:, :-1] ** 2 * (1 + 10 * a[:-1] * np.sin(np.pi * v[:, :-1] + 1) ** 2), axis=1)
     last = v[:, -1] ** 2 * (1 + a[-1] * np.sin(2 * np.pi * v[:, -1]) ** 2)
-    result: Floats = a[0] * np.sin(np.pi * v[:, 0]) ** 2 + middle + last
-    return result
+    return np.asarray(a[0] * np.sin(np.pi * v[:, 0]) ** 2 + middle + last)
 
 
+@landscape("griewank", "a wide bowl with ripples that fade as dim grows; minimum 0", -600, 600, 0, rippled=True)
 def griewank(u: Floats, ripples: Floats | None = None) -> Floats:
     """Griewank; with `ripples` A (1 - prod(1 - a / A (1 - cos(w)))), A the highest: no factor leaves [-1, 1]."""
     w = u / np.sqrt(np.arange(1, u.shape[1] + 1))
@@ -65,8 +56,7 @@ def griewank(u: Floats, ripples: Floats | None = None) -> Floats:
     else:
         highest = ripples.max()
         dents = highest * (1 - np.prod(1 - 2 * ripples / highest * np.sin(w / 2) ** 2, axis=1))
-    result: Floats = np.sum(u**2, axis=1) / 4000 + dents
-    return result
+    return np.asarray(np.sum(u**2, axis=1) / 4000 + dents)
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
@@ -81,6 +71,9 @@ SCHWEFEL_EDGE = 500.0  # the usual one
 SCHWEFEL_AT = _root(lambda z: -2 * math.sin(math.sqrt(z)) - math.sqrt(z) * math.cos(math.sqrt(z)), 400.0, 450.0)
 
 
+@landscape(
+    "schwefel", "deep minima far apart, the best in a corner; minimum 0", -SCHWEFEL_EDGE, SCHWEFEL_EDGE, SCHWEFEL_AT
+)
 def schwefel(u: Floats) -> Floats:
     """Schwefel 2.26; beyond 500 as in CEC 2014 (Liang, Qu and Suganthan 2013, F10): reflected, with a penalty."""
     z = u + SCHWEFEL_AT
@@ -89,18 +82,23 @@ def schwefel(u: Floats) -> Floats:
     inside = np.where(beyond > 0, folded, z)
     gains = inside * np.sin(np.sqrt(np.abs(inside))) - beyond**2 / (10_000 * u.shape[1])
     most = SCHWEFEL_AT * np.sin(np.sqrt(SCHWEFEL_AT))  # 418.98288727243374
-    result: Floats = np.sum(most - gains, axis=1)
-    return result
+    return np.asarray(np.sum(most - gains, axis=1))
 
 
 # where (z^4 - 16 z^2 + 5 z) / 2 is least, on all of R
 STYBLINSKI_TANG_AT = _root(lambda z: 4 * z**3 - 32 * z + 5, -4.0, -2.0)
 
 
+@landscape(
+    "styblinski-tang",
+    "two minima on every axis, one of them slightly better; minimum -39.166 dim",
+    -5,
+    5,
+    STYBLINSKI_TANG_AT,
+)
 def styblinski_tang(u: Floats) -> Floats:
     z = u + STYBLINSKI_TANG_AT
-    result: Floats = np.sum(z**4 - 16 * z**2 + 5 * z, axis=1) / 2
-    return result
+    return np.asarray(np.sum(z**4 - 16 * z**2 + 5 * z, axis=1) / 2)
 
 
 MICHALEWICZ_STEEPNESS = 10  # m; the usual one
@@ -110,9 +108,8 @@ MICHALEWICZ_STEEPNESS = 10  # m; the usual one
 def michalewicz_at(dim: int) -> Floats:
     """Return the place [dim] of the minimum: each coordinate is a problem of its own, solved to the last bits.
 
-    sin(z) sin(i z^2 / pi)^2m on [0, pi] has i lobes. The lobe whose peak is nearest to pi / 2, from the left or from
-    the right, is the highest. Inside a lobe the logarithm has the falling derivative cot(z) + (4 m i z / pi) cot(i z^2
-    / pi), whose zero is the top.
+    sin(z) sin(i z^2 / pi)^2m on [0, pi] has i lobes; the one whose peak is nearest to pi / 2 is the highest. In a lobe
+    the logarithm has the falling derivative cot(z) + (4 m i z / pi) cot(i z^2 / pi), whose zero is the top.
     """
     i = np.arange(1, dim + 1)[:, None]  # [dim, 1]
     lobe = np.clip(np.floor(i / 4 - 0.5) + np.arange(2), 0, i - 1)  # [dim, 2]: peaks at z^2 = pi^2 (lobe + 1/2) / i
@@ -129,17 +126,16 @@ def michalewicz_at(dim: int) -> Floats:
 
 
 def _michalewicz_terms(z: Floats, i: NDArray[np.int64]) -> Floats:
-    terms: Floats = -np.sin(z) * np.sin(i * z**2 / np.pi) ** (2 * MICHALEWICZ_STEEPNESS)
-    return terms
+    return np.asarray(-np.sin(z) * np.sin(i * z**2 / np.pi) ** (2 * MICHALEWICZ_STEEPNESS))
 
 
+@landscape("michalewicz", "a flat plain with narrow trenches (m = 10); minimum near -dim", 0, math.pi, michalewicz_at)
 def michalewicz(u: Floats) -> Floats:
     """Michalewicz, m = 10; beyond [0, pi] the value of the nearest point there plus the squared distance to it."""
     z = u + michalewicz_at(u.shape[1])
     inside = np.clip(z, 0, np.pi)
     terms = _michalewicz_terms(inside, np.arange(1, u.shape[1] + 1))
-    result: Floats = np.sum(terms + (z - inside) ** 2, axis=1)
-    return result
+    return np.asarray(np.sum(terms + (z - inside) ** 2, axis=1))
 
 
 # as in the Virtual Library
@@ -166,59 +162,75 @@ HARTMANN6_AT = (
 )
 
 
+@landscape(
+    "hartmann6",
+    "four overlapping dents in six dimensions; minimum -3.32237",
+    0,
+    1,
+    HARTMANN6_AT,
+    fixed_dim=6,
+    budget=200,
+)
 def hartmann6(u: Floats) -> Floats:
     """Hartmann's six-dimensional function. Every peak is inside the box: leaving it loses in each term."""
     z = u + np.array(HARTMANN6_AT)
     squares = np.sum(_HARTMANN_WIDTHS * (z[:, None, :] - _HARTMANN_PEAKS) ** 2, axis=2)  # [n, 4]
-    result: Floats = -np.sum(_HARTMANN_HEIGHTS * np.exp(-squares), axis=1)
-    return result
+    return np.asarray(-np.sum(_HARTMANN_HEIGHTS * np.exp(-squares), axis=1))
 
 
 BRANIN_AT = (math.pi, 2.275)  # one of three minima: where the square is 0 and cos(z1) = -1
 
 
+@landscape(
+    "branin",
+    "three equal minima in two dimensions; minimum 0.397887",
+    (-5, 0),
+    (10, 15),
+    BRANIN_AT,
+    fixed_dim=2,
+    budget=100,
+)
 def branin(u: Floats) -> Floats:
     """(z2 - 5.1 z1^2 / (4 pi^2) + 5 z1 / pi - 6)^2 + 10 (1 - 1 / (8 pi)) cos(z1) + 10, never below 10 / (8 pi)."""
     # z put in: what is constant cancels, so that the square is exactly 0 at u = 0
     valley = u[:, 1] + 2.45 / np.pi * u[:, 0] - 5.1 / (4 * np.pi**2) * u[:, 0] ** 2
     # 10 + 10 (1 - t) cos(z1) = 10 t + 10 (1 - t) (1 - cos(u1)) with t = 1 / (8 pi)
-    result: Floats = valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2
-    return result
+    return np.asarray(valley**2 + 1.25 / np.pi + 20 * (1 - 0.125 / np.pi) * np.sin(u[:, 0] / 2) ** 2)
 
 
+@landscape("ellipsoid", "a bowl whose axes differ a thousandfold, evenly; minimum 0", -5, 5, 0)
 def ellipsoid(u: Floats) -> Floats:
     """f10: the axes' weights grow evenly, in their logarithm, from 1 to 10^6."""
-    result: Floats = np.sum(CONDITION ** np.linspace(0, 1, u.shape[1]) * u**2, axis=1)
-    return result
+    return np.asarray(np.sum(CONDITION ** np.linspace(0, 1, u.shape[1]) * u**2, axis=1))
 
 
+@landscape("discus", "a bowl with one axis a thousand times as steep; minimum 0", -5, 5, 0)
 def discus(u: Floats) -> Floats:
     """f11: one axis is 1000 times as steep as all others."""
-    result: Floats = CONDITION * u[:, 0] ** 2 + np.sum(u[:, 1:] ** 2, axis=1)
-    return result
+    return np.asarray(CONDITION * u[:, 0] ** 2 + np.sum(u[:, 1:] ** 2, axis=1))
 
 
+@landscape("cigar", "a bowl with one axis a thousand times as flat; minimum 0", -5, 5, 0)
 def cigar(u: Floats) -> Floats:
     """f12: one axis is 1000 times as flat as all others."""
-    result: Floats = u[:, 0] ** 2 + CONDITION * np.sum(u[:, 1:] ** 2, axis=1)
-    return result
+    return np.asarray(u[:, 0] ** 2 + CONDITION * np.sum(u[:, 1:] ** 2, axis=1))
 
 
+@landscape("sharp-ridge", "a gentle slope along the bottom of a sharp cleft; minimum 0", -5, 5, 0)
 def sharp_ridge(u: Floats) -> Floats:
     """f13: a slope down the first axis, with walls of 100 times the distance from it."""
-    result: Floats = u[:, 0] ** 2 + 100 * np.sqrt(np.sum(u[:, 1:] ** 2, axis=1))
-    return result
+    return np.asarray(u[:, 0] ** 2 + 100 * np.sqrt(np.sum(u[:, 1:] ** 2, axis=1)))
 
 
+@landscape("different-powers", "a bowl that is flatter, axis by axis, the nearer it is; minimum 0", -5, 5, 0)
 def different_powers(u: Floats) -> Floats:
     """f14: the exponents grow evenly from 2 to 6, so that the axes differ the more the nearer the minimum is."""
-    result: Floats = np.sqrt(np.sum(np.abs(u) ** (2 + 4 * np.linspace(0, 1, u.shape[1])), axis=1))
-    return result
+    return np.asarray(np.sqrt(np.sum(np.abs(u) ** (2 + 4 * np.linspace(0, 1, u.shape[1])), axis=1)))
 
 
+@landscape("schaffer", "rings that grow finer towards the minimum, 0", -5, 5, 0, least_dim=2, rippled=True)
 def schaffer(u: Floats, ripples: Floats | None = None) -> Floats:
     """f17, Schaffer's F7: rings round the minimum, of each two neighbouring axes, that grow finer towards it."""
     s = np.hypot(u[:, :-1], u[:, 1:])  # [n, d - 1]
     weights = 1.0 if ripples is None else ripples[:-1]
-    result: Floats = np.mean(np.sqrt(s) * (1 + weights * np.sin(50 * s**0.2) ** 2), axis=1) ** 2
-    return result
+    return np.asarray(np.mean(np.sqrt(s) * (1 + weights * np.sin(50 * s**0.2) ** 2), axis=1) ** 2)

@@ -2,11 +2,7 @@
 
     f(x) = min over j of depth_j + height_j |A_j (x - c_j)|^(2 p_j) + ripples about c_j
 
-Each bowl has a centre c anywhere in the box, a depth, a shape A with a condition of up to 100 and a power p between a
-cone (1/2) and a parabola (1). The heights are set so that each funnel has a wanted share of the box's volume. |.| is
-the root mean square in half ranges of the box, so that numbers of different dimensions compare. In many dimensions all
-distances are alike, and it takes a model to see which funnel a point lies in; `funnel` tells it.
-Letters: k funnels, n points, d coordinates; funnel 0 is the deepest.
+|.| is the root mean square in half ranges of the box. Letters: k funnels, n points, d coordinates; 0 is the deepest.
 """
 
 from dataclasses import dataclass
@@ -14,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.base import register
-from lamcts.objectives.identity import digest
-from lamcts.objectives.settings import checked_noise
-from lamcts.objectives.synthetic.bending import RIPPLES
-from lamcts.objectives.synthetic.placing import turn
+from lamcts.objectives.base import checked_noise, register
+from lamcts.objectives.protocol import digest
+from lamcts.objectives.synthetic.placing import RIPPLES, turn
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json, whole_number
 
@@ -36,10 +30,8 @@ TRIES = 20  # draws of all bowls until each has a valley of its own; from 20 dim
 class Funnels:
     """The least of k bowls.
 
-    space: the box. centres: of the bowls, [k, d]. depths: their values there, [k]; the first is 0, the others above.
-    heights: how steep they are, [k]. powers: of the squared distance, [k]. shapes: what offsets are multiplied by,
-    [k, d, d]. ripples: heights of each coordinate's ripples, [k, d]; zeros for none. shares: the funnels' shares of the
-    volume, as measured, [k]. noise: added to each value (0.0; standard deviation).
+    centres [k, d]; depths [k]: the values there; heights [k]: how steep; powers [k]: of the squared distance; shapes
+    [k, d, d]: what offsets are multiplied by; ripples [k, d]: heights; shares [k]: of the volume, as measured.
     """
 
     space: Box
@@ -60,11 +52,9 @@ class Funnels:
     @property
     def centre(self) -> Floats:
         """The minimum, [d]."""
-        found: Floats = self.centres[0]
-        return found
+        return np.asarray(self.centres[0])
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         parts = (self.centres, self.depths, self.heights, self.powers, self.shapes, self.ripples)
         return {"function": self.name, "placed": digest(*parts), "noise": float(self.noise)}
 
@@ -72,8 +62,7 @@ class Funnels:
         """Return the noise-free values of `points` [n, d] as [n]."""
         u = self._offsets(points)  # [k, n, d]
         waves = np.mean(self.ripples[:, None] * np.sin(np.pi * u) ** 2, axis=2)  # [k, n]
-        found: Floats = (self._bowls(u) + RIPPLE * waves).min(0)
-        return found
+        return np.asarray((self._bowls(u) + RIPPLE * waves).min(0))
 
     def funnel(self, point: ArrayLike) -> int:
         """Return in which funnel a point lies: whose bowl, without ripples, is the lowest there; 0 is the deepest."""
@@ -91,8 +80,7 @@ class Funnels:
 
     def _bowls(self, u: Floats) -> Floats:
         grown = _grown(u, self.powers)
-        found: Floats = self.depths[:, None] + self.heights[:, None] * grown
-        return found
+        return np.asarray(self.depths[:, None] + self.heights[:, None] * grown)
 
 
 @register("funnels", "random bowls, the lowest counts; minimum 0 in the deepest")
@@ -152,8 +140,7 @@ def _drawn(
 def _heights(depths: Floats, grown: Floats, wanted: Floats) -> tuple[Floats, Floats]:
     """Return heights [k] by which each bowl is the lowest at its wanted share of the points, and the shares they give.
 
-    grown: the powers of the distances, [k, n]. A bowl with too many points is made steeper, by smaller and smaller
-    steps of the spread of the distances.
+    A bowl with too many points is made steeper, by ever smaller steps of the spread of the distances `grown` [k, n].
     """
     spread = float(np.log(grown).std())
     logs = -np.log(grown).mean(1)
@@ -167,18 +154,15 @@ def _heights(depths: Floats, grown: Floats, wanted: Floats) -> tuple[Floats, Flo
 
 def _shares(depths: Floats, heights: Floats, grown: Floats) -> Floats:
     lowest = (depths[:, None] + heights[:, None] * grown).argmin(0)
-    found: Floats = np.bincount(lowest, minlength=len(depths)) / grown.shape[1]
-    return found
+    return np.asarray(np.bincount(lowest, minlength=len(depths)) / grown.shape[1])
 
 
 def _offsets(x: Floats, centres: Floats, shapes: Floats) -> Floats:
     """Return where points [n, d] lie from each centre, in its own axes: [k, n, d]."""
-    found: Floats = (x - centres[:, None]) @ shapes.transpose(0, 2, 1)
-    return found
+    return np.asarray((x - centres[:, None]) @ shapes.transpose(0, 2, 1))
 
 
 def _grown(u: Floats, powers: Floats) -> Floats:
     """Return the powers of the mean squares of offsets [k, n, d]: [k, n]."""
     squares = np.mean(u**2, axis=2) / EDGE**2
-    found: Floats = squares ** powers[:, None]
-    return found
+    return np.asarray(squares ** powers[:, None])

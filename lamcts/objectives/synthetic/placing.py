@@ -1,23 +1,23 @@
-"""A formula in a box with a shifted minimum, distorted and rotated axes, and noise.
-
-The box stays where it is and the minimum stays inside it: `formula(R (x - centre))`
-over the box, with `centre` in the box, and the formula without lower values anywhere on R^d (`formulas.py`).
-"""
+"""A formula in a box with a shifted minimum, distorted and rotated axes, and noise: `formula(R (x - centre))`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lamcts.objectives.identity import digest
-from lamcts.objectives.settings import checked_noise
-from lamcts.objectives.synthetic.bending import Bend, drawn
-from lamcts.objectives.synthetic.formulas import Formula
+from lamcts.objectives.base import BUDGET, checked_noise, register
+from lamcts.objectives.protocol import digest
 from lamcts.spaces.box import Box
 from lamcts.types import Floats, Json, whole_number
 
+PIECES = 4  # between five knots, evenly spaced over the box (untuned, as all that follows)
+STEEPEST = 4.0  # of a curve; 1 / 4 at the flattest
+STRETCH = 100.0  # between axes at the most
+RIPPLES = 0.3, 3.0  # by which a coordinate's ripples are made lower or higher
+Formula = Callable[..., Floats]  # of offsets u [n, d] from the minimum, and the heights of ripples if it has any
 SHIFT_SHARE = 1 / 4  # of the range, either way: at least one of the two ways stays inside the box
 REFERENCE_SEED = 12345  # as in earlier measurements on the same functions, so that numbers compare
 Shift = int | str | Sequence[float] | None  # a seed, "reference", or a vector
@@ -26,17 +26,31 @@ BENDS = 18  # the stream of `bend`: a seed that shifts and turns as well is to d
 
 
 @dataclass(frozen=True, eq=False)
-class Synthetic:
-    """`formula(R (x - centre))` plus normal noise.
+class Bend:
+    """The curves' pieces [4, 4, d] (power of the way into a piece, piece, coordinate), in shares of the box's range.
 
-    name: its name.
-    space: the box.
-    formula: from offsets u [n, d] to values [n].
-    centre: where the minimum, `optimum`, lies, [d].
-    rotation: R, a rotation or reflection [d, d] (None: the axes stay).
-    noise: added to each value (0.0; standard deviation, in the formula's unit).
-    bend: what becomes of `x - centre` before the turn (None: nothing).
+    stretch: of each axis, [d]. ripples: heights of each coordinate's ripples, [d], where the function has ripples.
     """
+
+    pieces: Floats
+    stretch: Floats
+    ripples: Floats
+
+    def offsets(self, share: Floats, centre: Floats) -> Floats:
+        """Return how far points are from the optimum, both as shares of the range [n, d] and [d]: [n, d]."""
+        return self.stretch * (self.curve(share) - self.curve(centre[None]))
+
+    def curve(self, share: Floats) -> Floats:
+        """Return where the curves bring `share` [n, d]."""
+        piece = np.clip((PIECES * share).astype(int), 0, PIECES - 1)  # [n, d]
+        way = share - piece / PIECES
+        a, b, c, d = self.pieces[:, piece, np.arange(share.shape[1])]  # [n, d] each
+        return np.asarray(a + way * (b + way * (c + way * d)))
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """`formula(R (x - centre))` plus normal noise: centre [d], rotation R [d, d], and the bend of `x - centre`."""
 
     name: str
     space: Box
@@ -55,7 +69,6 @@ class Synthetic:
         return float(self.formula(np.zeros((1, len(self.centre))))[0])
 
     def fingerprint(self) -> Json:
-        """Return what two runs must share for one to go on where the other stopped, as JSON values."""
         found = {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
         if self.bend is not None:
             found["bent"] = digest(self.bend.pieces, self.bend.stretch, self.bend.ripples)
@@ -86,7 +99,7 @@ class Landscape:
     """
 
     name: str
-    formula: Callable[..., Floats]
+    formula: Formula
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
     at: float | tuple[float, ...] | Callable[[int], Floats]
@@ -96,8 +109,7 @@ class Landscape:
     def place(self, dim: int, shift: Shift, rotate: Rotate, noise: float, bend: int | None = None) -> Synthetic:
         """Return the function. ValueError for a shift by vector that takes the minimum out of the box.
 
-        A seed (or "reference") as `shift` draws each displacement uniformly from a quarter of the range either way;
-        one that would leave the box goes the opposite way. `bend` without it draws the place from the whole box.
+        A seed draws each displacement from a quarter of the range either way; one that would leave the box is reversed.
         """
         if dim < self.least_dim:
             raise ValueError(f"expected dim of at least {self.least_dim} for {self.name}, got {dim}")
@@ -118,6 +130,49 @@ class Landscape:
             box = f"[{self.low}, {self.high}]"
             raise ValueError(f"expected a shift that keeps the optimum inside {box}, got the optimum {centre}")
         return centre
+
+
+def landscape(
+    name: str,
+    line: str,
+    low: float | tuple[float, ...],
+    high: float | tuple[float, ...],
+    at: float | tuple[float, ...] | Callable[[int], Floats],
+    *,
+    fixed_dim: int | None = None,
+    budget: int = BUDGET,
+    **known: Any,
+) -> Callable[[Formula], Formula]:
+    """Return a decorator that registers a formula as an objective; `known` has other fields of `Landscape`."""
+
+    def add(formula: Formula) -> Formula:
+        made = Landscape(name, formula, low, high, at, **known)
+
+        def build(
+            dim: int = 20, shift: Shift = None, rotate: Rotate = None, noise: float = 0.0, bend: int | None = None
+        ) -> Synthetic:
+            """Return the function in its box.
+
+            dim: number of parameters (20); thesis 5.4.2: 20, and 100.
+            shift: displacement of the minimum, a seed, "reference" or a vector (None: no displacement). A seed draws
+                each coordinate from a quarter of the range either way; "reference" is a fixed draw.
+            rotate: rotation about the minimum, a seed or "reference" (None: no rotation).
+            noise: standard deviation of normal noise on each value (0.0; in the function's unit).
+            bend: seed of a distortion of the axes (None: no distortion). Without `shift` it also draws the position of
+                the optimum from the whole box.
+            """
+            return made.place(dim, shift, rotate, noise, bend)
+
+        def build_fixed(
+            shift: Shift = None, rotate: Rotate = None, noise: float = 0.0, bend: int | None = None
+        ) -> Synthetic:
+            return made.place(fixed_dim or 0, shift, rotate, noise, bend)
+
+        build_fixed.__doc__ = build.__doc__
+        register(name, line, budget=budget)(build_fixed if fixed_dim else build)
+        return formula
+
+    return add
 
 
 def _shift(shift: Shift, at: Floats, space: Box) -> Floats:
@@ -166,3 +221,37 @@ def turn(dim: int, rng: np.random.Generator) -> Floats:
 def _check_reference(what: str, text: str) -> None:
     if text != "reference":
         raise ValueError(f"expected {what} as None, a seed or 'reference', got {text!r}")
+
+
+def drawn(dim: int, rng: np.random.Generator) -> Bend:
+    """Return bends at random: knots, stretches (of mean square 1, which keeps the range), heights of ripples."""
+    pieces = _curves(dim, rng)
+    stretch = STRETCH ** rng.uniform(0, 1, dim)
+    return Bend(pieces, stretch / np.sqrt(np.mean(stretch**2)), rng.uniform(*RIPPLES, dim))
+
+
+def _curves(dim: int, rng: np.random.Generator) -> Floats:
+    """Return curves from (0, 0) to (1, 1) whose slopes are all within the limits, [4, PIECES, dim]."""
+    found = _curve_candidates(dim, rng)
+    while (steep := ~_within(found)).any():  # about half of them
+        found[:, :, steep] = _curve_candidates(int(steep.sum()), rng)
+    return found
+
+
+def _curve_candidates(dim: int, rng: np.random.Generator) -> Floats:
+    """Return monotone cubics through random knots, with the slopes of Fritsch and Butland 1984 (harmonic means)."""
+    rise = STEEPEST ** rng.uniform(-1, 1, (PIECES, dim))
+    rise /= rise.mean(0)  # the curve's mean slopes between knots, [PIECES, dim]
+    slopes = np.vstack([rise[:1], 2 / (1 / rise[:-1] + 1 / rise[1:]), rise[-1:]])  # at the knots
+    left, right, width = slopes[:-1], slopes[1:], 1 / PIECES
+    low = np.vstack([np.zeros(dim), np.cumsum(rise, axis=0)[:-1] / PIECES])
+    return np.array([low, left, (3 * rise - 2 * left - right) / width, (left + right - 2 * rise) / width**2])
+
+
+def _within(pieces: Floats) -> NDArray[np.bool_]:
+    """Return which curves [d] have no slope beyond the limits, neither at a knot nor where the slope turns."""
+    _, b, c, d = pieces  # [PIECES, d] each
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = np.clip(np.nan_to_num(-c / (3 * d)), 0, 1 / PIECES)
+    slopes = np.array([b + way * (2 * c + 3 * d * way) for way in (0, turn, 1 / PIECES)])
+    return np.asarray(((slopes >= 1 / STEEPEST) & (slopes <= STEEPEST)).all((0, 1)))

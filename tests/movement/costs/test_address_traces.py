@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamcts.movement import costs
-from lamcts.movement.costs import layout, reuse, trace
-from lamcts.movement.costs.layout import Layout
+from lamcts.movement.costs import reuse, trace
 from lamcts.movement.costs.statement import Statement
+from lamcts.movement.costs.trace import Layout
 
 PRODUCT = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"
 NESTS = {
@@ -87,7 +87,7 @@ def test_a_trace_that_is_too_long_is_an_error_that_names_the_cure(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(ValueError, match="accesses: expected at most"):  # at once: nothing is enumerated
         costs.kernels.make("lu", N=30_000).reuse_distances()
-    monkeypatch.setattr(layout, "MOST", 2**10)
+    monkeypatch.setattr(trace, "MOST", 2**10)
     with pytest.raises(ValueError, match="arrays: expected at most"):
         costs.nest(PRODUCT, N=19).addresses()
 

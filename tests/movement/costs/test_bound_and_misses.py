@@ -9,9 +9,8 @@ import pytest
 
 from lamcts.movement import costs
 from lamcts.movement.costs.program import Program
-from lamcts.movement.costs.statement_bound import log_extents
+from lamcts.movement.costs.statement_bound import Tiles, log_extents
 from lamcts.movement.costs.terms import terms_of
-from lamcts.movement.costs.tile import Tiles
 
 NESTS = 200
 DEFAULT = (2, 9)  # sizes of loops

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
+from lamcts.movement.costs.compiled import c_source
+from lamcts.movement.costs.program import Program
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler, such as gcc")
 PRODUCT = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"
 
 
-def checksum(program: costs.Program, folder) -> float:
-    (folder / "nest.c").write_text(costs.c_source(program, repeats=1))
+def checksum(program: Program, folder) -> float:
+    (folder / "nest.c").write_text(c_source(program, repeats=1))
     subprocess.run(["cc", "-O1", "-o", folder / "nest", folder / "nest.c", "-lm"], check=True)
     return float(subprocess.run([folder / "nest"], check=True, capture_output=True, text=True).stdout.split()[1])
 
@@ -84,4 +86,4 @@ def test_the_message_of_a_compiler_that_fails_is_shown() -> None:
 
 def test_a_formula_that_is_not_in_c_is_refused() -> None:
     with pytest.raises(ValueError, match="expected sums, products and functions"):
-        costs.c_source(costs.nest("for i in N: a[i] = zeta(b[i])", N=4))
+        c_source(costs.nest("for i in N: a[i] = zeta(b[i])", N=4))

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs.statement_bound import log_extents
+from lamcts.movement.costs.statement_bound import Tiles, best, log_extents
 from lamcts.movement.costs.terms import terms_of
-from lamcts.movement.costs.tile import Tiles, best
 
 MATMUL = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"
 SHARED = "for i,j,k in N: D[i,j,k] = A[i,k]*B[k,j]; E[i,j,k] = C[i,k]*B[k,j]"

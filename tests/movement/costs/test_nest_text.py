@@ -3,7 +3,7 @@
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs import Affine
+from lamcts.movement.costs.statement import Affine, Block
 
 LU = "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
 
@@ -26,7 +26,7 @@ def test_statements_share_the_loops_that_they_need() -> None:
         (("k", "i"), 0), (("k", "i", "j"), 1),
     ]  # fmt: skip
     (outer,) = nest.body
-    assert isinstance(outer, costs.Block)
+    assert isinstance(outer, Block)
     assert outer.loop.name == "k" and len(outer.body) == 2
 
 

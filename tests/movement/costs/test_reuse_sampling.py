@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs.sampling import PARTS, hashed, sampled_distances
+from lamcts.movement.costs.reuse import PARTS, hashed, sampled_distances
 
 DATA = 40_000
 CAPACITIES = [100, 1000, 5000, 20_000]
@@ -25,14 +25,6 @@ def test_the_error_covers_the_exact_misses():
     off = np.abs(off)
     assert (off < 2).mean() > 0.8 and (off < 4).mean() > 0.95  # normal: 0.95 and 1
     assert off.mean() > 0.3  # an error ten times too large would cover everything
-
-
-def test_the_error_of_the_data_movement_distance_covers_it():
-    accesses = skewed(100_000)
-    exact = costs.dmd(accesses)
-    found = [sampled_distances([accesses], DATA, 0.1, seed=seed) for seed in range(10)]
-    off = np.abs([(one.dmd - exact) / one.dmd_error for one in found])
-    assert np.median(off) < 2.5 and min(one.dmd_error for one in found) > 0
 
 
 def test_a_sample_of_everything_is_exact():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
+from lamcts.movement.costs.spills import spills
 
 
 def optimum(inputs: list[tuple[int, ...]], capacity: int) -> int:
@@ -76,15 +77,15 @@ def test_the_pebble_game_is_reached_on_most_small_graphs() -> None:
 def test_spills_of_a_graph_counted_by_hand() -> None:
     # Node 3 evicts 1 and node 5 evicts 2: both are stored, and loaded again by nodes 6 and 7.
     graph = [(), (0,), (0,), (0,), (3,), (3, 4), (1, 5), (2, 6)]
-    found = costs.spills(graph, 3)
+    found = spills(graph, 3)
     assert (found.loads, found.stores, found.total) == (2, 2, 4)
     assert costs.least_spills(graph, 3).total < found.total
-    assert costs.spills(graph, 5).total == 0
+    assert spills(graph, 5).total == 0
 
 
 def test_an_evicted_input_is_loaded_again_and_never_stored() -> None:
     graph = [(), (0,), (1,), (1, 2), (0, 3)]
-    found = costs.spills(graph, 3)
+    found = spills(graph, 3)
     assert (found.loads, found.stores) == (1, 0)
 
 
@@ -94,7 +95,7 @@ def test_more_memory_and_a_better_order_never_cost_more() -> None:
         graph = random_graph(rng, 8)
         totals = [costs.least_spills(graph, capacity).total for capacity in range(3, 9)]
         assert totals == sorted(totals, reverse=True)
-        assert totals[0] <= costs.spills(graph, 3).total
+        assert totals[0] <= spills(graph, 3).total
         assert costs.mean_spills(graph, range(3, 9)) == np.mean(totals)
 
 
@@ -103,7 +104,7 @@ def test_a_large_graph_takes_the_best_of_three_list_schedules() -> None:
     chains = 12
     graph = [(), *((0,) for _ in range(chains)), *((1 + i,) for i in range(chains))]
     graph += [(1 + chains, 2 + chains), *((2 * chains + 1 + i, chains + 3 + i) for i in range(chains - 2))]
-    assert costs.spills(graph, 4).total > 20
+    assert spills(graph, 4).total > 20
     assert costs.least_spills(graph, 4).total == 0
 
 
@@ -126,10 +127,10 @@ def test_operations_may_be_on_the_nodes_and_inputs_may_be_two() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: costs.spills([(), (2,), (0,)], 3), "number them in order"),
-        (lambda: costs.spills([(), (0,), (0, 1)], 2), "at least 3 maps"),
-        (lambda: costs.spills([(), (0,), (1,)], 3, [2, 1]), "which reads it"),
-        (lambda: costs.spills([(), (0,), (1,)], 3, [1]), "each computed node"),
+        (lambda: spills([(), (2,), (0,)], 3), "number them in order"),
+        (lambda: spills([(), (0,), (0, 1)], 2), "at least 3 maps"),
+        (lambda: spills([(), (0,), (1,)], 3, [2, 1]), "which reads it"),
+        (lambda: spills([(), (0,), (1,)], 3, [1]), "each computed node"),
         (lambda: costs.mean_spills([(), (0,)], []), "at least one"),
     ],
 )

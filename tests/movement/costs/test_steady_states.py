@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamcts.movement import costs
-from lamcts.movement.costs import reuse, steady
+from lamcts.movement.costs import program as programs
+from lamcts.movement.costs import reuse
 
 STEADY = {
     "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]": {"N": 12},
@@ -70,7 +71,7 @@ def test_passes_that_move_by_part_of_a_line_are_no_steady_state():
 
 def test_passes_that_differ_are_found_even_if_the_proof_were_wrong(monkeypatch):
     nest = costs.nest("for t in T: for i in N: a[t+9,i] = a[t,i]", T=40, N=5)
-    monkeypatch.setattr(steady, "_lag", lambda *arguments: 7)  # 9 is right: the first reuse is in pass 9
+    monkeypatch.setattr(programs, "_lag", lambda *arguments: 7)  # 9 is right: the first reuse is in pass 9
     with pytest.raises(ValueError, match="passes with other distances"):
         nest.reuse_distances(steady=True)
 

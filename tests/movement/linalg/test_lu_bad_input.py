@@ -5,7 +5,7 @@ import pytest
 from numpy.linalg import LinAlgError
 
 from lamcts.movement import linalg
-from lamcts.movement.linalg.virtual import Post, VirtualComm, run_ranks
+from lamcts.movement.linalg.comm import Post, VirtualComm, run_ranks
 
 SQUARE = np.random.default_rng(0).normal(size=(12, 12))
 

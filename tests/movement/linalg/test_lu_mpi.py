@@ -12,7 +12,7 @@ import pytest
 
 from lamcts.errors import MissingExtra
 from lamcts.movement import linalg
-from lamcts.movement.linalg.mpi import world
+from lamcts.movement.linalg.comm import world
 
 LAUNCHER = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 needs_mpi = pytest.mark.skipif(

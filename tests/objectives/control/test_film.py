@@ -10,7 +10,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.cli import main
-from lamcts.objectives.control import gl
+from lamcts.objectives.control import film as films
 from lamcts.objectives.control.environment import gym
 from lamcts.objectives.control.film import Film, NoOpenGL, _drawn, film, movies
 from lamcts.objectives.control.world import OWN_OPTIONS
@@ -32,7 +32,7 @@ def pole():
 def opengl():
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
     try:
-        gl.backend()
+        films.backend()
     except NoOpenGL as error:
         pytest.skip(str(error))
 
@@ -99,16 +99,16 @@ def test_a_lander_is_filmed_by_its_rule():
 
 def test_a_gait_is_filmed_without_a_screen(opengl):
     made = objectives.make("hopper")
-    before = os.environ.get(gl.NAME)
+    before = os.environ.get(films.NAME)
     found = film(made.policy(made.x0), seconds=0.2, size=48)
     assert found.frames.shape == (6, 48, 48, 3) and found.steps == 25 and found.distance is not None
-    assert found.frames[0].std() > 10 and os.environ.get(gl.NAME) == before
+    assert found.frames[0].std() > 10 and os.environ.get(films.NAME) == before
 
 
 def test_without_opengl_the_message_says_what_to_install(monkeypatch, tmp_path, capsys):
     pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
-    monkeypatch.setattr(gl, "_works", lambda name: False)
-    monkeypatch.setattr(gl, "backend", gl.backend.__wrapped__)
+    monkeypatch.setattr(films, "_works", lambda name: False)
+    monkeypatch.setattr(films, "backend", films.backend.__wrapped__)
     made = objectives.make("hopper")
     with pytest.raises(NoOpenGL, match=r"tried .*libosmesa6"):
         film(made.policy(made.x0))
@@ -118,13 +118,13 @@ def test_without_opengl_the_message_says_what_to_install(monkeypatch, tmp_path, 
 
 
 def test_what_cannot_draw_is_not_taken_and_what_hangs_neither(monkeypatch):
-    monkeypatch.setattr(gl, "PROBE", "import sys; sys.exit(3)")
-    assert not gl._works("osmesa")
-    monkeypatch.setattr(gl, "PROBE", "import os; assert os.environ['MUJOCO_GL'] == 'egl'")
-    assert gl._works("egl") and not gl._works("osmesa")
-    monkeypatch.setattr(gl, "PROBE", "import time; time.sleep(60)")
-    monkeypatch.setattr(gl, "PATIENCE_SECONDS", 0.1)
-    assert not gl._works("egl")
+    monkeypatch.setattr(films, "PROBE", "import sys; sys.exit(3)")
+    assert not films._works("osmesa")
+    monkeypatch.setattr(films, "PROBE", "import os; assert os.environ['MUJOCO_GL'] == 'egl'")
+    assert films._works("egl") and not films._works("osmesa")
+    monkeypatch.setattr(films, "PROBE", "import time; time.sleep(60)")
+    monkeypatch.setattr(films, "PATIENCE_SECONDS", 0.1)
+    assert not films._works("egl")
 
 
 @pytest.mark.parametrize(

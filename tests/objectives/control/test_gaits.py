@@ -9,7 +9,7 @@ import pytest
 from lamcts import objectives
 from lamcts.objectives.control.moments import Moments
 from lamcts.objectives.control.mujoco import gait
-from lamcts.objectives.control.mujoco.names import TASKS
+from lamcts.objectives.control.mujoco.gait import TASKS
 from lamcts.rng import Purpose, derive
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")

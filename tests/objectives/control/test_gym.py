@@ -12,9 +12,8 @@ import lamcts
 from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.objectives.control import Gym, gym
-from lamcts.objectives.control.actions import Bounded, Discrete, actions_from_json
 from lamcts.objectives.control.mujoco import gait
-from lamcts.objectives.control.network import Form, Network
+from lamcts.objectives.control.network import Bounded, Discrete, Form, Network, actions_from_json
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamcts.objectives.control.moments import Moments
-from lamcts.objectives.control.policy import LinearPolicy
+from lamcts.objectives.control.network import LinearPolicy
 
 STATES = np.random.default_rng(0).normal([1, -2, 300], [1, 0.1, 50], (40, 3))
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.errors import MissingExtra
-from lamcts.objectives.control.box2d import box2d
+from lamcts.objectives.control.world import box2d
 
 pytest.importorskip("Box2D", reason="Box2D is not installed: pip install '.[mujoco]'")
 

@@ -5,7 +5,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.objectives.control import rover as module
-from lamcts.objectives.control.rover_map import CENTRES
+from lamcts.objectives.control.rover import CENTRES
 
 # Values of the authors' own code, its input noise switched off, at default_rng(0).random((300, 60))[:50].
 # fmt: off

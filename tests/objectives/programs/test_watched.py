@@ -11,8 +11,7 @@ import pytest
 
 from lamcts import Float, Pruned, Space
 from lamcts.objectives import Command
-from lamcts.objectives.programs.process import run
-from lamcts.objectives.programs.watched import Watch
+from lamcts.objectives.programs.process import Watch, run
 
 PATTERN = r"epoch (\d+) loss (\S+)"
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from lamcts import objectives
-from lamcts.objectives.synthetic import bending
+from lamcts.objectives.synthetic import placing as bending
 
 RIPPLED = ["ackley", "rastrigin", "levy", "griewank", "schaffer"]
 NAMES = [*RIPPLED, "rosenbrock", "schwefel", "michalewicz", "ellipsoid", "sharp-ridge"]

@@ -1,9 +1,7 @@
 """Episodes stepped together by MuJoCo's batch (mujoco 4 and later), equal to gymnasium's bit for bit.
 
-The bodies are gymnasium 1.4's, `envs/mujoco/*_v4.py` and `*_v5.py`: states, rewards and falls are written here once
-more, for many simulations at a time and in the same order of operations. Ant and Humanoid see contact forces, which
-a batch does not compute: they have no body here.
-Letters: k simulations, s states, a actions, q positions, v velocities.
+The bodies are gymnasium 1.4's, for many simulations at a time. Ant and Humanoid see contact forces, which a batch does
+not compute. Letters: k simulations, s states, a actions, q positions, v velocities.
 """
 
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.objectives.control.episodes import Episode
-from lamcts.objectives.control.policy import LinearPolicy
+from lamcts.objectives.control.network import LinearPolicy
 from lamcts.objectives.control.world import World
 from lamcts.types import Floats
 
@@ -32,9 +30,9 @@ Bools = NDArray[np.bool_]
 class Body:
     """State, reward and termination of a gymnasium environment from positions and velocities.
 
-    `unseen` leading positions are left out of the state. `height`, `angle`: what position 1 and position 2 must
-    stay within; None: it cannot fall. `lasting` is the reward of a step, `last` that of the one in which it falls.
-    `bound`: what all later positions and velocities must stay within.
+    `unseen` leading positions are left out of the state. It falls where position 1 leaves `height` (None: never),
+    position 2 `angle`, or a later one `bound`. `lasting` is the reward of a step, `last` that of the one in which it
+    falls.
     """
 
     control_cost: float
@@ -63,8 +61,7 @@ class Body:
 
     def reward(self, speed: Floats, action: Floats, fallen: Bools) -> Floats:
         reward = speed + np.where(fallen, self.last, self.lasting) if self.height is not None else speed
-        result: Floats = reward - self.control_cost * np.sum(np.square(action), axis=1)
-        return result
+        return np.asarray(reward - self.control_cost * np.sum(np.square(action), axis=1))
 
     def start(self, seed: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return noisy positions and velocities, from the draws that gymnasium makes."""

@@ -1,57 +1,43 @@
-"""A gait: the weights of a linear policy, scored by the mean return of its episodes."""
+"""Gaits: weights of a linear policy, scored by the mean return of its episodes, or by speed against effort.
+
+A plain name is the environment nearest to the thesis's: v5 where it has v4's physics and rewards (Swimmer, HalfCheetah,
+and Hopper but for the 1 of its last step), else v4. Thresholds: thesis, table 5.2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lamcts.objectives.base import register
 from lamcts.objectives.control import episodes
-from lamcts.objectives.control.episodes import Episode
+from lamcts.objectives.control.episodes import Episode, MeanReturn, checked_seeds
 from lamcts.objectives.control.moments import Moments, MomentsLike, moments_of
 from lamcts.objectives.control.mujoco import batch
-from lamcts.objectives.control.policy import LinearPolicy
-from lamcts.objectives.control.returns import MeanReturn, checked_seeds
-from lamcts.objectives.control.world import World
+from lamcts.objectives.control.mujoco.batch import BODIES
+from lamcts.objectives.control.network import LinearPolicy
+from lamcts.objectives.control.world import OWN_OPTIONS, World
+from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
-from lamcts.types import Json, whole_number
+from lamcts.types import Floats, Json, whole_number
 
 ROUTES = ("auto", "gymnasium")
+FULL = 1.0  # torque of an actuator at most, either way, as the models of both bodies have it
 
 
 @dataclass(frozen=True, eq=False)
 class Gait(MeanReturn[LinearPolicy]):
     """The mean return of some episodes under the linear policy with the given weights, each in [-1, 1].
 
-    Picklable: every thread and process builds an environment of its own. The paper is the thesis (5.4, 5.6.1), whose
-    policies and evaluation are those of ARS (Mania, Guy and Recht 2018).
+    Policies and evaluation are those of ARS (Mania, Guy and Recht 2018), as in the thesis (5.4, 5.6.1).
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    world : World
-        The environment of gymnasium and the arguments of its constructor.
-    states : int
-        Number of observed values.
-    actions : int
-        Number of actions; there are states times actions weights.
-    rollouts : int, default 3
-        episodes whose returns are averaged; the authors' published code; paper: the text says 10.
-    seeds : str, default "fresh"
-        start states of the episodes, fresh or fixed: drawn by the seed of each call, or those of `base_seed` in every
-        call.
-    base_seed : int, default 0
-        seed of fixed start states.
-    moments : Moments, str or None, default None
-        statistics that standardise the states; None: not standardised. "running" uses all states that earlier
-        evaluations of the run visited: a study keeps these statistics (`memory`), and a call by hand has none. Paper:
-        those that ARS published with its policies, "ars" of `gait`.
-    threshold : float or None, default None
-        mean return from which the task counts as solved; thesis, table 5.2; None: not defined.
-    route : str, default "auto"
-        how episodes are stepped: "gymnasium", or "auto", which steps them together where that is faster
-        (benchmarks/parallel/steps.py); the numbers are the same, bit for bit.
+    rollouts: episodes whose returns are averaged (3; the authors' published code); paper: the text says 10.
+    seeds: start states of the episodes, fresh or fixed: drawn by the seed of each call, or by `base_seed`.
+    base_seed: seed of fixed start states.
+    moments: statistics that standardise the states; a study keeps "running" ones (`memory`).
+    route: how episodes are stepped; "auto" steps them together where that is faster, with the same numbers.
     """
 
     name: str
@@ -80,10 +66,7 @@ class Gait(MeanReturn[LinearPolicy]):
         return (batch.play if quick else episodes.play)(self.world, policies, starts)
 
     def policy(self, point: ArrayLike) -> Json:
-        """Return all that is needed to run this policy elsewhere, as JSON values: action = w state + bias.
-
-        `w` [a, s] and `bias` [a] have the moments folded in; the moments are returned too.
-        """
+        """Return what running this policy elsewhere takes: action = w state + bias, with the moments in them."""
         policy = self.acting(point)
         return {
             "environment": self.env,
@@ -120,25 +103,23 @@ def gait(
         gymnasium's name of the environment.
     name : str, default ""
         its name; "": that of the environment.
-    rollouts, seeds, base_seed, threshold, route : see `Gait`
-        as in `Gait`.
+    rollouts : int, default 3
+        episodes whose returns are averaged.
+    seeds : str, default "fresh"
+        start states of the episodes, fresh or fixed: drawn by the seed of each call, or those of `base_seed`.
+    base_seed : int, default 0
+        seed of fixed start states.
     moments : str, path-like, Moments, pair of arrays or None, default None
-        statistics that standardise the states, running, ars or a file of mean and std; None: not standardised. The
-        file is described in `moments.py`; Moments or a pair (mean [s], std [s]) are taken too.
+        statistics that standardise the states, running, ars or a file of mean and std; None: not standardised.
+        Moments or a pair (mean [s], std [s]) are taken too.
     episode_steps : int or None, default None
         length of an episode at most; None: the environment's own limit, in control steps.
+    threshold : float or None, default None
+        mean return from which the task counts as solved; None: not defined.
     options : dict or None, default None
         arguments of the environment's constructor.
-
-    Returns
-    -------
-    Gait
-        The objective.
-
-    Raises
-    ------
-    MissingExtra
-        If gymnasium's MuJoCo is not installed.
+    route : str, default "auto"
+        how episodes are stepped: "gymnasium", or "auto", which steps them together where that is faster.
     """
     if route not in ROUTES:
         raise ValueError(f"expected route as one of {', '.join(ROUTES)}, got {route!r}")
@@ -158,3 +139,142 @@ def gait(
         threshold=threshold,
         route=route,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """The mean speed of some episodes of a linear policy, and the mean effort of their steps.
+
+    All else but the cost of control that the reward of `gait` counts is speed; it has no moments and cannot fall.
+    """
+
+    name: str
+    gait: Gait
+
+    maximize = False
+    optimum = None
+    constraints = ()
+    hypervolume = None
+
+    @property
+    def objectives(self) -> dict[str, str]:
+        """speed: forward, in metres a second. effort: squared torques, summed over joints: at most their number."""
+        return {"speed": "max", "effort": "min"}
+
+    @property
+    def reference(self) -> dict[str, float]:
+        """Standing still with every joint at its full torque."""
+        return {"speed": 0.0, "effort": FULL**2 * self.gait.actions}
+
+    @property
+    def space(self) -> Box:
+        return self.gait.space
+
+    @property
+    def x0(self) -> Floats:
+        """The policy that does nothing."""
+        return self.gait.x0
+
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> dict[str, float]:
+        policy = LinearPolicy.of(point, self.gait.states, self.gait.actions)
+        first = self.gait.base_seed if self.gait.seeds == "fixed" else fresh_seed() if seed is None else seed
+        starts = [derive(first, Purpose.EVALUATION, i) for i in range(self.gait.rollouts)]
+        found = [self._measured(policy, one) for one in self.gait.play([policy] * len(starts), starts)]
+        speed, effort = np.mean(found, axis=0)
+        return {"speed": float(speed), "effort": float(effort)}
+
+    def _measured(self, policy: LinearPolicy, episode: Episode) -> tuple[float, float]:
+        """Return speed and effort of an episode: the reward is the speed minus the cost of the requested torques."""
+        asked = ((episode.states - policy.mean) * policy.scale) @ policy.w.T  # [steps, a]
+        spent = BODIES[self.gait.env].control_cost * np.square(asked).sum()
+        given = np.clip(asked, -FULL, FULL)  # the actuators give no more
+        return (episode.total + float(spent)) / len(asked), float(np.square(given).sum(1).mean())
+
+    def fingerprint(self) -> Json:
+        return {**self.gait.fingerprint(), "objectives": sorted(self.objectives)}
+
+
+def _add_effort(name: str, env: str, line: str, budget: int) -> None:
+    @register(f"{name}-effort", line, package="mujoco", extra="mujoco", budget=budget)
+    def build(rollouts: int = 3, seeds: str = "fresh", base_seed: int = 0, episode_steps: int | None = None) -> Effort:
+        """Return the gait with two objectives.
+
+        rollouts, seeds, base_seed: as in `Gait`.
+        episode_steps: as in `gait`.
+        """
+        made = gait(env, rollouts=rollouts, seeds=seeds, base_seed=base_seed, episode_steps=episode_steps)
+        return Effort(f"{name}-effort", made)
+
+
+# budgets as of the gaits (untuned)
+_add_effort("swimmer", "Swimmer-v5", "Swimmer-v5, 16 weights of a linear policy: speed against squared torque", 300)
+
+
+_add_effort(
+    "halfcheetah",
+    "HalfCheetah-v5",
+    "HalfCheetah-v5, 102 weights of a linear policy: speed against squared torque",
+    2000,
+)
+
+
+class Task(NamedTuple):
+    """A task; a first run of `budget` evaluations ends within an hour on one core (untuned)."""
+
+    name: str
+    env: str
+    weights: int
+    threshold: float | None
+    budget: int
+
+
+# Weights are states times actions of the environment; thresholds: see above.
+TASKS = (
+    Task("swimmer", "Swimmer-v5", 16, 325, 300),
+    Task("hopper", "Hopper-v5", 33, 3120, 1000),
+    Task("halfcheetah", "HalfCheetah-v5", 102, 3430, 2000),
+    Task("walker2d", "Walker2d-v4", 102, 4390, 2000),
+    Task("ant", "Ant-v4", 888, 3580, 1000),
+    Task("humanoid", "Humanoid-v4", 6392, 6000, 500),
+    Task("swimmer-v5", "Swimmer-v5", 16, 325, 300),
+    Task("hopper-v5", "Hopper-v5", 33, 3120, 1000),
+    Task("halfcheetah-v5", "HalfCheetah-v5", 102, 3430, 2000),
+    Task("walker2d-v5", "Walker2d-v5", 102, None, 2000),
+    Task("ant-v5", "Ant-v5", 840, None, 1000),
+    Task("humanoid-v5", "Humanoid-v5", 5916, None, 500),
+)
+
+
+def _add_task(task: Task) -> None:
+    options = OWN_OPTIONS.get(task.env, {})
+    contact = " with contact forces" if options else ""
+    line = f"{task.env}{contact}, {task.weights} weights of a linear policy; maximize"
+
+    @register(task.name, line, package="mujoco", extra="mujoco", budget=task.budget)
+    def build(
+        rollouts: int = 3,
+        seeds: str = "fresh",
+        base_seed: int = 0,
+        moments: MomentsLike = None,
+        episode_steps: int | None = None,
+    ) -> Gait:
+        """Return the gait.
+
+        rollouts, seeds, base_seed: as in `Gait`.
+        moments, episode_steps: as in `gait`.
+        """
+        return gait(
+            task.env,
+            name=task.name,
+            rollouts=rollouts,
+            seeds=seeds,
+            base_seed=base_seed,
+            moments=moments,
+            episode_steps=episode_steps,
+            threshold=task.threshold,
+            options=options,
+        )
+
+
+for _task in TASKS:
+    _add_task(_task)
