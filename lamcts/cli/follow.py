@@ -10,7 +10,7 @@ from lamcts.cli.evaluations import rows_in
 from lamcts.journal.lock import inspect_header, is_written
 from lamcts.study.export import LAST
 from lamcts.study.load import journal_in
-from lamcts.study.prior_table import PRUNED
+from lamcts.study.known.rows import PRUNED
 from lamcts.types import Json
 
 if TYPE_CHECKING:

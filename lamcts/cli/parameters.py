@@ -28,7 +28,7 @@ from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import bare, keys_of
 from lamcts.spaces.kinds import find
 from lamcts.spaces.values import brief, read_when
-from lamcts.study.prior_table import members_of, value_of
+from lamcts.study.known.rows import members_of, value_of
 from lamcts.types import Json, Point
 from lamcts.utils.files import text_of
 

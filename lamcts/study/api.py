@@ -28,11 +28,7 @@ class _TakesOptions(Protocol[P, R_co]):
 
 
 def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[..., R]], _TakesOptions[P, R]]:
-    """Return a decorator that gives a function the fields of `settings` as options: types, signature and docstring.
-
-    The function refuses argument names of other libraries. The check comes before Python's own: a caller with
-    `n_trials=100` should not read that `budget` is missing.
-    """
+    """Return a decorator that gives a function the fields of `settings` as options: types, signature and docstring."""
 
     def decorate(function: Callable[..., R]) -> _TakesOptions[P, R]:
         @wraps(function)
@@ -42,7 +38,7 @@ def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[...,
                     f"{function.__name__}: expected the function and the space in order and options by name, got "
                     f"{len(args)} arguments in order; write minimize(f, space, budget=100, x0=...)"
                 )
-            for name in kwargs:
+            for name in kwargs:  # before Python says that `budget` is missing
                 if name not in options and (cure := hint(name)) is not None:
                     more = f"; {TIMEOUT}" if "timeout" in kwargs else ""
                     raise TypeError(f"unknown option {name!r}; {cure}{more}")

@@ -1,15 +1,15 @@
-"""One evaluation: the job, what came of it, and who does jobs; here, in this process, one after another."""
+"""One evaluation: the job, its outcome, and the call of the function; or one call for many points."""
 
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from lamcts.errors import Pruned
+from lamcts.optimizer.losses import as_list
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.trial import free_parameter
@@ -18,7 +18,6 @@ from lamcts.study.reporting import Reporter, Value
 from lamcts.study.scipy_constraints import Guarded
 from lamcts.text import safe_text
 from lamcts.types import Json, Point, array_of, number_of, scalar_of
-from lamcts.utils import interrupts
 
 Call = Callable[..., object] | Guarded  # what is evaluated
 
@@ -35,6 +34,7 @@ class Job(NamedTuple):
     memory: object = None
     trial: Reporter | None = None  # where the function asks for it
     packed: object = None
+    deaths: int = 0  # workers that died on it
 
     @property
     def arguments(self) -> tuple[Point, int, object, Reporter | None]:
@@ -65,39 +65,6 @@ class Outcome(NamedTuple):
         return self.value if self.error is None else type(self.error[0], (Exception,), {})(self.error[1])
 
 
-class Workers(Protocol):
-    """Something that does jobs."""
-
-    @property
-    def free(self) -> int:
-        """How many jobs may be started now."""
-
-    @property
-    def running(self) -> int:
-        """How many started jobs have not been handed back by `wait`."""
-
-    def start(self, job: Job) -> None:
-        """Start a job; only while `free`."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether results are to be had at once, which are worth taking before more points are asked for."""
-
-    def wait(self) -> tuple[Job, Outcome] | None:
-        """Wait for a job to end and return it; of several that have ended, the one started first.
-
-        None: none has, and more may be started than before.
-        """
-
-    def close(self) -> None:
-        """Give up what still runs."""
-
-
-def takes_seed(f: Call) -> bool:
-    """Return whether `f` has a parameter called `seed` that can be passed by name."""
-    return takes(f, "seed")
-
-
 def takes(f: Call, name: str) -> bool:
     """Return whether `f` takes an argument of this name from the run."""
     return free_parameter(f.f if isinstance(f, Guarded) else f, name) is not None
@@ -118,10 +85,7 @@ def evaluate(
     trial: Reporter | None = None,
     worker: Worker | None = None,
 ) -> Outcome:
-    """Call `f`, and return its value or its exception as text, which always survives the way back from a worker.
-
-    `sys.exit` is a failure too, unless a signal handler of the user may have called it.
-    """
+    """Call `f`, and return its value or its exception as text, which always survives the way back from a worker."""
     start = time.perf_counter()
     value = error = note = held = None
     run, pruned = True, False
@@ -165,10 +129,7 @@ def _handles_stops() -> bool:
 
 
 def plain_value(value: object) -> Any:
-    """Return numbers, alone or in a row, as floats, those by name as numbers of Python, and anything else as it is.
-
-    A tensor, say, would not travel well.
-    """
+    """Return numbers, alone or in a row, as floats, those by name as numbers of Python, and anything else as it is."""
     if value is None:
         return value
     try:
@@ -209,36 +170,35 @@ def _items(values: NDArray[Any]) -> list[Any]:
     return list(values.astype(float).tolist() if values.ndim == 1 and values.dtype.kind in "fiub" else values)
 
 
-class Serial:
-    """Evaluates in this process, in order."""
+def evaluate_together(f: Call, seeded: bool, jobs: list[tuple[Any, ...]]) -> list[Outcome]:
+    """Call `f(points)`, or `f(points, seed=seeds)`, once, with the points whose constraints let it be run."""
+    if not isinstance(f, Guarded):
+        return _called(f, seeded, jobs)
+    found = [evaluate(f.measure, False, point, seed) for point, seed, *_ in jobs]
+    run = [outcome.error is None and bool(outcome.value[1]) for outcome in found]
+    ran = iter(_called(f.f, seeded, [job for job, runs in zip(jobs, run, strict=True) if runs]))
+    made = []
+    for checked, runs in zip(found, run, strict=True):
+        held = None if checked.error is not None else checked.value[0]
+        made.append(next(ran)._replace(held=held) if runs else checked._replace(value=None, held=held))
+    return made
 
-    def __init__(self, f: Call) -> None:
-        self._f, self._seeded = f, takes_seed(f)
-        self._worker = Worker(0) if takes(f, "worker") else None
-        self._jobs: deque[Job] = deque()
 
-    @property
-    def free(self) -> int:
-        return 1 - len(self._jobs)
+def _called(f: Callable[..., object], seeded: bool, jobs: list[tuple[Any, ...]]) -> list[Outcome]:
+    if not jobs:
+        return []
+    points, seeds, *_ = zip(*jobs, strict=True)
+    values: Any = [*seeds]
+    whole = evaluate(f, seeded, [*points], values)
+    one = Outcome(None, whole.error, whole.seconds / len(jobs))
+    if whole.error is not None:
+        return [one] * len(jobs)
+    return [one._replace(value=plain_value(value)) for value in _each(whole.value, len(jobs))]
 
-    @property
-    def running(self) -> int:
-        return len(self._jobs)
 
-    @property
-    def ready(self) -> bool:
-        return False  # a job is done when it is waited for
-
-    def start(self, job: Job) -> None:
-        self._jobs.append(job)
-
-    def wait(self) -> tuple[Job, Outcome]:
-        with interrupts.raised():
-            outcome = self._outcome(self._jobs[0])
-        return self._jobs.popleft(), outcome
-
-    def close(self) -> None:
-        self._jobs.clear()
-
-    def _outcome(self, job: Job) -> Outcome:
-        return evaluate(self._f, self._seeded, *job.arguments, self._worker)
+def _each(values: object, n: int) -> list[Any]:
+    """Return a value for each of `n` points; a dict may have a list for each name. ValueError for another number."""
+    if isinstance(values, Mapping):
+        columns = {name: as_list(column, n, f"vectorized: values of {name!r}") for name, column in values.items()}
+        return [{name: column[i] for name, column in columns.items()} for i in range(n)]
+    return as_list(values, n, "vectorized: values")

@@ -1,7 +1,7 @@
-"""Evaluations on any `concurrent.futures` executor. No started job is lost.
+"""Evaluations on `concurrent.futures` executors. No started job is lost.
 
-A worker process that dies takes down its whole `ProcessPoolExecutor`. The pool is then made anew, and the jobs it lost
-run again one at a time, so that the one that kills its worker is known: after a second death it counts as failed.
+A worker that dies may take all jobs of its executor with it. Each of them runs again alone, so that the one that kills
+its worker is known: after a second death it counts as failed.
 """
 
 import os
@@ -16,208 +16,226 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from itertools import accumulate, count
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from typing import Any
 
 from lamcts.study.devices import Worker
-from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes, takes_seed
+from lamcts.study.evaluation import Job, Outcome
 from lamcts.text import safe_text
 from lamcts.utils import interrupts
 
 TRIES = 2  # a job whose worker died is tried once more: one that kills its worker twice is its own cause
 
 
-class ExecutorSlot:
-    """An executor, what it runs, and the suspects: jobs that were running when it broke.
+class ConnectionLost(CancelledError):
+    """An executor has lost a job that is not to blame: it is sent again, and no death is counted."""
 
-    first: the number of its first worker.
-    """
 
-    def __init__(self, make: Callable[[], Executor], size: int, first: int) -> None:
-        self.make, self.size, self.first = make, size, first
-        self.executor: Executor | None = None
-        self.running: dict[Future[Outcome], Job] = {}
-        self.suspects: deque[Job] = deque()
+@dataclass(eq=False)
+class Slot:
+    """An executor, how many jobs it is given at a time, and the number of its first worker."""
+
+    executor: Executor
+    size: Callable[[], int]
+    first: int = 0
+    running: dict["Future[Outcome]", tuple[int, Job]] = field(default_factory=dict)
+    suspects: deque[Job] = field(default_factory=deque)  # lost jobs, which are sent again one at a time
+    alone: bool = False  # whether they run while no other job does
 
     @property
     def free(self) -> int:
-        return 0 if self.suspects else self.size - len(self.running)
+        if self.alone and self.suspects:
+            return 0
+        return max(self.size() - len(self.running) - len(self.suspects), 0)
+
+    @property
+    def sends_again(self) -> bool:
+        """Whether the next suspect may be sent."""
+        if self.alone or not self.suspects:
+            return bool(self.suspects) and not self.running
+        return not (self.suspects[0].deaths and any(job.deaths for _, job in self.running.values()))
 
 
 class Pool:
-    """Evaluates on executors. `slots` of (how to make the executor, how many jobs it is given at once).
+    """Evaluates jobs on executors by `call(*job.arguments, worker)`.
 
-    devices: of each worker, where they are set.
+    tells: whether `call` gets the worker. devices: of each worker, where they are set.
     """
 
     def __init__(
-        self, f: Call, slots: list[tuple[Callable[[], Executor], int]], devices: Sequence[str] | None = None
+        self, call: Callable[..., Any], slots: list[Slot], tells: bool = False, devices: Sequence[str] | None = None
     ) -> None:
-        self._call: Callable[..., Outcome] = evaluate
-        self._fixed: tuple[object, ...] = (f, takes_seed(f))  # its first arguments
-        self._tells, self._devices = takes(f, "worker"), devices
-        ends = accumulate(size for _, size in slots)
-        self._slots = [ExecutorSlot(make, size, end - size) for (make, size), end in zip(slots, ends, strict=True)]
-        self._workers: dict[Future[Outcome], int] = {}  # numbers of those that evaluate
-        self._order: dict[Future[Outcome], int] = {}
-        self._started = 0
-        self._deaths: dict[int, int] = {}  # id of a job -> workers that died on it
+        self._call, self._slots, self._tells, self._devices = call, slots, tells, devices
+        self._futures: dict[Future[Outcome], Slot] = {}  # in order of start
 
     @property
     def free(self) -> int:
+        """How many jobs may be started now."""
         return sum(slot.free for slot in self._slots)
 
     @property
     def running(self) -> int:
+        """How many started jobs have not been returned by `wait`."""
         return sum(len(slot.running) + len(slot.suspects) for slot in self._slots)
 
     @property
     def ready(self) -> bool:
-        return any(future.done() for slot in self._slots for future in slot.running)
+        """Whether results are to be had at once, which are worth taking before more points are asked for."""
+        return any(future.done() for future in self._futures)
 
     def start(self, job: Job) -> None:
+        """Start a job; only while `free`."""
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
-    def wait(self) -> tuple[Job, Outcome]:
+    def wait(self) -> tuple[Job, Outcome] | None:
+        """Wait for a job to end and return it; of several that have ended, the one started first.
+
+        None: none has, and more may be started than before.
+        """
+        before = self.free
         while True:
             interrupts.check()
             for slot in self._slots:
-                if slot.suspects and not slot.running:
+                while slot.sends_again:
                     self._submit(slot, slot.suspects.popleft())
-            running = {future: slot for slot in self._slots for future in slot.running}
-            done = wait(running, self._look(), return_when=FIRST_COMPLETED).done
-            if not done:
-                continue
-            future = min(done, key=self._order.__getitem__)
-            slot = running[future]
-            job = slot.running[future]
-            try:
-                outcome = future.result()
-            except (BrokenExecutor, CancelledError) as death:
-                if (late := self._late(slot, future)) is not None:
-                    return job, late
-                self._lose(slot, future, death)
-                failed = self._hopeless(slot, death)
-                if failed is not None:
-                    return failed
-                continue
-            except Exception as raised:  # what the executor itself has to say, such as dask's KilledWorker
-                outcome = Outcome(None, (type(raised).__name__, safe_text(raised)), float("nan"))
-            self._drop(slot, future)
-            self._deaths.pop(id(job), None)
-            return job, outcome
+            if (future := next((each for each in self._futures if each.done()), None)) is not None:
+                if (ended := self._ended(future)) is not None:
+                    return ended
+            elif self.free > before:
+                return None
+            else:
+                wait(self._futures, interrupts.CHECK_SECONDS, FIRST_COMPLETED)
 
     def close(self) -> None:
-        for slot in self._slots:
-            for future in slot.running:
-                future.cancel()
-            slot.running.clear()
-            slot.suspects.clear()
+        """Cancel what still runs, and leave the executors."""
+        for future in self._futures:
+            future.cancel()
+        for waits in (False, True):  # all are told before one is waited for
+            for slot in self._slots:
+                slot.executor.shutdown(waits)
 
-    def _look(self) -> float:
-        """End evaluations that are late, and return the seconds until the next look."""
-        return interrupts.CHECK_SECONDS
+    def _submit(self, slot: Slot, job: Job) -> None:
+        used = {index for index, _ in slot.running.values()}
+        index = next(each for each in count(slot.first) if each not in used)
+        device = None if self._devices is None else self._devices[index]
+        future = slot.executor.submit(self._call, *job.arguments, Worker(index, device) if self._tells else None)
+        slot.running[future], self._futures[future] = (index, job), slot
 
-    def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
-        """Return the failed outcome of a job that exceeded the time limit, after replacing its executor, or None."""
-        return None
-
-    def _submit(self, slot: ExecutorSlot, job: Job) -> None:
-        if slot.executor is None:
-            slot.executor = slot.make()
-        index = next(i for i in count(slot.first) if all(self._workers[each] != i for each in slot.running))
-        arguments = *job.arguments, self._worker(index)
+    def _ended(self, future: "Future[Outcome]") -> tuple[Job, Outcome] | None:
+        """Return how a job has ended; None where it is lost, and sent again."""
+        slot = self._futures.pop(future)
+        _, job = slot.running.pop(future)
         try:
-            future = slot.executor.submit(self._call, *self._fixed, *arguments)
-        except BrokenExecutor:  # it broke while idle, or just now
-            if slot.running:  # their futures will say so too
-                slot.suspects.append(job)
-                return
-            self._remake(slot)
-            future = slot.executor.submit(self._call, *self._fixed, *arguments)
+            return job, future.result()
+        except (BrokenExecutor, CancelledError) as death:
+            slot.alone = isinstance(death, BrokenExecutor)
+            job = job._replace(deaths=job.deaths + (not isinstance(death, ConnectionLost)))
+            if job.deaths >= TRIES:
+                text = f"the worker died {TRIES} times at this point ({safe_text(death)})"
+                return job, failed(death, text if slot.alone else safe_text(death))
+            slot.suspects.append(job)
+            return None
+        except Exception as raised:  # what the executor itself has to say
+            return job, failed(raised, safe_text(raised))
+
+
+def failed(raised: BaseException, text: str) -> Outcome:
+    """Return the outcome of an evaluation that an executor did not finish."""
+    return Outcome(None, (type(raised).__name__, text), float("nan"))
+
+
+class InProcess(Executor):
+    """Evaluates at once, in this process."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        with interrupts.raised():
+            future.set_result(call(*arguments, **words))
+        return future
+
+
+class Together(Executor):
+    """Collects jobs, and evaluates them by one call as soon as somebody asks whether one of them is done."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Future[Any], tuple[Any, ...]]] = []
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
+        future = _Collected(partial(self._evaluate, call))
+        self._waiting.append((future, arguments))
+        return future
+
+    def _evaluate(self, call: Callable[[list[tuple[Any, ...]]], list[Outcome]]) -> None:
+        jobs, self._waiting = self._waiting, []
+        if jobs:
+            with interrupts.raised():
+                outcomes = call([arguments for _, arguments in jobs])
+            for (future, _), outcome in zip(jobs, outcomes, strict=True):
+                future.set_result(outcome)
+
+
+class _Collected(Future[Any]):
+    def __init__(self, evaluate: Callable[[], None]) -> None:
+        super().__init__()
+        self._evaluate = evaluate
+
+    def done(self) -> bool:
+        self._evaluate()
+        return super().done()
+
+
+class Renewed(Executor):
+    """An executor that is made at the first job, and anew when it has broken. One that is given is left open."""
+
+    def __init__(self, make: Callable[[], Executor], given: Executor | None = None) -> None:
+        self._make, self._executor = make, given
+        self._made: list[Executor] = []
+
+    @classmethod
+    def of(cls, given: Any) -> "Renewed":
+        """Return the executor of the user, or one of a function (or class) that makes it."""
+        is_one = hasattr(given, "submit") and not isinstance(given, type)
+        return cls(partial(_twin, given), given) if is_one else cls(given)
+
+    @property
+    def executor(self) -> Executor:
+        """The executor, made where there is none."""
+        if self._executor is None:
+            self._executor = self._make()
+            self._made.append(self._executor)
+        return self._executor
+
+    @property
+    def workers(self) -> int:
+        """How many jobs run at a time there, as far as it has a number."""
+        return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
+        try:
+            future = self.executor.submit(call, *arguments, **words)
+        except BrokenExecutor:
+            self._executor = None
+            future = self.executor.submit(call, *arguments, **words)
         if not isinstance(future, Future):
             raise ValueError(
                 f"executor: expected submit() to return a concurrent.futures.Future, got {type(future).__name__} of "
-                f"{type(slot.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
+                f"{type(self.executor).__name__}; ask and tell need none: see lamcts.Optimizer"
             )
-        slot.running[future], self._workers[future] = job, index
-        self._order[future] = self._started
-        self._started += 1
+        return future
 
-    def _worker(self, index: int) -> Worker | None:
-        """Return what the function gets as its parameter `worker`; None where it has no such parameter."""
-        return Worker(index, None if self._devices is None else self._devices[index]) if self._tells else None
-
-    def _lose(self, slot: ExecutorSlot, future: "Future[Outcome]", death: BaseException) -> None:
-        """Make suspects of what an executor did not finish: this job alone, or all of them if the executor broke."""
-        broke = isinstance(death, BrokenExecutor)
-        for other in [f for f in slot.running if f is future or (broke and not _finished(f))]:
-            job = slot.running[other]
-            self._drop(slot, other)
-            self._deaths[id(job)] = self._deaths.get(id(job), 0) + 1
-            slot.suspects.append(job)
-        if broke:
-            self._remake(slot)
-
-    def _hopeless(self, slot: ExecutorSlot, death: BaseException) -> tuple[Job, Outcome] | None:
-        """Return the suspect on which workers died too often, as failed; it ran alone the last time."""
-        for job in slot.suspects:
-            if self._deaths.get(id(job), 0) >= TRIES:
-                slot.suspects.remove(job)
-                del self._deaths[id(job)]
-                text = f"the worker died {TRIES} times at this point ({safe_text(death)})"
-                return job, Outcome(None, (type(death).__name__, text), float("nan"))
-        return None
-
-    def _remake(self, slot: ExecutorSlot) -> None:
-        slot.executor = slot.make()
-
-    def _drop(self, slot: ExecutorSlot, future: "Future[Outcome]") -> None:
-        del slot.running[future], self._order[future], self._workers[future]
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        while self._made:
+            self._made.pop().shutdown(wait=False)  # loky's takes no cancel_futures
 
 
-def _finished(future: "Future[Outcome]") -> bool:
-    """Return whether a future ended before its pool broke."""
-    return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenExecutor)
-
-
-class UserExecutor(Pool):
-    """Evaluates on the user's executor, which is left open. `executor` may be a function that makes one."""
-
-    def __init__(self, f: Call, executor: Any, workers: int | None) -> None:
-        is_one = hasattr(executor, "submit") and not isinstance(executor, type)  # a class is a function that makes one
-        self._given: Executor | None = executor if is_one else None
-        first = self._given or executor()
-        self._made: list[Executor] = [] if self._given else [first]
-        self._factory = None if self._given else executor
-        self._first: Executor | None = first
-        size = workers or getattr(first, "_max_workers", None) or os.cpu_count() or 1
-        super().__init__(f, [(self._next, size)])
-
-    def _next(self) -> Executor:
-        if self._first is not None:
-            executor, self._first = self._first, None
-            return executor
-        if self._factory is not None:
-            executor = self._factory()
-        elif isinstance(self._given, ProcessPoolExecutor):
-            executor = _twin(self._given)
-        else:
-            raise RuntimeError(
-                f"the executor {type(self._given).__name__} broke and cannot be made anew; "
-                "pass executor=a function that makes it"
-            )
-        self._made.append(executor)
-        return executor
-
-    def close(self) -> None:
-        super().close()
-        for executor in self._made:
-            executor.shutdown(wait=False)  # its jobs were cancelled above; loky's takes no cancel_futures
-
-
-def _twin(pool: ProcessPoolExecutor) -> ProcessPoolExecutor:
+def _twin(pool: Executor) -> Executor:
     """Return a pool like one that broke. Its settings have no public names; without them, the defaults serve."""
+    if not isinstance(pool, ProcessPoolExecutor):
+        raise RuntimeError(
+            f"the executor {type(pool).__name__} broke and cannot be made anew; pass executor=a function that makes it"
+        )
     return ProcessPoolExecutor(
         getattr(pool, "_max_workers", None),
         mp_context=getattr(pool, "_mp_context", None),

@@ -104,11 +104,6 @@ def dataframe_of(history: "History") -> "DataFrame":
     return pandas.DataFrame(rows, columns=names_of(rows) or None)
 
 
-def dict_of(result: Mapping[str, object]) -> Json:
-    """Return a result as JSON values."""
-    return {name: json_values(value) for name, value in result.items()}
-
-
 def json_values(value: Any) -> Any:
     """Return JSON values, None for nan and infinities, which JSON lacks; other objects become text."""
     from lamcts.study.history import History

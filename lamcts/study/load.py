@@ -3,10 +3,9 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lamcts import samplers
 from lamcts.optimizer.exact import exact_points
@@ -67,7 +66,7 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
-    run = _RecordedRun(record, space)
+    run = RecordedRun.of(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
     result = summarise(run, list(record.checks), record.asks, "loaded", message, record.curves)
     result.update(space=run.space, about=record.about)
@@ -118,46 +117,31 @@ def with_reference(goals: Goals, given: object) -> Goals:
     return replace(goals, reference=tuple(map(float, given)))
 
 
-@dataclass(frozen=True)
-class _RecordedRun:
+class RecordedRun(NamedTuple):
     """A run as far as a result needs it."""
 
-    record: "Recorded"
     space: SearchSpace
+    goals: Goals
+    seen: Observations
+    failures: Mapping[int, str]
+    metrics: Mapping[int, Metrics]
+    placements: Mapping[str, int]
+    seed: int
+    tree: str | None
 
-    @property
-    def goals(self) -> Goals:
-        return with_reference(self.record.goals, self.record.about.get("reference"))
-
-    @cached_property
-    def seen(self) -> Observations:
-        seen = Observations(self.space.dim, True, None, len(self.goals.objectives), len(self.goals.constraints))
-        if self.record.n:
-            seen.append(*self.record.columns)
-            seen.sems |= self.record.sems
-            seen.exact |= exact_points(self.space, seen.x, self.record.exact)
-        return seen
-
-    @property
-    def failures(self) -> dict[int, str]:
-        return self.record.failures
-
-    @property
-    def metrics(self) -> Mapping[int, Metrics]:
-        return self.record.metrics
-
-    @property
-    def seed(self) -> int:
-        seed = self.record.fingerprint.get("seed")
-        return seed if isinstance(seed, int) else 0
-
-    @property
-    def tree(self) -> str | None:
-        return self.record.tree
-
-    @property
-    def placements(self) -> dict[str, int]:
-        return {} if self.record.core is None else self.record.core.placements
+    @classmethod
+    def of(cls, record: "Recorded", space: SearchSpace) -> "RecordedRun":
+        """Return the run of a journal."""
+        goals = with_reference(record.goals, record.about.get("reference"))
+        seen = Observations(space.dim, True, None, len(goals.objectives), len(goals.constraints))
+        if record.n:
+            seen.append(*record.columns)
+            seen.sems |= record.sems
+            seen.exact |= exact_points(space, seen.x, record.exact)
+        placements = {} if record.core is None else record.core.placements
+        seed = record.fingerprint.get("seed")
+        seed = seed if isinstance(seed, int) else 0
+        return cls(space, goals, seen, record.failures, record.metrics, placements, seed, record.tree)
 
     @property
     def front(self) -> "Front":

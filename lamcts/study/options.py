@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lamcts.optimizer.design import Kind
     from lamcts.samplers.base import Sampler
-    from lamcts.study.prior_observations import PriorResults
+    from lamcts.study.known import PriorResults
     from lamcts.study.result import Result
     from lamcts.tree import LatentTree
 
@@ -111,7 +111,7 @@ class RunSettings:
     """Whether constraints that are functions are called first, and the function only where they are satisfied."""
     known: "PriorResults" = None
     """Evaluations to start from. Pairs (point, value), the path of a CSV file or of a journal, a `Result`, a DataFrame
-    or an Optuna study, or a list of several, see `lamcts.study.prior_sources`. They do not count towards the budget."""
+    or an Optuna study, or a list of several, see `lamcts.study.known`. They do not count towards the budget."""
     related: bool = False
     """Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
     Their values are none of this task. The best point of each is evaluated early. For one objective without

@@ -43,10 +43,7 @@ class Declared(NamedTuple):
 
 
 class RunProblem(NamedTuple):
-    """A function, the space of its points, and what is sought and bounded.
-
-    `maximize`: of one objective, whether higher is better.
-    """
+    """A function, the space of its points, and what is sought and bounded."""
 
     f: Callable[..., object]
     space: SearchSpace
@@ -119,10 +116,7 @@ def _bounded(
 
 
 def goals_of(declared: Declared, maximize: bool, settings: RunSettings, constraints: Iterable[object]) -> Goals:
-    """Return what is sought and bounded: as given, else as declared; given constraints add to declared ones.
-
-    A reference belongs to objectives: where others than its own are given, the declared one has no meaning.
-    """
+    """Return what is sought and bounded: as given, else as declared; given constraints add to declared ones."""
     own, known, point = declared.objectives, declared.constraints, declared.reference
     objectives, reference = settings.objectives, settings.reference
     if objectives is None:

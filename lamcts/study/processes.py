@@ -1,4 +1,10 @@
-"""Evaluations in processes of our own: `workers=n` is n pools of one process each, so that a death touches one job."""
+"""Evaluations in processes of our own: `workers=n` is n executors of one process each, so that a death touches one job.
+
+They start by "spawn", the only method that is the same on every system and safe next to threads. Python's own waits for
+ever for a process that dies before it has read a start message longer than a pipe holds (64 KiB): the parent keeps the
+read end open while it writes (CPython issue 118981). The message holds `sys.argv` and `sys.path`, which the main module
+may read while it is imported there, so that they cannot be left out.
+"""
 
 import multiprocessing
 import os
@@ -6,113 +12,75 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import suppress
-from functools import partial
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from lamcts.errors import install
-from lamcts.study.devices import VISIBLE
-from lamcts.study.evaluation import Call, Job, Outcome, evaluate, takes_seed
-from lamcts.study.executors import ExecutorSlot, Pool
-from lamcts.study.spawned import SpawnedContext, SpawnedProcess, unblock_ctrl_c
-from lamcts.study.timeouts import GRACE_SECONDS, POLL_SECONDS, Deadlines, punctual
+from lamcts.study.devices import environment
+from lamcts.study.evaluation import Call, Outcome, evaluate, takes
+from lamcts.study.executors import Renewed
+from lamcts.study.timeouts import GRACE_SECONDS, ended_late
 from lamcts.text import safe_text
 from lamcts.utils import interrupts
 
 
-class Processes(Pool):
-    """Evaluates in `n` processes of our own, each in a pool of one. `f` travels once to each.
+class WorkerProcess(Renewed):
+    """A process that evaluates one job at a time, by `evaluate_installed`. The function travels once to it.
 
-    timeout: seconds after which an evaluation is ended with its process, which is then made anew (None: never).
-    devices: what CUDA shows each process (None: as this one).
+    variables: of its environment. timeout: seconds after which an evaluation is ended with the process (None: never).
+    checks: whether to wait until it has started, and has loaded the function.
     """
 
-    def __init__(self, f: Call, n: int, timeout: float | None = None, devices: Sequence[str] | None = None) -> None:
-        self._deadlines = None if timeout is None else Deadlines(timeout)
-        self._f = picklable(f, f"workers={n}")
-        self._pids: dict[Executor, Future[int]] = {}  # known once the process has the function
-        self._contexts: dict[Executor, SpawnedContext] = {}
-        super().__init__(f, [(partial(self._make, index), 1) for index in range(n)], devices)
-        self._call, self._fixed = _evaluate_installed, (takes_seed(f),)  # f is there already
-        self._checked = False
+    def __init__(self, f: Any, variables: Mapping[str, str], timeout: float | None, checks: bool) -> None:
+        super().__init__(self._start)
+        self._f, self._variables, self._timeout, self._checks = f, variables, timeout, checks
+        self._running: Future[Outcome] | None = None
+        self._graces: list[threading.Timer] = []
 
-    def start(self, job: Job) -> None:
-        super().start(job)
-        self._look()  # the clock starts now
-        if not self._checked:
-            self._checked = True
-            _came_up(*self._pids.values())
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
+        self._running = super().submit(call, *arguments)
+        if self._checks:
+            self._checks = False
+            _came_up(self._pid)
+        return self._running if self._timeout is None else ended_late(self._running, self._pid, self._timeout)
 
-    def wait(self) -> tuple[Job, Outcome]:
-        job, outcome = super().wait()
-        return job, outcome if self._deadlines is None else punctual(outcome, self._deadlines.seconds)
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the process: a busy one at once, an idle one that does not exit after a grace; no result is lost."""
+        if self._executor is None:
+            return
+        if not self._graces:
+            idles = self._running is None or self._running.done()
+            if not idles:
+                self._signal(SpawnedProcess.terminate)
+            self._graces = [
+                threading.Timer(GRACE_SECONDS, self._signal, [SpawnedProcess.terminate]),
+                threading.Timer((1 + idles) * GRACE_SECONDS, self._signal, [SpawnedProcess.kill]),
+            ]
+            for grace in self._graces:
+                grace.start()
+        if wait:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+            for grace in self._graces:  # not reached after a second Ctrl-C: the graces hold then, too
+                grace.cancel()
 
-    def close(self) -> None:
-        """End all processes: busy ones at once, idle ones that do not exit after a grace; no result is lost."""
-        busy, idle = list[SpawnedProcess](), list[SpawnedProcess]()
-        for slot in self._slots:
-            if slot.executor is not None:
-                (busy if slot.running else idle).extend(self._contexts[slot.executor].started)
-        super().close()
-        _signal(busy, SpawnedProcess.terminate)
-        graces = [
-            threading.Timer(GRACE_SECONDS, _signal, (busy, SpawnedProcess.kill)),
-            threading.Timer(GRACE_SECONDS, _signal, (idle, SpawnedProcess.terminate)),
-            threading.Timer(2 * GRACE_SECONDS, _signal, (idle, SpawnedProcess.kill)),
-        ]
-        for grace in graces:
-            grace.start()
-        for slot in self._slots:
-            if slot.executor is not None:
-                slot.executor.shutdown(wait=True, cancel_futures=True)
-        for grace in graces:  # not reached after a second Ctrl-C: the graces hold then, too
-            grace.cancel()
-
-    def _look(self) -> float:
-        if self._deadlines is None:
-            return super()._look()
-        for slot in self._slots:
-            for future in slot.running:
-                if slot.executor is not None:
-                    self._deadlines.look(future, self._pids[slot.executor])
-        return POLL_SECONDS
-
-    def _late(self, slot: ExecutorSlot, future: "Future[Outcome]") -> Outcome | None:
-        outcome = None if self._deadlines is None else self._deadlines.outcome(future)
-        if outcome is not None:
-            self._deaths.pop(id(slot.running[future]), None)
-            self._drop(slot, future)
-            self._remake(slot)
-        return outcome
-
-    def _drop(self, slot: ExecutorSlot, future: "Future[Outcome]") -> None:
-        super()._drop(slot, future)
-        if self._deadlines is not None:
-            self._deadlines.forget(future)
-
-    def _make(self, index: int) -> Executor:
-        context = SpawnedContext({} if self._devices is None else {VISIBLE: self._devices[index]})
-        executor = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
-        self._contexts[executor] = context
-        if not self._checked:
+    def _start(self) -> Executor:
+        self._context = SpawnedContext(self._variables)
+        executor = ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
+        if self._checks:
             _came_up(executor.submit(os.getpid))
         # A job and no argument of the initializer, so that its error is known; first of all jobs: one worker, in order
-        self._pids[executor] = executor.submit(_install, self._f)
+        self._pid = executor.submit(_install, self._f)
         return executor
 
-    def _remake(self, slot: ExecutorSlot) -> None:
-        if slot.executor is not None:
-            del self._pids[slot.executor], self._contexts[slot.executor]
-        super()._remake(slot)
-
-
-def _signal(processes: list[SpawnedProcess], send: Callable[[SpawnedProcess], None]) -> None:
-    for process in processes:
-        with suppress(Exception):  # it has just ended
-            send(process)
+    def _signal(self, send: Callable[["SpawnedProcess"], None]) -> None:
+        for process in self._context.started:
+            with suppress(Exception):  # it has just ended
+                send(process)
 
 
 def _came_up(first: "Future[int]") -> None:
@@ -129,17 +97,17 @@ def _came_up(first: "Future[int]") -> None:
         ) from error
 
 
-_installed: list[Call] = []  # in a worker process: the function to evaluate
+_installed: list[Any] = []  # in a worker process: the function to evaluate, and whether it takes a seed
 
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which then ends this one
-    unblock_ctrl_c()  # programs that this process starts should not inherit the block
+    _unblock_ctrl_c()  # programs that this process starts should not inherit the block
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _install(f: Call) -> int:
-    _installed[:] = [f]
+    _installed[:] = f, takes(f, "seed")
     return os.getpid()
 
 
@@ -153,8 +121,85 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
-def _evaluate_installed(seeded: bool, *arguments: Any) -> Outcome:
-    return evaluate(_installed[0], seeded, *arguments)
+def evaluate_installed(*arguments: Any) -> Outcome:
+    """Evaluate the function of this worker process."""
+    return evaluate(*_installed, *arguments)
+
+
+# Spawned processes ---------------------------------------------------------------------------------------------------
+
+if sys.platform == "win32":
+    _Spawned = SpawnProcess
+else:
+    from multiprocessing.popen_spawn_posix import Popen
+
+    class _Popen(Popen):
+        """Leaves the read end of the start message to the child, so that it is closed where the child has died."""
+
+        @property
+        def pid(self) -> int:
+            return self._pid
+
+        @pid.setter
+        def pid(self, pid: int) -> None:
+            """Take note of the child, which has its own copies of both ends that it was given."""
+            self._pid = pid
+            read, write = self._fds[-2:]  # type: ignore[attr-defined]
+            os.dup2(write, read, inheritable=False)  # closes `read`, and leaves a number that CPython can close later
+
+        def _launch(self, process: Any) -> None:
+            with suppress(BrokenPipeError):  # it has died: its sentinel says so
+                super()._launch(process)  # type: ignore[misc]
+
+    class _Spawned(SpawnProcess):
+        """A process whose death at the start is noticed as any other, however long its start message is."""
+
+        @staticmethod
+        def _Popen(process: Any) -> _Popen:
+            return _Popen(process)
+
+
+class SpawnedProcess(_Spawned):
+    """A process with some environment variables of its own, from before it imports anything."""
+
+    variables: Mapping[str, str]
+
+    def start(self) -> None:
+        with environment(self.variables), _ctrl_c_blocked():
+            super().start()
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Block Ctrl-C in a process that starts, until it calls `_unblock_ctrl_c`: it has no handler while it imports."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # it unblocks Ctrl-C when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _unblock_ctrl_c() -> None:
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
+class SpawnedContext(SpawnContext):
+    """Starts processes of this module, with some environment variables, and keeps them in `started`."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        super().__init__()
+        self._variables = variables
+        self.started: list[SpawnedProcess] = []
+
+    def Process(self, *arguments: Any, **words: Any) -> SpawnedProcess:  # type: ignore[override]
+        self.started.append(SpawnedProcess(*arguments, **words))
+        self.started[-1].variables = self._variables
+        return self.started[-1]
 
 
 # Functions on their way to another process ----------------------------------------------------------------------------
@@ -171,10 +216,7 @@ class PickledByValue:
 
 
 def picklable(f: Call, option: str) -> Any:
-    """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle.
-
-    Python pickles functions by name, which fails for lambdas and in notebooks. ValueError begins with `option`.
-    """
+    """Return what unpickles to `f` in a new process: `f` itself, or its code by cloudpickle."""
     try:
         data = bytes(ForkingPickler.dumps(f))
         if b"__main__" not in data or _main_is_a_file():

@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from importlib.util import find_spec
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from lamcts.spaces.values import brief
 from lamcts.study.result import Evaluation
@@ -17,15 +17,9 @@ FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log
 GROWTH = 1.5  # of the time between them: a minute after six lines
 
 
-class ProgressDisplay(Protocol):
-    def update(self, evaluation: Evaluation) -> None:
-        """Take note of an evaluation."""
-
-    def close(self) -> None:
-        """Show the last state."""
-
-
-def make(wanted: "bool | TextIO | None", budget: int, done: float, several: bool = False) -> ProgressDisplay | None:
+def make(
+    wanted: "bool | TextIO | None", budget: int, done: float, several: bool = False
+) -> "Bar | Lines | Widget | None":
     """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
     if wanted is False:
         return None
@@ -83,10 +77,7 @@ class _Counter:
         return f"{n}/{self.budget}  {self.found()}{forecast}"
 
     def _rate(self) -> float:
-        """Return evaluations a second after the first one, which includes imports and the start of workers.
-
-        Evaluations that run in parallel end together: the elapsed time is at least the longest evaluation.
-        """
+        """Return evaluations a second after the first one, which includes imports and the start of workers."""
         count = 0 if self.last is None else self.last.spent - self._first
         return count / max(time.monotonic() - self._start, self._longest, TICK)
 

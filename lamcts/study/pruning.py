@@ -116,10 +116,7 @@ class Pruning:
                 self._end(number, row, seen)
 
     def refresh(self, seen: Observations) -> None:
-        """Bring the predicted losses of pruned rows up to date with all trials that have ended.
-
-        A trial that ended before all others has no prediction, and one that a model leaves out keeps its first.
-        """
+        """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
         if not self._told or None in (found := [own.forecast() for own in self.curves.objectives]):
             return  # no pruned rows: no model is needed
         pairs = zip(found, self.curves.objectives, strict=True)

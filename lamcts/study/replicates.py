@@ -32,10 +32,7 @@ def finished(checks: int, most: int) -> int:
 
 @one_blas_thread()
 def promising(model: RunModel, seen: Observations, done: Sequence[Check]) -> list[int]:
-    """Return the rows that may be best, each point once: the best by the model, the best value, then by expected gain.
-
-    None is promising once the best value was repeated, if all repeats gave equal values or no expected gain is left.
-    """
+    """Return the rows that may be best, each point once: best by the model, best value, then by expected gain."""
     from scipy.special import ndtr
 
     rows = seen.good[np.argsort(seen.y[seen.good], kind="stable")]

@@ -40,10 +40,7 @@ _unreachable: set[str] = set()  # keys of runs that did not answer this process
 
 
 class ReportServer:
-    """The pruning decisions in the process of the run; pickled, it becomes a `ReportClient`.
-
-    host: the address of this machine to listen at.
-    """
+    """The pruning decisions in the process of the run; pickled, it becomes a `ReportClient`."""
 
     def __init__(self, judge: Judge, host: str = LOOPBACK) -> None:
         self._judge, self._host = judge, host
@@ -129,11 +126,7 @@ def address_towards(url: str) -> str:
 
 
 class _SocketServer(socketserver.ThreadingTCPServer):
-    """Answers reports until it is shut down, in a thread for each connection.
-
-    strangers: connections that have not shown the key yet, the oldest first, and since when they have been there. The
-    oldest make room for new ones, among which are workers.
-    """
+    """Answers reports until it is shut down, in a thread for each connection."""
 
     daemon_threads = True
     block_on_close = False
@@ -141,7 +134,7 @@ class _SocketServer(socketserver.ThreadingTCPServer):
 
     def __init__(self, judge: Judge, host: str) -> None:
         self.judge, self.key = judge, token_hex(32)
-        self.strangers: dict[Any, float] = {}
+        self.strangers: dict[Any, float] = {}  # connections without the key, the oldest first: since when
         super().__init__((host, 0), _Handler)
         threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
 

@@ -12,7 +12,7 @@ from lamcts.models.remaining_gain import RemainingGain, remaining_gain
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.metrics import Metric
-from lamcts.study.export import dataframe_of, dict_of, html_of, rows_of
+from lamcts.study.export import dataframe_of, html_of, json_values, rows_of
 from lamcts.study.history import History
 from lamcts.types import Json, Point
 
@@ -183,7 +183,7 @@ class Result(dict[str, Any]):
 
     def to_dict(self) -> Json:
         """Return JSON values of all that was found; the history as its rows, None in place of nan."""
-        return dict_of(self)
+        return {name: json_values(value) for name, value in self.items()}
 
     def to_dataframe(self) -> "DataFrame":
         """Return all evaluations as a pandas DataFrame, a row each; MissingExtra where pandas is not installed."""

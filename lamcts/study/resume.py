@@ -16,10 +16,10 @@ from lamcts.errors import JournalError
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
 from lamcts.journal.tables import Check
-from lamcts.outcomes.goals import VALUE, Goals
+from lamcts.outcomes.goals import VALUE
 from lamcts.spaces.parameters import Parameters
+from lamcts.study.known.rows import PriorObservation
 from lamcts.study.options import RunSettings
-from lamcts.study.prior_table import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.shared_state import SharedState
 from lamcts.types import Json
@@ -50,13 +50,10 @@ def begin(
     evaluations: int,
     related: Sequence[Sequence[PriorObservation]] = (),
 ) -> Beginning:
-    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal.
-
-    evaluations: how many the budget affords at most; related: evaluations of related tasks.
-    """
+    """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
 
-    seed, n_init = settings.seed, settings.n_init
+    seed, n_init, goals = settings.seed, settings.n_init, problem.goals
     if settings.journal is not None and None in (seed, n_init):
         from lamcts.journal import begun_with
 
@@ -73,7 +70,7 @@ def begin(
         x0=problem.x0,
         repeat=settings.repeat,
         related=[[one[:3] for one in task] for task in related],
-        **_words(problem.goals),
+        **({"objectives": goals.names} if goals.plain else goals.arguments()),
     )
     if n_init is None:
         optimizer.design.limit(max(1, int(evaluations * DESIGN_SHARE)))
@@ -96,11 +93,6 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
         warnings.warn(text, UserWarning, stacklevel=2)
 
 
-def _words(goals: Goals) -> Json:
-    """Return what an optimizer is told of its goals, but for the sense of one objective."""
-    return {"objectives": goals.names} if goals.plain else goals.arguments()
-
-
 def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     from lamcts.journal import Journal
 
@@ -117,7 +109,9 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
         about["budget_unit"] = settings.budget_unit
     if problem.goals.reference is not None:
         about["reference"] = list(problem.goals.reference)
-    journal = stack.enter_context(Journal.open(settings.journal or "", _fingerprint(optimizer, problem), about))
+    own = problem.declared.fingerprint
+    fingerprint = optimizer.fingerprint() | ({} if own is None else {"objective": own()})
+    journal = stack.enter_context(Journal.open(settings.journal or "", fingerprint, about))
     if not journal.started:
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
@@ -145,29 +139,15 @@ def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Js
     if theirs != ours:
         text = f"values of {theirs!r}, this run is of {ours!r}, and goes on with them: where they are not the same "
         text += "function under two names, give another journal"
-    elif recorded.n and _differ(recorded.about.get("source"), about.get("source")):
+    elif recorded.n and len({recorded.about.get("source"), about.get("source")} - {None}) > 1:
         text = f"values of {ours!r} from before it was edited, and this run goes on with them: where the edit changes "
         text += "values, give another journal"
     if text:
         warnings.warn(f"the journal {recorded.path} holds {text}", RuntimeWarning, stacklevel=2)
 
 
-def _differ(theirs: str | None, ours: str | None) -> bool:
-    """Return whether two hashes are known and differ."""
-    return None not in (theirs, ours) and theirs != ours
-
-
-def _fingerprint(optimizer: "Optimizer", problem: RunProblem) -> Json:
-    """Return what a journal must share with this run; an objective that can tell itself apart has its say."""
-    own = problem.declared.fingerprint
-    return optimizer.fingerprint() | ({} if own is None else {"objective": own()})
-
-
 def source_hash(f: Callable[..., object]) -> str | None:
-    """Return a hash of a function's code without comments and docstrings; None for lambdas and other callables.
-
-    Only the function's own body counts, not what it calls.
-    """
+    """Return a hash of a function's code without comments and docstrings; None for lambdas and other callables."""
     f = inspect.unwrap(f)
     if not (inspect.isfunction(f) or inspect.ismethod(f)) or f.__name__ == "<lambda>":
         return None

@@ -11,9 +11,9 @@ import numpy as np
 from lamcts.optimizer.prediction import gain_left
 from lamcts.outcomes.failures import kind_of
 from lamcts.outcomes.observations import Observations
-from lamcts.study.costs import Costs
 from lamcts.study.options import NOISE, RunSettings
 from lamcts.study.result import Evaluation
+from lamcts.study.spending import Costs
 from lamcts.text import visible
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ class Stopping:
         return limit is not None and time.monotonic() - self._start >= share * limit
 
     def _fruitless(self, seen: Observations) -> float:
-        """Return the cost, in full evaluations, since the last row that was better: the best, or one of the front.
-
-        With a fidelity there is none before the first full evaluation.
-        """
+        """Return the cost, in full evaluations, since the last row that was better: the best, or one of the front."""
         last = seen.best
         if seen.f.shape[1] > 1 and len(front := seen.front):
             _, first = np.unique(seen.f[front], axis=0, return_index=True)  # of equals the first was the gain

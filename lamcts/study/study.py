@@ -25,9 +25,10 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
 from lamcts.study import log, progress, replicates
 from lamcts.study.combinations import check_combination
-from lamcts.study.evaluation import Job, Outcome, Workers
+from lamcts.study.evaluation import Job, Outcome
+from lamcts.study.executors import Pool
+from lamcts.study.known import known_results, tell
 from lamcts.study.options import RunSettings
-from lamcts.study.prior_observations import prior_observations, tell
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
 from lamcts.study.reporting import Reporter
@@ -37,7 +38,7 @@ from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping, warn_if_nothing_works
 from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
-from lamcts.study.workers import workers_of
+from lamcts.study.workers import pool_of
 from lamcts.types import Point
 from lamcts.utils import interrupts
 
@@ -84,7 +85,7 @@ class Study:
         self.pruning = Pruning(self.problem, self.settings.pruner, self.settings.executor)
         self.spending = Spending(self.problem.space, self.settings)
         self.folders = TrialFolders(self.problem.space, self.settings.journal)
-        known = prior_observations(self.settings.known, self.problem)
+        known = known_results(self.settings.known, self.problem)
         self.known = [] if self.settings.related else [one for source in known for one in source]
         self.related = known if self.settings.related else []
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
@@ -94,7 +95,7 @@ class Study:
         self._asks = 0
         self._exhausted = ""
         self._queue: deque[Trial] = deque()  # asked for, not started
-        self._progress: progress.ProgressDisplay | None = None
+        self._progress: progress.Bar | progress.Lines | progress.Widget | None = None
 
     def solve(self) -> Result:
         """Do all evaluations; Ctrl-C ends them."""
@@ -112,61 +113,61 @@ class Study:
         """Yield each evaluation as it ends."""
         with ExitStack() as stack:
             stack.enter_context(interrupts.recorded())
-            workers = self._begin(stack)
-            yield from self._search(workers)
+            pool = self._begin(stack)
+            yield from self._search(pool)
             if self.reason not in ("seconds", "callback", "failing"):
-                yield from self._recheck(workers)
+                yield from self._recheck(pool)
                 if self._search_on():
-                    yield from self._search(workers)
+                    yield from self._search(pool)
         result = self.result()
         log.ended(result)
         return result
 
     # The loop -------------------------------------------------------------------------------------------------------
 
-    def _search(self, workers: Workers) -> Generator[Evaluation, None, None]:
+    def _search(self, pool: Pool) -> Generator[Evaluation, None, None]:
         """Evaluate new points until there is a reason to stop; those under way are then waited for."""
         seen = self.optimizer.seen
         self.reason = self._stopping.reason(seen, self.spending.over)
-        while True:
-            interrupts.check()
-            while self.reason is None and workers.free and (trial := self._next(workers)) is not None:
-                interrupts.check()  # before it starts
-                reporter = self.pruning.reporter(trial, self.folders.of(trial))
-                workers.start(self._job(trial, trial.point, trial.seed, reporter))
-            if not workers.running:
-                break
-            if (ended := workers.wait()) is None:
-                continue
-            evaluation = self._tell(*ended)
+
+        def job() -> Job | None:
+            trial = self._next(pool) if self.reason is None else None
+            if trial is None:
+                return None
+            return self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial, self.folders.of(trial)))
+
+        def told(job: Job, outcome: Outcome) -> Evaluation:
+            evaluation = self._tell(job, outcome)
             stopped = self._show(evaluation)
             self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
-            with interrupts.passed_on():
-                yield evaluation
+            return evaluation
+
+        yield from _evaluated(pool, job, told)
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
-    def _recheck(self, workers: Workers) -> Generator[Evaluation, None, None]:
+    def _recheck(self, pool: Pool) -> Generator[Evaluation, None, None]:
         """Evaluate points again in rounds (noisy=True), as long as a model expects to choose better after it."""
-        stopped, before = None, -1
+        stopped: str | None = None
+        todo: deque[tuple[int, int]] = deque()
+
+        def job() -> Job | None:
+            if stopped or not todo:
+                return None
+            row, repeat = todo.popleft()
+            point = self.optimizer.seen.point(row, self.problem.space)
+            seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
+            return self._job((row, repeat), point, seed, self.pruning.aside(self.folders.again(row, repeat)))
+
+        def noted(job: Job, outcome: Outcome) -> Evaluation:
+            nonlocal stopped
+            evaluation = self._note(job.what, job.point, outcome)
+            stopped = stopped or self._show(evaluation) or self._stopping.late()
+            return evaluation
+
+        before = -1
         while not stopped and before < len(self.checks) and (todo := self._repeats()):
             before = len(self.checks)
-            while True:
-                interrupts.check()
-                while not stopped and todo and workers.free:
-                    row, repeat = todo.popleft()
-                    point = self.optimizer.seen.point(row, self.problem.space)
-                    seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-                    reporter = self.pruning.aside(self.folders.again(row, repeat))
-                    workers.start(self._job((row, repeat), point, seed, reporter))
-                if not workers.running:
-                    break
-                if (ended := workers.wait()) is None:
-                    continue
-                job, outcome = ended
-                evaluation = self._note(job.what, job.point, outcome)
-                stopped = stopped or self._show(evaluation) or self._stopping.late()
-                with interrupts.passed_on():
-                    yield evaluation
+            yield from _evaluated(pool, job, noted)
         self.reason = stopped or self.reason
 
     def _repeats(self) -> deque[tuple[int, int]]:
@@ -191,7 +192,7 @@ class Study:
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
-    def _begin(self, stack: ExitStack) -> Workers:
+    def _begin(self, stack: ExitStack) -> Pool:
         """Make the optimizer, go on from the journal if there is one, and make ready to evaluate."""
         settings = self.settings
         start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
@@ -218,15 +219,15 @@ class Study:
         self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
-        workers = workers_of(self.problem.call, settings)
-        stack.callback(workers.close)
-        return workers
+        pool = pool_of(self.problem.call, settings)
+        stack.callback(pool.close)
+        return pool
 
-    def _next(self, workers: Workers) -> Trial | None:
+    def _next(self, pool: Pool) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.spending.room
-        if room > 0 and not self._queue and not workers.ready:  # what has ended is told first: one ask for all
-            self._queue.extend(self._ask(min(max(self.settings.batch, workers.free), room)))
+        if room > 0 and not self._queue and not pool.ready:  # what has ended is told first: one ask for all
+            self._queue.extend(self._ask(min(max(self.settings.batch, pool.free), room)))
         affordable = self._queue and self.spending.affords(self._queue[0])
         return self.spending.start(self._queue.popleft()) if affordable else None
 
@@ -322,6 +323,23 @@ class Study:
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result
+
+
+def _evaluated(
+    pool: Pool, job: Callable[[], Job | None], told: Callable[[Job, Outcome], Evaluation]
+) -> Generator[Evaluation, None, None]:
+    """Yield what `told` makes of each job that ends, until there is none, and `job` returns no further one."""
+    while True:
+        interrupts.check()
+        while pool.free and (one := job()) is not None:
+            interrupts.check()  # before it starts
+            pool.start(one)
+        if not pool.running:
+            return
+        if (ended := pool.wait()) is not None:
+            evaluation = told(*ended)
+            with interrupts.passed_on():
+                yield evaluation
 
 
 class TrialFolders:

@@ -1,8 +1,8 @@
 """From the state of a run to its `Evaluation`s and its `Result`."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -10,43 +10,22 @@ from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
 from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
-from lamcts.outcomes.front import Front, knee, parts_of
-from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.front import knee, parts_of
 from lamcts.outcomes.metrics import Metrics
-from lamcts.outcomes.observations import Observations
-from lamcts.spaces.base import SearchSpace
 from lamcts.study import replicates
-from lamcts.study.costs import Costs
 from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
+from lamcts.study.spending import Costs
 from lamcts.types import Json, Point
 from lamcts.utils.threads import one_blas_thread
 
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
+    from lamcts.study.load import RecordedRun
+
+RunState: TypeAlias = "Optimizer | RecordedRun"
 NOTHING: Sequence[Reported] = ({},)
 SHOWN = 3  # broken constraints that a message names (by eye)
-
-
-class RunState(Protocol):
-    """What is known of a run: an `Optimizer`, or what its journal holds (load.py)."""
-
-    @property
-    def space(self) -> SearchSpace: ...
-    @property
-    def goals(self) -> Goals: ...
-    @property
-    def seen(self) -> Observations: ...
-    @property
-    def failures(self) -> Mapping[int, str]: ...
-    @property
-    def metrics(self) -> Mapping[int, Metrics]: ...
-    @property
-    def placements(self) -> Mapping[str, int]: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def tree(self) -> object: ...
-    @property
-    def front(self) -> Front: ...
 
 
 def summarise(
@@ -57,10 +36,7 @@ def summarise(
     message: str,
     curves: Sequence[Reported] = NOTHING,
 ) -> Result:
-    """Return what was found so far; `curves`: what trials reported of each objective, losses by number and step.
-
-    Nothing is copied: the columns of the history are views of `opt.seen`.
-    """
+    """Return what was found so far; `curves`: what trials reported of each objective, losses by number and step."""
     seen = opt.seen
     found = _found(opt)
     result = Result(

@@ -2,42 +2,57 @@
 
 import os
 import signal
+import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
-from lamcts.study.evaluation import Call, Job, Outcome, Serial, evaluate, said
+from lamcts.study.evaluation import Outcome, evaluate, said
 
-POLL_SECONDS = 0.1  # how often a wait looks at the clock (untuned)
 GRACE_SECONDS = 3.0  # from SIGTERM to SIGKILL: a program gets 2 s of its own, and its worker has to notice (untuned)
 
 
-class Deadlines:
-    """Which evaluations in worker processes are late. `seconds` count from when the worker is ready for it."""
+def ended_late(running: "Future[Outcome]", pid: "Future[int]", seconds: float) -> "Future[Outcome]":
+    """Return the future of an evaluation whose process is ended after `seconds`, which count from its readiness."""
+    outer: Future[Outcome] = Future()
+    outer.set_running_or_notify_cancel()
+    hard = getattr(signal, "SIGKILL", signal.SIGTERM)
+    stops = ((seconds, signal.SIGTERM), (seconds + GRACE_SECONDS, hard))
+    timers = [threading.Timer(after, _end, (running, pid, how)) for after, how in stops]
+    begun: list[float] = []
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._begun: dict[Future[Outcome], float] = {}
+    def begin(ready: "Future[int]") -> None:
+        if not ready.cancelled() and ready.exception() is None:
+            begun.append(time.monotonic())
+            for timer in timers:
+                timer.daemon = True
+                timer.start()
 
-    def look(self, future: "Future[Outcome]", pid: "Future[int]") -> None:
-        """Start the clock of an evaluation, or end the process that it runs in once it is late."""
-        if not pid.done() or pid.exception() is not None:  # the process is still starting, or has died by itself
-            return
-        late = time.monotonic() - self._begun.setdefault(future, time.monotonic()) - self.seconds
-        if late >= 0 and not future.done():
-            hard = late >= GRACE_SECONDS and hasattr(signal, "SIGKILL")
-            with suppress(ProcessLookupError):
-                os.kill(pid.result(), signal.SIGKILL if hard else signal.SIGTERM)
+    def end(ran: "Future[Outcome]") -> None:
+        for timer in timers:
+            timer.cancel()
+        try:
+            outer.set_result(punctual(ran.result(), seconds))
+        except (BrokenExecutor, CancelledError) as death:
+            if begun and time.monotonic() - begun[0] >= seconds:
+                outer.set_result(_timed_out(seconds))
+            else:
+                outer.set_exception(death)
+        except Exception as raised:
+            outer.set_exception(raised)
 
-    def outcome(self, future: "Future[Outcome]") -> Outcome | None:
-        """Return what an evaluation whose process died comes to, if it was late; else None."""
-        late = time.monotonic() - self._begun.get(future, float("inf")) >= self.seconds
-        return _timed_out(self.seconds) if late else None
+    pid.add_done_callback(begin)
+    running.add_done_callback(end)
+    return outer
 
-    def forget(self, future: "Future[Outcome]") -> None:
-        self._begun.pop(future, None)
+
+def _end(running: "Future[Outcome]", pid: "Future[int]", how: int) -> None:
+    if not running.done():
+        with suppress(ProcessLookupError):
+            os.kill(pid.result(), how)
 
 
 def punctual(outcome: Outcome, seconds: float) -> Outcome:
@@ -48,27 +63,22 @@ def punctual(outcome: Outcome, seconds: float) -> Outcome:
     return late._replace(seconds=outcome.seconds, reports=outcome.reports, metrics=outcome.metrics)
 
 
+def _timed_out(seconds: float) -> Outcome:
+    return Outcome(None, ("TimeoutError", f"took longer than {seconds:g} s"), seconds)
+
+
 class _TimeUp(BaseException):
     """No Exception, since functions catch those."""
 
 
-class TimeLimited(Serial):
-    """Evaluates in this process, in the main thread, and interrupts what takes longer than some seconds."""
-
-    def __init__(self, f: Call, seconds: float) -> None:
-        super().__init__(f)
-        self._seconds = seconds
-
-    def _outcome(self, job: Job) -> Outcome:
-        try:
-            with _alarm(self._seconds):
-                return punctual(super()._outcome(job), self._seconds)
-        except _TimeUp:
-            return said(_timed_out(self._seconds), job.trial)
-
-
-def _timed_out(seconds: float) -> Outcome:
-    return Outcome(None, ("TimeoutError", f"took longer than {seconds:g} s"), seconds)
+def interrupted_late(call: Callable[..., Outcome], seconds: float, *arguments: Any) -> Outcome:
+    """Evaluate in this process, in the main thread, and interrupt what takes longer than some seconds."""
+    try:
+        with _alarm(seconds):
+            return punctual(call(*arguments), seconds)
+    except _TimeUp:
+        _, _, _, trial, _ = arguments
+        return said(_timed_out(seconds), trial)
 
 
 @contextmanager
@@ -76,7 +86,9 @@ def _alarm(seconds: float) -> Iterator[None]:
     """Interrupt an evaluation after some seconds, and again after each grace: it may have caught the first, or all."""
 
     def ring(number: int, frame: FrameType | None) -> None:
-        if _evaluates(frame):
+        while frame is not None and frame.f_code is not evaluate.__code__:
+            frame = frame.f_back
+        if frame is not None:  # inside an evaluation, or what it called
             raise _TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
@@ -86,10 +98,3 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:  # not interrupted, since it is no part of the evaluation
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, before)
-
-
-def _evaluates(frame: FrameType | None) -> bool:
-    """Return whether a frame is that of an evaluation, or of what it called."""
-    while frame is not None and frame.f_code is not evaluate.__code__:
-        frame = frame.f_back
-    return frame is not None

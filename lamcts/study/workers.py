@@ -4,15 +4,18 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lamcts.spaces.values import brief
-from lamcts.study.devices import devices_of
-from lamcts.study.evaluation import Call, Serial, Workers
+from lamcts.study.devices import VISIBLE, devices_of
+from lamcts.study.evaluation import Call, evaluate, evaluate_together, takes
+from lamcts.study.executors import InProcess, Pool, Renewed, Slot, Together
+from lamcts.study.timeouts import interrupted_late
 from lamcts.utils.argument_hints import TIMEOUT
 
 if TYPE_CHECKING:
@@ -25,14 +28,12 @@ THREADS = "threads"
 
 
 def check_workers(workers: object, executor: object) -> None:
-    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where an executor cannot evaluate.
-
-    An executor has `submit`, or is a function that makes one.
-    """
+    """Raise ValueError where `workers` is none of a number, -1 and "threads", or where an executor cannot evaluate."""
     _check_executor(executor)
     if workers is None or (isinstance(workers, str) and workers == THREADS):
         return
-    if not (_whole(workers) and (workers == ALL or workers >= 1)):
+    whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
+    if not (whole and (workers == ALL or workers >= 1)):  # type: ignore[operator]
         raise ValueError(
             f"workers: expected a whole number of at least 1, -1 (one a core), 'threads' or None, got {brief(workers)}"
         )
@@ -44,44 +45,44 @@ def check_timeout(timeout: object, workers: object) -> None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
         raise ValueError(f"timeout: expected a number above 0 or None, got {brief(timeout)}; {TIMEOUT}")
-    if workers is None and not (hasattr(signal, "setitimer") and _in_main_thread()):
+    if workers is None and not (hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()):
         raise ValueError(
             f"timeout: expected workers=n with it (1 is enough), since only a process can be ended here; {TIMEOUT}"
         )
 
 
-def workers_of(f: Call, settings: "RunSettings") -> Workers:
+def pool_of(f: Call, settings: "RunSettings") -> Pool:
     """Return what evaluates a function, as the settings of a run have it."""
-    if settings.vectorized:
-        from lamcts.study.vectorized import Vectorized
-
-        return Vectorized(f, settings.batch)
-    n, devices = settings.workers, devices_of(settings.devices)
+    n, devices, timeout = settings.workers, devices_of(settings.devices), settings.timeout
     if n is None and devices is not None:
         n = len(devices)
     if n == ALL or isinstance(n, str):
         n = min(cores(), settings.budget)
-    if settings.executor is not None and (client := client_of(settings.executor)) is not None:
-        from lamcts.study.cluster import Cluster
+    limit = None if settings.workers == ALL else n
+    call: Callable[..., Any] = partial(evaluate, f, takes(f, "seed"))
+    if settings.vectorized:
+        call = partial(evaluate_together, f, takes(f, "seed"))
+        slots = [Slot(Together(), lambda: settings.batch)]
+    elif settings.executor is not None and (client := client_of(settings.executor)) is not None:
+        from lamcts.study.cluster import DaskExecutor
 
-        return Cluster(f, client, None if settings.workers == ALL else n, getattr(settings.executor, "_kwargs", None))
-    if settings.executor is not None:
-        from lamcts.study.executors import UserExecutor
+        dask = DaskExecutor(f, client, getattr(settings.executor, "_kwargs", None))
+        call, slots = dask.call, [Slot(dask, dask.size if limit is None else lambda: limit)]
+    elif settings.executor is not None or settings.workers == THREADS:
+        executor = Renewed.of(settings.executor or partial(ThreadPoolExecutor, n))
+        size = limit or executor.workers
+        slots = [Slot(executor, lambda: size)]
+    elif n is not None and (n > 1 or timeout is not None or devices is not None):
+        from lamcts.study.processes import WorkerProcess, evaluate_installed, picklable
 
-        return UserExecutor(f, settings.executor, None if settings.workers == ALL else n)
-    if settings.workers == THREADS:
-        from lamcts.study.executors import UserExecutor
-
-        return UserExecutor(f, partial(ThreadPoolExecutor, n), n)
-    if n is not None and (n > 1 or settings.timeout is not None or devices is not None):
-        from lamcts.study.processes import Processes
-
-        return Processes(f, min(n, settings.budget), settings.timeout, devices)
-    if settings.timeout is not None:
-        from lamcts.study.timeouts import TimeLimited
-
-        return TimeLimited(f, settings.timeout)
-    return Serial(f)
+        call, sent = evaluate_installed, picklable(f, f"workers={min(n, settings.budget)}")
+        there = [{} if devices is None else {VISIBLE: devices[i]} for i in range(min(n, settings.budget))]
+        processes = [WorkerProcess(sent, own, timeout, checks=not i) for i, own in enumerate(there)]
+        slots = [Slot(process, lambda: 1, i) for i, process in enumerate(processes)]
+    else:
+        slots = [Slot(InProcess(), lambda: 1)]
+        call = call if timeout is None else partial(interrupted_late, call, timeout)
+    return Pool(call, slots, takes(f, "worker"), devices)
 
 
 def client_of(executor: object) -> "Client | None":
@@ -112,11 +113,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

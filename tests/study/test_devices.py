@@ -63,7 +63,7 @@ if __name__ == "__main__":
 
 def test_a_main_program_sees_it_in_each_process_from_its_first_line(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.stdout == "-1 {6.0}\n", done.stderr
 
 

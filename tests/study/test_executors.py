@@ -18,9 +18,9 @@ from stroll import Stroll
 from lamcts.journal import Journal
 from lamcts.study import minimize, run
 from lamcts.study.evaluation import Job
-from lamcts.study.executors import UserExecutor
-from lamcts.study.processes import Processes
+from lamcts.study.options import RunSettings
 from lamcts.study.result import Result
+from lamcts.study.workers import pool_of
 
 BOUNDS = [(-1.0, 1.0)] * 2
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
@@ -41,7 +41,7 @@ def test_threads_are_refilled_as_results_come() -> None:
             most = max(most, running)
             if running == 3:
                 free.set()
-        assert free.wait(120)  # nobody ends before three run at once
+        assert free.wait(600)  # nobody ends before three run at once
         with lock:
             running -= 1
         return sphere(point)
@@ -59,14 +59,14 @@ def test_a_ctrl_c_that_does_not_wake_the_wait_ends_it_all_the_same() -> None:
     def interrupted(point: np.ndarray) -> float:
         time.sleep(0.2)  # the main thread waits by then
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # of which that thread is not woken
-        released.wait(120)
+        released.wait(600)
         ended.set()
         return 0.0
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with ThreadPoolExecutor(1) as threads:
-            pool = UserExecutor(interrupted, threads, 1)
+            pool = pool_of(interrupted, RunSettings(budget=1, executor=threads))
             with pytest.raises(KeyboardInterrupt):
                 pool.start(Job(0, np.zeros(2), 0))
                 pool.wait()
@@ -84,7 +84,7 @@ def test_one_slow_evaluation_does_not_hold_up_the_others() -> None:
             order.append(len(order))
             me = order[-1]
         if me == 0:
-            assert released.wait(120)
+            assert released.wait(600)
         return sphere(point)
 
     order: list[int] = []
@@ -146,12 +146,14 @@ def test_a_broken_pool_of_the_user_is_made_anew_and_only_the_deadly_points_fail(
 
 
 class Fragile(Executor):
-    """Breaks at every third job, and cannot be copied."""
+    """Breaks at the third job, takes no other one then, and cannot be copied."""
 
     def __init__(self) -> None:
         self.jobs = 0
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        if self.jobs == 3:
+            raise BrokenExecutor("gone")
         self.jobs += 1
         future: Future[Any] = Future()
         if self.jobs % 3:
@@ -234,7 +236,7 @@ lamcts.minimize(lambda x: float(data[0]), [(-1, 1)] * 2, budget=4, seed=0, worke
 def test_a_script_without_a_guarded_main_part_is_told_so_and_does_not_hang(tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
     (tmp_path / "script.py").write_text(UNGUARDED)
-    run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert run.returncode == 1 and "whose main part is under `if __name__ == '__main__':`" in run.stderr
 
 
@@ -307,17 +309,17 @@ def test_an_executor_whose_jobs_are_no_futures_is_refused() -> None:
 
 
 def test_results_are_handed_out_in_the_order_in_which_jobs_started() -> None:
-    pool = UserExecutor(sphere, Instant(), 4)
+    pool = pool_of(sphere, RunSettings(budget=4, executor=Instant(), workers=4))
     for i in range(4):
         pool.start(Job(i, np.zeros(2), 0))
     assert pool.free == 0 and pool.running == 4
-    assert [pool.wait()[0].what for _ in range(4)] == [0, 1, 2, 3]
+    assert [ended[0].what for _ in range(4) if (ended := pool.wait())] == [0, 1, 2, 3]
     assert pool.free == 4 and pool.running == 0
 
 
 def test_processes_that_idle_end_at_close() -> None:
-    pool = Processes(sphere, 1)
+    pool = pool_of(sphere, RunSettings(budget=2, workers=2))
     pool.start(Job(0, np.zeros(2), 0))
-    _, outcome = pool.wait()
+    ended = pool.wait()
     pool.close()
-    assert outcome.value == sphere(np.zeros(2)) and outcome.error is None
+    assert ended is not None and ended[1].value == sphere(np.zeros(2)) and ended[1].error is None

@@ -142,9 +142,9 @@ def test_a_program_that_ends_in_its_first_evaluation_is_called_again_and_ends_we
     how, options, status = STOPS[stop]
     (tmp_path / "job.py").write_text(PROGRAM.format(stop=how, options=options))
     words = [sys.executable, "job.py"]
-    assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60).returncode == status
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=600).returncode == status
     assert Journal.read(tmp_path / "run.db").n == 0
-    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert (again.returncode, again.stderr) == (0, "")
     record = Journal.read(tmp_path / "run.db")
     assert sorted(record.trial.tolist()) == list(range(12))

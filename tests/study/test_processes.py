@@ -14,7 +14,8 @@ from evaluations import Deaf, left_running, listening
 import lamcts
 from lamcts.study import processes
 from lamcts.study.evaluation import Job
-from lamcts.study.processes import Processes
+from lamcts.study.options import RunSettings
+from lamcts.study.workers import pool_of
 
 HERE = Path(__file__).parent
 
@@ -66,7 +67,7 @@ if __name__ == "__main__":
 def test_workers_see_a_long_command_line_whole(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(ARGUMENTS)
     command = [sys.executable, "script.py", "x" * 100_000]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert run.stdout == "100000.0\n"
 
 
@@ -82,7 +83,7 @@ def test_the_end_of_a_run_does_not_wait_for_an_evaluation_that_ignores_sigterm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "GRACE_SECONDS", 0.2)
-    pool = Processes(Deaf(tmp_path / "pid"), 2)
+    pool = pool_of(Deaf(tmp_path / "pid"), RunSettings(budget=2, workers=2))
     for number in range(2):
         pool.start(Job(number, np.zeros(2), 0))
     assert until((tmp_path / "pid").exists)
@@ -112,7 +113,7 @@ def test_workers_do_not_hear_ctrl_c_not_even_while_they_start(tmp_path: Path) ->
         GUARDED.replace("lamcts.minimize(", "print(lamcts.minimize(").rstrip() + ".nfev)\n"
     )
     options: dict[str, Any] = {"env": with_path(tmp_path), "capture_output": True, "text": True}
-    ran = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, timeout=120, **options)
+    ran = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, timeout=600, **options)
     assert (ran.stdout, ran.stderr) == ("4\n", "")
     result = lamcts.minimize(listening, [(0, 1)] * 2, budget=4, seed=0, workers=2)
     assert set(result.history.values) == {0.0}
@@ -121,12 +122,12 @@ def test_workers_do_not_hear_ctrl_c_not_even_while_they_start(tmp_path: Path) ->
 def test_ctrl_c_between_the_start_of_an_evaluation_and_its_record_ends_the_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool = Processes(Deaf(tmp_path / "pid"), 1)
+    pool = pool_of(Deaf(tmp_path / "pid"), RunSettings(budget=2, workers=2))
     submit = processes.ProcessPoolExecutor.submit
 
     def interrupted(executor: Any, call: Any, *arguments: Any) -> Any:
         future = submit(executor, call, *arguments)
-        if call is processes._evaluate_installed:
+        if call is processes.evaluate_installed:
             assert until((tmp_path / "pid").exists)
             raise KeyboardInterrupt
         return future
@@ -145,10 +146,11 @@ from pathlib import Path
 import numpy as np
 from evaluations import Deaf
 from lamcts.study.evaluation import Job
-from lamcts.study.processes import Processes
+from lamcts.study.options import RunSettings
+from lamcts.study.workers import pool_of
 
 if __name__ == "__main__":
-    pool = Processes(Deaf(Path("pid")), 1)
+    pool = pool_of(Deaf(Path("pid")), RunSettings(budget=2, workers=2))
     pool.start(Job(0, np.zeros(2), 0))
     while not Path("pid").exists():
         pass
@@ -159,7 +161,7 @@ if __name__ == "__main__":
 def test_an_evaluation_that_ignores_sigterm_does_not_outlive_a_run_that_was_killed(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(ORPHANED)
     options: dict[str, Any] = {"env": with_path(HERE), "capture_output": True}
-    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, timeout=120, **options)
+    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, timeout=600, **options)
     assert until(lambda: gone(int((tmp_path / "pid").read_text()))) and not (tmp_path / "pid.ended").exists()
 
 

@@ -10,7 +10,8 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.study.evaluation import Job
-from lamcts.study.vectorized import Vectorized
+from lamcts.study.options import RunSettings
+from lamcts.study.workers import pool_of
 
 BOX = lamcts.Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
@@ -126,11 +127,13 @@ def test_what_makes_no_sense_beside_it_is_refused() -> None:
         lamcts.minimize(Diary(), budget=8, vectorized=True, **OPTIONS)
 
 
-def test_no_job_is_taken_before_all_that_ended_are_handed_over() -> None:
-    workers = Vectorized(spheres, 3)
+def test_no_more_is_asked_for_before_all_that_ended_are_handed_over() -> None:
+    pool = pool_of(spheres, RunSettings(budget=6, vectorized=True, batch=3))
     for i in range(3):
-        workers.start(Job(i, np.zeros(2), 0))
-    assert (workers.free, workers.running, workers.wait()[0].what) == (0, 3, 0)
-    assert (workers.free, workers.running) == (0, 2)
-    workers.wait(), workers.wait()
-    assert (workers.free, workers.running) == (3, 0)
+        pool.start(Job(i, np.zeros(2), 0))
+    assert pool.free == 0
+    for i in range(3):
+        ended = pool.wait()
+        assert ended is not None and ended[0].what == i
+        assert pool.ready == (i < 2)
+    assert (pool.free, pool.running) == (3, 0)

@@ -12,26 +12,26 @@ from stroll import Stroll
 
 import lamcts
 from lamcts.study import workers
-from lamcts.study.processes import Processes, picklable
+from lamcts.study.processes import WorkerProcess, picklable
 
 BOX = lamcts.Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
 
 
 def test_minus_one_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    start = Processes.__init__
+    made: list[WorkerProcess] = []
+    start = WorkerProcess.__init__
 
-    def init(self: Processes, f: Any, n: int, *rest: Any) -> None:
-        asked.append(n)
-        start(self, f, n)
+    def init(self: WorkerProcess, *given: Any, **words: Any) -> None:
+        made.append(self)
+        start(self, *given, **words)
 
-    monkeypatch.setattr(Processes, "__init__", init)
+    monkeypatch.setattr(WorkerProcess, "__init__", init)
     monkeypatch.setattr(workers, "cores", lambda: 2)
     assert lamcts.minimize(sphere, BOX, budget=6, workers=-1, **OPTIONS).nfev == 6
     monkeypatch.setattr(workers, "cores", lambda: 1)
     assert lamcts.minimize(lambda p: threading.get_ident(), BOX, budget=2, workers=-1, **OPTIONS).success
-    assert asked == [2] and workers.cores() >= 1
+    assert len(made) == 2 and workers.cores() >= 1
 
 
 def test_threads_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import lamcts
 from benchmarks.robustness.attacks.verdict import check_own, expect
 from benchmarks.robustness.fuzzing.texts import codings, encoded, odd, spoilt, words
+from lamcts.study.known import known_results
 from lamcts.study.options import RunSettings
-from lamcts.study.prior_observations import prior_observations
 from lamcts.study.problem import problem_of
 
 SPACES = (
@@ -107,7 +107,7 @@ def check(drawn: tuple[int, int, bytes, bool], folder: Path) -> bool:
     file.write_bytes(data)
     problem = problem_of(lambda point: 0.0, SPACES[which], None, RunSettings(budget=1, **GOALS[goals]))
     try:
-        (found,) = prior_observations(file, problem)
+        (found,) = known_results(file, problem)
     except Exception as error:
         check_own(error, "a file of known results", (ValueError,))
         expect(not sane, f"a well-formed file read: {data!r:.300}", error)

@@ -1,19 +1,26 @@
-"""Results that a user has already: told before the first point is asked for, each once, and not counted.
+"""Results that a user has already: added before the first point is asked for, each once, and not counted.
 
-    minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), ({"lr": 0.01}, 0.25)])
+    minimize(f, space, budget=50, known=[({"lr": 0.1}, 0.32), study, "trials.csv", "run.db"])
 
-They are pairs of a point and what the function returns there (None or nan: it failed), or triples with the quantities
-that constraints bound; the path of a CSV file (prior_table.py) or of a journal; a `Result`, a DataFrame or a study of
-Optuna (prior_sources.py), but for what was pruned; or a list of these. A run that goes on from its journal tells those
-not in it yet: the same call again tells none twice, and with more of them the run goes on with all; what a journal has
-stays there. PriorObservation results take the place of points of the initial design.
+Sources are pairs of a point and its value (None or nan: it failed), or triples with the quantities
+that constraints bound; the path of a CSV file or of a journal; a `Result`, a DataFrame or a study of Optuna; or a list
+of these. The same call again, with a journal, adds none twice; with more of them the run goes on with all. Known
+results take the place of points of the initial design. With `fix=`, results with other values of the fixed parameters
+are left out, with a warning. A known point comes back as it was given, to the last bit.
 
-With `fix=`, results with other values of the fixed parameters are left out, with a warning. A known point comes back as
-it was told, to the last bit.
+A table has a column for each parameter (x1, x2, ... where points are arrays or tuples), each objective (`value` where
+there is one) and each quantity that is bounded, by its name; or how far beyond its bound it is, by the words of the
+constraint. That is what `lamcts show RUN --csv` writes. An empty value is a failed evaluation, or with quantities one
+that was checked. A column `sem` (or `sem.NAME` of an objective) has standard errors. Numbers and texts of other columns
+are metrics.
+
+Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `params_NAME`, `value` or `values_NAME`, and
+`state`. Pruned, running and waiting trials are left out, and so are failed trials that lack parameters. Other failed
+trials are failed evaluations. A list of trials has no directions: their values are in the sign of the run.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +28,9 @@ import numpy as np
 from lamcts.optimizer.losses import taken
 from lamcts.spaces.fixed import OtherValue, bare
 from lamcts.spaces.values import brief
-from lamcts.study.prior_sources import sources_of, table_of
-from lamcts.study.prior_table import PriorObservation, parsed
+from lamcts.study.known.rows import PriorObservation, observations_of
+from lamcts.study.known.sources import sources_of, table_of
 from lamcts.study.problem import RunProblem
-from lamcts.study.scipy_constraints import ConstraintFunction
 from lamcts.text import safe_text
 from lamcts.types import Floats
 
@@ -35,41 +41,24 @@ PriorResults = Any  # str | path | Result | DataFrame | study of Optuna | pairs,
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
-def prior_observations(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
-    """Return the known results of each source, checked; ValueError says which of them does not fit, and why."""
+def known_results(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
+    """Return the known results of each source, checked; ValueError names the one that does not fit, and the reason."""
     found = []
     for source in [] if given is None else sources_of(given, bare(problem.space)):
-        results = [_measured(one, problem) for one in _left_free(_read(source, problem), problem)]
-        for one in results:
-            _checked(one, lambda one: problem.space.encode(one.point))
-            _checked(one, lambda one: taken([one.value], [one.constraints], problem.goals))
-        found.append(results)
+        results, others = _read(source, problem), list[str]()
+        checked = [one for one in (_checked(each, problem, others) for each in results) if one is not None]
+        if others:
+            text = f"known: {len(others)} of {len(results)} results have other values than fix= and are left out"
+            warnings.warn(f"{text}, the first {others[0]}", RuntimeWarning, stacklevel=5)
+        found.append(checked)
     return found
-
-
-def _left_free(known: list[PriorObservation], problem: RunProblem) -> list[PriorObservation]:
-    """Return the results with the values that are fixed; RuntimeWarning where others are left out."""
-    kept, said = [], ""
-    for one in known:
-        try:
-            problem.space.encode(one.point)
-        except OtherValue as error:
-            said = said or f"{one.where}: {error}"
-            continue
-        except ValueError:  # what is wrong is said later
-            pass
-        kept.append(one)
-    if said:
-        text = f"known: {len(known) - len(kept)} of {len(known)} results have other values than fix= and are left out"
-        warnings.warn(f"{text}, the first {said}", RuntimeWarning, stacklevel=6)
-    return kept
 
 
 def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
     names = [name for each in problem.functions for name in each.names if name is not None]
     if (table := table_of(given, problem.space, problem.goals)) is None:
         return _pairs(given)
-    if not (found := parsed(table, problem.space, problem.goals, names)):
+    if not (found := observations_of(table, problem.space, problem.goals, names)):
         text = f"known: {table.where} has no evaluation: {len(table.rows)} rows were read"
         warnings.warn(text, RuntimeWarning, stacklevel=6)
     return found
@@ -97,25 +86,31 @@ def _measured(one: PriorObservation, problem: RunProblem) -> PriorObservation:
     found: dict[str, float] = {}
     for measure in problem.functions:
         if any(name is not None and name not in told for name in measure.names):
-            found |= _called(measure, one)
+            try:
+                found |= measure(one.point)
+            except Exception as error:
+                raise ValueError(
+                    f"known: {one.where}: a constraint raised {type(error).__name__} there ({safe_text(error)}); "
+                    "tell its numbers by name beside the value, or leave the point out"
+                ) from error
     return one._replace(constraints=found | dict(one.constraints or {}))
 
 
-def _called(measure: ConstraintFunction, one: PriorObservation) -> dict[str, float]:
+def _checked(one: PriorObservation, problem: RunProblem, others: list[str]) -> PriorObservation | None:
+    """Return a result with all constraint values; None, and a line of `others`, where fixed parameters differ."""
     try:
-        return measure(one.point)
-    except Exception as error:
-        raise ValueError(
-            f"known: {one.where}: a constraint raised {type(error).__name__} there ({safe_text(error)}); "
-            "tell its numbers by name beside the value, or leave the point out"
-        ) from error
-
-
-def _checked(one: PriorObservation, check: Callable[[PriorObservation], object]) -> None:
-    try:
-        check(one)
+        problem.space.encode(one.point)
+    except OtherValue as error:
+        others.append(f"{one.where}: {error}")
+        return None
     except ValueError as error:
         raise ValueError(f"known: {one.where}: {error}") from None
+    one = _measured(one, problem)
+    try:
+        taken([one.value], [one.constraints], problem.goals)
+    except ValueError as error:
+        raise ValueError(f"known: {one.where}: {error}") from None
+    return one
 
 
 def tell(known: list[PriorObservation], opt: "Optimizer") -> int:

@@ -1,17 +1,10 @@
-"""Sources of known results: pairs, CSV files, journals, a `Result`, a DataFrame, a study of Optuna, or several of them.
-
-    minimize(f, space, budget=50, known=[study, "trials.csv", "run.db"])
-
-Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `params_NAME`, `value` or `values_NAME`, and
-`state`. Pruned, running and waiting trials are left out, and so are failed trials that lack parameters. Other failed
-trials are failed evaluations. A list of trials has no directions: their values are in the sign of the run.
-"""
+"""Sources of known results, read as tables: files, journals, results, DataFrames, and studies of Optuna."""
 
 import csv
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -22,8 +15,8 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import bare
 from lamcts.spaces.values import scalar
 from lamcts.study.export import cell_of, names_of
+from lamcts.study.known.rows import Row, Table, check_once, takes
 from lamcts.study.load import JOURNAL, result_of, space_of
-from lamcts.study.prior_table import Table, TableRow, check_once, takes
 from lamcts.study.result import Result
 from lamcts.utils.files import FileKind, kind_at, text_of
 
@@ -77,15 +70,16 @@ def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
         source = _read(source, bare(space))
     if isinstance(source, Result):
         _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
-        return _values("the run", [TableRow(f"row {i + 1}", row, text=False) for i, row in enumerate(source.rows())])
+        rows = [Row(f"row {i + 1}", row) for i, row in enumerate(source.rows())]
+        return Table("the run", names_of(row.cells for row in rows), rows, text=False)
     if _is_study(source):
         _check([each.name.lower() == SENSES[True] for each in source.directions], goals, "an Optuna study")
-    if _is_study(source) or (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
-        trials = source.trials if _is_study(source) else source
-        return _values("the study", [row for trial in trials for row in _rows_of_trial(trial, goals)])
-    if _is_table(source):
-        source = _table_of_frame(source)
-    return _without_prefixes(source, goals) if isinstance(source, Table) else None
+        source = source.trials
+    elif not (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
+        table = _table_of_frame(source) if _is_table(source) else source
+        return _without_prefixes(table, goals) if isinstance(table, Table) else None
+    rows = [_row_of_trial(trial, goals) for trial in source if trial.state.name in (COMPLETE, FAILED)]
+    return Table("the study", names_of(row.cells for row in rows), rows, text=False)
 
 
 def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
@@ -131,8 +125,8 @@ def _table_of_file(path: Path) -> Table:
         if len(cells) != len(names):
             cure = f"put cells that contain {separator!r} in quotes; write.table of R needs col.names=NA"
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}; {cure}")
-    rows = [TableRow(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
-    return Table(str(path), names, rows, separator)
+    rows = [Row(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
+    return Table(str(path), names, rows, separator=separator)
 
 
 def _separator(text: str) -> str:
@@ -171,17 +165,11 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
         )
 
 
-def _values(where: str, rows: Sequence[TableRow]) -> Table:
-    """Return rows of values as a table."""
-    return Table(where, names_of(row.cells for row in rows), rows)
-
-
-def _rows_of_trial(trial: Any, goals: Goals) -> Iterator[TableRow]:
-    """Yield the row of a trial of Optuna that was evaluated."""
-    if trial.state.name in (COMPLETE, FAILED):
-        values = trial.values or [math.nan] * len(goals.names)
-        cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
-        yield TableRow(f"trial {trial.number}", cells, text=False, optional=trial.state.name == FAILED)
+def _row_of_trial(trial: Any, goals: Goals) -> Row:
+    """Return a trial of Optuna that was evaluated."""
+    values = trial.values or [math.nan] * len(goals.names)
+    cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
+    return Row(f"trial {trial.number}", cells, optional=trial.state.name == FAILED)
 
 
 def _table_of_frame(table: "DataFrame") -> Table:
@@ -191,7 +179,7 @@ def _table_of_frame(table: "DataFrame") -> Table:
     empty, rows = table.isna().to_numpy(), []
     for i, cells in enumerate(table.itertuples(index=False, name=None)):
         texts = ["" if empty[i, j] else cell_of(scalar(cell)) for j, cell in enumerate(cells)]
-        rows.append(TableRow(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
+        rows.append(Row(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
     return Table("the DataFrame", names, rows)
 
 
@@ -204,9 +192,9 @@ def _without_prefixes(table: Table, goals: Goals) -> Table:
     ours = {name: ours[name] for name in table.names if name in ours}
     for prefix in (PARAMETER, ATTRIBUTE):
         ours = {name: name.removeprefix(prefix) for name in table.names if name.startswith(prefix)} | ours
-    rows = [
-        row._replace(cells={new: row.cells[old] for old, new in ours.items()}, optional=row.cells[STATE] == FAILED)
+    evaluated = [
+        row._replace(optional=row.cells[STATE] == FAILED)
         for row in table.rows
         if row.cells[STATE] in (COMPLETE, FAILED)
     ]
-    return table._replace(names=list(dict.fromkeys(ours.values())), rows=rows)
+    return table._replace(rows=evaluated).renamed(ours)

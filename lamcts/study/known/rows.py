@@ -1,0 +1,302 @@
+"""Rows of known results, read as points and values: cells by column, texts that have to be read or values."""
+
+import json
+import math
+import re
+from ast import literal_eval
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.outcomes.front import parts_of
+from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.measured import Measured
+from lamcts.outcomes.metrics import Metrics, metrics_of
+from lamcts.spaces.base import SearchSpace, options_of
+from lamcts.spaces.fixed import bare
+from lamcts.spaces.product import Space as ProductSpace
+from lamcts.spaces.values import brief
+from lamcts.study.export import LAST, columns_of
+from lamcts.types import Point
+
+OWN = ("trial", *LAST)  # columns of every table of ours
+SEM = "sem"  # the column of standard errors, or the prefix of several
+PRUNED = re.compile(r"pruned( at step \d+)?")  # the message of a row without a value
+ABSENT = object()  # the value of a parameter that a point does not have
+WORDS = {"true": True, "false": False}
+LOGICAL = {"t": True, "1": True, "1.0": True, "f": False, "0": False, "0.0": False}  # R's and Excel's, for a `Bool`
+MISSING = {"", "na", "n/a", "none", "null", "nan"}  # of R, Excel, Python, SQL and pandas
+COMMA, POINT = (re.compile(rf"[+-]?\d*{sign}\d+(e[+-]?\d+)?", re.IGNORECASE) for sign in (",", r"\."))
+
+
+class Row(NamedTuple):
+    """A row of a table: its place, its cells by column, and whether it is left out where its point is incomplete."""
+
+    where: str
+    cells: Mapping[str, Any]
+    optional: bool = False
+
+
+class Table(NamedTuple):
+    """Rows, the place and the names of their columns, whether cells are texts, and what separates those of a file."""
+
+    where: str
+    names: Sequence[str]
+    rows: Sequence[Row]
+    text: bool = True
+    separator: str = ","
+
+    def renamed(self, new: Mapping[str, str]) -> "Table":
+        """Return the table with the columns that `new` names, by their new names."""
+        rows = [row._replace(cells={own: row.cells[name] for name, own in new.items()}) for row in self.rows]
+        return self._replace(names=[*dict.fromkeys(new.values())], rows=rows)
+
+
+class PriorObservation(NamedTuple):
+    """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
+
+    point: Point
+    value: object
+    constraints: Mapping[str, float] | Sequence[float] | None
+    where: str
+    metrics: Metrics | None = None
+
+
+def observations_of(
+    table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str] = ()
+) -> list[PriorObservation]:
+    """Return rows as points and values, without pruned ones; ValueError names the place and the column."""
+    reader, found = _Reader(table, space, goals, measured), []
+    for row in reader.rows:
+        if PRUNED.fullmatch(str(row.cells.get("message") or "")):
+            continue
+        try:
+            point = reader.point(row)
+            if row.optional:
+                space.encode(point)
+        except ValueError:
+            if row.optional:
+                continue
+            raise
+        found.append(PriorObservation(point, *reader.values(row), row.where, reader.metrics(row)))
+    return found
+
+
+def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
+    """Return the parts of a point by name, each with its space; None where it has none of its own."""
+    space = bare(space)
+    if isinstance(space, ProductSpace):
+        names = space.names or [f"x{i + 1}" for i in range(len(space.members))]
+        return dict(zip(names, space.members, strict=True))
+    parts = parts_of(_sample(space))
+    if [name for name, _ in parts] == ["point"]:
+        return {"point": space}
+    columns = getattr(space, "columns", ()) or [None] * len(parts)
+    return {name: column for (name, _), column in zip(parts, columns, strict=True)}
+
+
+def check_once(names: Sequence[str], where: str) -> None:
+    """Raise ValueError where a column has the name of another one."""
+    twice = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
+    if twice:
+        raise ValueError(f"known: {where}: expected each column once, got {twice[0]!r} twice")
+
+
+def _sample(space: SearchSpace) -> Point:
+    return space.decode(space.sample(1, np.random.default_rng(0))[0])
+
+
+class _Reader:
+    """Reads the rows of one table."""
+
+    def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str]) -> None:
+        sems = {name: SEM if len(goals.names) == 1 else f"{SEM}.{name}" for name in goals.names}
+        numbers = (*goals.names, *map(str, goals.constraints), SEM, *sems.values())
+        inside, held = members_of(space), (*numbers, *OWN)
+        columns = columns_of(inside, held)
+        table = _trimmed(table, {*columns, *columns.values(), *held, *goals.quantities})
+        there = {*table.names}
+        self._columns = {name: columns[name] if columns[name] in there else name for name in inside}
+        used = {*self._columns.values(), *goals.quantities, *goals.names}
+        self._sems = {name: own for name, own in sems.items() if own not in used}
+        self._used = used | {*held}
+        self._inside, self._goals, self._text = inside, goals, table.text
+        self._named = isinstance(_sample(space), Mapping)
+        self.rows = table.rows
+        self._check_columns(table, measured)
+        self._comma = self._has_commas(table, (*goals.quantities, *numbers))
+
+    def _check_columns(self, table: Table, measured: Sequence[str]) -> None:
+        there = {*table.names}
+        known = {held.name for held in self._goals.constraints if str(held) in there} | {*measured}
+        pairs = [(self._columns[name], member) for name, member in self._inside.items()]
+        wanted = [own for own, member in pairs if self._text and not getattr(member, "when", None)]
+        wanted += [*self._goals.names, *(name for name in self._goals.quantities if name not in known)]
+        for name in wanted if there else ():  # a study without trials has no columns
+            if name not in there:
+                got = ", ".join(table.names)
+                raise ValueError(f"known: {table.where}: expected a column {name!r}, got {got:.200}")
+
+    def _has_commas(self, table: Table, numbers: Iterable[str]) -> bool:
+        """Return whether the numbers of a table have decimal commas; ValueError where others have points."""
+        if table.separator == ",":
+            return False
+        names = [
+            own
+            for name, own in self._columns.items()
+            if (member := self._inside[name]) is None or not options_of(member)
+        ]
+        cells = [
+            (row.cells[name].strip(), row.where)
+            for row in table.rows
+            for name in (*names, *numbers)
+            if name in row.cells
+        ]
+        comma, point = (next((one for one in cells if sign.fullmatch(one[0])), None) for sign in (COMMA, POINT))
+        if comma and point:
+            got = f"{comma[0]!r} in {comma[1]} and {point[0]!r} in {point[1]}"
+            raise ValueError(f"known: expected one decimal sign and no separators of thousands, got {got}")
+        return comma is not None
+
+    def point(self, row: Row) -> Point:
+        """Return the point of a row; a parameter by name whose cell is empty is left out, unless that is an option."""
+        found = {name: self._parameter(row, name) for name in self._columns}
+        if self._named:
+            return {name: value for name, value in found.items() if value is not ABSENT}
+        for name, value in found.items():
+            if value is ABSENT:
+                raise ValueError(f"known: {row.where}, column {name!r}: expected a value, got an empty cell")
+        return found["point"] if [*found] == ["point"] else [*found.values()]
+
+    def _parameter(self, row: Row, name: str) -> Point:
+        """Return what a cell says: of its readings the first that the parameter takes."""
+        own, member = self._columns[name], self._inside[name]
+        if not self._text:
+            return row.cells.get(own, ABSENT)
+        cell = row.cells.get(own, "")  # a column of a parameter that is never active may be missing
+        try:
+            value = _first_taken(_readings(cell, self._comma), member)
+            return ABSENT if member is None and not cell.strip() else value
+        except ValueError as refused:
+            if cell.strip().lower() not in MISSING:
+                raise ValueError(f"known: {row.where}, column {own!r}: {refused}") from None
+        # there is no text for nan, nor for None in other programs
+        empty = (
+            []
+            if member is None or getattr(member, "when", None)
+            else [one for one in (math.nan, None) if takes(member, one)]
+        )
+        return empty[0] if empty else ABSENT
+
+    def values(self, row: Row) -> tuple[object, dict[str, float] | None]:
+        """Return the value of a row, by name where goals have several; None where it is empty. And its quantities."""
+        goals = self._goals
+        values = {name: self._measured(row, name) for name in goals.names}
+        quantities = {name: number for name in goals.quantities if (number := self._number(row, name)) is not None}
+        for held in goals.constraints:
+            over = self._number(row, str(held))
+            if over is not None and held.name in goals.quantities and held.name not in quantities:
+                quantities[held.name] = held.quantity(over)
+        empty = all(each is None for each in values.values())
+        value = None if empty else values[goals.names[0]] if goals.plain else values
+        return value, quantities or None
+
+    def _measured(self, row: Row, name: str) -> float | Measured | None:
+        """Return a value, with its standard error where the row has one."""
+        value, sem = self._number(row, name), self._sems.get(name)
+        error = None if sem is None else self._number(row, sem)
+        return value if value is None or error is None else Measured(value, error)
+
+    def _number(self, row: Row, name: str) -> float | None:
+        """Return the number of a cell, None where it is empty or there is none."""
+        cell = row.cells.get(name)
+        if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
+            return None
+        try:
+            number = float(cell.replace(",", ".") if self._comma and COMMA.fullmatch(cell.strip()) else cell)
+        except (TypeError, ValueError):
+            cure = "write a number alone, without a unit, a percent sign or a separator of thousands"
+            where = f"{row.where}, column {name!r}"
+            raise ValueError(f"known: {where}: expected a number, got {brief(cell)}; {cure}") from None
+        return None if math.isnan(number) else number
+
+    def metrics(self, row: Row) -> Metrics:
+        """Return the numbers and texts of other columns; those of one of `OWN` lose their prefix."""
+        found: Metrics = {}
+        for name, cell in row.cells.items():
+            if name in self._used or not name.strip() or (self._text and not cell.strip()):
+                continue
+            bare_name = name.removeprefix("metric.")  # as `rows_of` calls a metric of that name
+            for value in _readings(cell, self._comma) if self._text else (cell,):
+                with suppress(ValueError):  # a list, say, which is no metric
+                    found |= metrics_of({bare_name if bare_name in OWN else name: value})
+                    break
+        return found
+
+
+def _trimmed(table: Table, names: set[str]) -> Table:
+    """Return a table whose columns have their names without the blanks round them, and without a # before the first."""
+    there, meant = {*table.names}, {name.strip(): name for name in names}
+    new = {name: meant.get(name.lstrip(" #").rstrip(), name) for name in table.names if name not in names}
+    new = {name: own for name, own in new.items() if own not in there}
+    if not new:
+        return table
+    check_once([new.get(name, name) for name in table.names], table.where)
+    return table.renamed({name: new.get(name, name) for name in table.names})
+
+
+def takes(member: SearchSpace, value: Point) -> bool:
+    """Return whether a value is a point of a space."""
+    try:
+        member.encode(value)
+    except ValueError:
+        return False
+    return True
+
+
+def value_of(text: str, member: SearchSpace | None) -> Point:
+    """Return what a text says for a parameter: of its readings the first that the parameter takes, else itself."""
+    try:
+        return _first_taken(_readings(text), member)
+    except ValueError:
+        return text
+
+
+def _first_taken(readings: Iterable[Point], member: SearchSpace | None) -> Point:
+    """Return the first reading that a parameter takes; the ValueError of the first if it takes none."""
+    refused: ValueError | None = None
+    for value in readings:
+        try:
+            if member is not None:
+                member.encode(value)
+            return value
+        except ValueError as error:
+            refused = refused or error
+    raise refused or ValueError("expected a value, got none")
+
+
+def _readings(cell: str, comma: bool = False) -> Iterator[Point]:
+    """Yield what a text may mean: numbers first, then itself, last what is a word of R or Excel for True and False."""
+    word = cell.strip()
+    for kind in (int, float):
+        try:
+            yield kind(cell)
+        except ValueError:
+            continue
+    if comma and COMMA.fullmatch(word):
+        yield float(word.replace(",", "."))
+    if word.lower() in WORDS:
+        yield WORDS[word.lower()]
+    with suppress(ValueError, RecursionError):
+        if not isinstance(found := json.loads(cell), str):  # a text stands there as it is
+            yield found
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        if word.startswith(("(", "[", "{")) and isinstance(found := literal_eval(word), (tuple, list, dict)):
+            yield found  # as pandas writes such values
+    yield cell
+    yield word
+    if word.lower() in LOGICAL:
+        yield LOGICAL[word.lower()]
