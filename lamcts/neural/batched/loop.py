@@ -28,23 +28,13 @@ ALONE = ("crop", "flip", "cutout", "mixup", "cutmix", "drop_path", "clip", "aver
 
 @dataclass(frozen=True, eq=False)
 class BatchedResult:
-    """Losses and accuracies of m networks trained together.
+    """Losses and accuracies of m networks trained together."""
 
-    Attributes
-    ----------
-    train_loss : ndarray of shape (e, m)
-        Mean training loss of each epoch, in nats.
-    valid_loss, test_loss : ndarray of shape (m,)
-        Losses after the last epoch, in nats.
-    valid_accuracy, test_accuracy : ndarray of shape (m,)
-        Accuracies after the last epoch, from 0 to 1.
-    """
-
-    train_loss: NDArray[Any]
-    valid_loss: NDArray[Any]
-    valid_accuracy: NDArray[Any]
-    test_loss: NDArray[Any]
-    test_accuracy: NDArray[Any]
+    train_loss: NDArray[Any]  # mean training loss of each epoch, in nats
+    valid_loss: NDArray[Any]  # losses after the last epoch, in nats
+    valid_accuracy: NDArray[Any]  # accuracies after the last epoch, from 0 to 1
+    test_loss: NDArray[Any]  # losses after the last epoch, in nats
+    test_accuracy: NDArray[Any]  # accuracies after the last epoch, from 0 to 1
 
 
 def train(
@@ -72,11 +62,6 @@ def train(
     -------
     BatchedResult
         Losses and accuracies of each network.
-
-    Raises
-    ------
-    ValueError
-        If the number of seeds is wrong, or the recipe has settings that networks cannot share.
     """
     _check(nets, recipe, seeds)
     here = torch.device(device)

@@ -19,20 +19,7 @@ SMALL = 256  # pixels up to which average pooling is a matrix product: at 64 pix
 
 
 class StackedNetworks(nn.Module):
-    """Stack networks of cells with an operation on each edge: images [b, m, c, h, w] to scores [b, m, k].
-
-    The module starts with copies of the weights. `restore` writes the trained weights back.
-
-    Parameters
-    ----------
-    nets : sequence of EdgeNetwork
-        Networks of `lamcts.neural.build.build`, of one size and any cells. Unused operations keep their weights.
-
-    Raises
-    ------
-    ValueError
-        If the networks differ in size.
-    """
+    """Stack networks of cells with an operation on each edge: images [b, m, c, h, w] to scores [b, m, k]."""
 
     def __init__(self, nets: Sequence[EdgeNetwork]) -> None:
         super().__init__()
@@ -58,15 +45,7 @@ class StackedNetworks(nn.Module):
 
 
 class VmappedNetworks(nn.Module):
-    """Map one architecture over stacked weights: examples [b, m, ...] to scores [b, m, k].
-
-    The module starts with copies of the weights. `restore` writes the trained weights back.
-
-    Parameters
-    ----------
-    nets : sequence of torch.nn.Module
-        Networks of one architecture that draw no random numbers.
-    """
+    """Map one architecture over stacked weights: examples [b, m, ...] to scores [b, m, k]."""
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
         super().__init__()

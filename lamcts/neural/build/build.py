@@ -58,11 +58,6 @@ def build(
         Seed of the initial weights. The weights of a module depend on its path only.
     **sizes
         Keyword arguments of the space's builder, such as `width` and `cells`, by default those of the paper.
-
-    Raises
-    ------
-    ValueError
-        For a space without a builder, or unknown sizes.
     """
     check_sizes(space, sizes, "build")
     if isinstance(space, NetworkFactory):

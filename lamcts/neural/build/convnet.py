@@ -8,11 +8,7 @@ from lamcts.neural.nas.convnet import ConvNet
 
 
 def convnet(space: ConvNet, point: Point, channels: int, classes: int, *, stages: int = 3) -> nn.Module:
-    """Return the network of a point; the thesis leaves the layers around its convolutions open.
-
-    space, point: the architecture. channels, classes: image channels, and number of classes. stages: stages of about
-    equal depth, separated by max pooling; 3 suits 32 pixels.
-    """
+    """Return the network of a point; the thesis leaves the layers around its convolutions open."""
     body, before, each = list[nn.Module](), channels, -(-space.layers // stages)
     for i in range(space.layers):
         after = point[f"layer{i}"]

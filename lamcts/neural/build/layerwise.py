@@ -10,11 +10,7 @@ from lamcts.neural.nas.layerwise import FIELDS, Layerwise
 
 
 def layerwise(space: Layerwise, point: Point, channels: int, classes: int, *, width: float = 1.0) -> nn.Module:
-    """Return the network of a point.
-
-    space, point: the architecture. channels, classes: image channels, and number of classes. width: factor of the
-    numbers of filters; 1 as in the paper.
-    """
+    """Return the network of a point."""
     return LayerwiseNetwork(space, point, channels, classes, width)
 
 

@@ -1,13 +1,4 @@
-"""Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods).
-
-state, hook = compress.hook("topk", keep=0.01, values="range8")
-ddp.register_comm_hook(state, hook)              # a DistributedDataParallel
-state.report()                                   # bits a number on the wire, seconds by stage, errors
-
-workers = compress.SimulatedWorkers("topk", workers=8)    # the same in one process
-means = workers.step(gradients)                  # by worker, by parameter
-print(compress.worth("1Gbit/s", workers=8))      # which scheme saves time on a link, measured
-"""
+"""Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods)."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.compress.cost_model import Throughput, least_ratio, sparse_ratio

@@ -23,15 +23,7 @@ REPEATS = 4  # timed steps of a scheme after the first; the least counts
 
 @dataclass(frozen=True)
 class Rate:
-    """Measured costs of a scheme for each number of a gradient.
-
-    Parameters
-    ----------
-    seconds : float
-        Seconds that a worker takes to compress its own number, and to decompress those of all workers.
-    bits : float
-        Bits that a worker receives.
-    """
+    """Measured costs of a scheme for each number of a gradient."""
 
     seconds: float
     bits: float
@@ -39,27 +31,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class SchemeTime:
-    """Exchange of one gradient by one scheme.
+    """Exchange of one gradient by one scheme."""
 
-    Parameters
-    ----------
-    scheme : str
-        Name of the scheme; "none" is fp32 by ring all-reduce.
-    compute : float
-        Seconds of compression and decompression.
-    exchange : float
-        Seconds of receiving.
-    bits : float
-        Bits received for each number.
-    below : float
-        Rate of the link in bytes a second below which the scheme saves time; 0 if it never does.
-    """
-
-    scheme: str
+    scheme: str  # name of the scheme; "none" is fp32 by ring all-reduce
     compute: float
     exchange: float
-    bits: float
-    below: float
+    bits: float  # bits received for each number
+    below: float  # rate of the link in bytes a second below which the scheme saves time; 0 if it never does
 
     @property
     def seconds(self) -> float:
@@ -69,24 +47,12 @@ class SchemeTime:
 
 @dataclass(frozen=True)
 class Worth:
-    """Time of exchanging a gradient by scheme: what `worth` returns. Printed, it is a table.
+    """Time of exchanging a gradient by scheme: what `worth` returns. Printed, it is a table."""
 
-    Parameters
-    ----------
-    link : float
-        Rate of the link in bytes a second.
-    workers : int
-        Number of workers.
-    numbers : float
-        Numbers of the gradient.
-    times : tuple of SchemeTime
-        The schemes, "none" first, then by time.
-    """
-
-    link: float
+    link: float  # rate of the link in bytes a second
     workers: int
     numbers: float
-    times: tuple[SchemeTime, ...]
+    times: tuple[SchemeTime, ...]  # the schemes, "none" first, then by time
 
     @property
     def best(self) -> str | None:
@@ -130,11 +96,6 @@ def worth(
     -------
     Worth
         `best` is the scheme of least time, or None. `print` shows a table.
-
-    Raises
-    ------
-    ValueError
-        If the link has no unit, a number is out of its range, or a scheme is unknown.
 
     Notes
     -----
@@ -180,13 +141,6 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
         Number of workers; an all-gather decompresses the payloads of all.
     schemes : sequence of str, default ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")
         Names of schemes, with their default options.
-
-    Examples
-    --------
-    >>> from lamcts.neural.compress import measured_rates
-    >>> rate = measured_rates(workers=2, schemes=["terngrad"])["terngrad"]
-    >>> rate.seconds > 0, round(rate.bits, 1)
-    (True, 1.6)
     """
     whole_number(workers, "workers", 2)
     side = max(LEAST_SIDE, math.isqrt(SAMPLE // max(FEW, workers)))

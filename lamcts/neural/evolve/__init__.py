@@ -1,8 +1,4 @@
-"""Networks of users as computation graphs: reading a module, and building its mutations.
-
-parent = read(model, batch)
-net = GraphNetwork(parent.graph, parent)
-"""
+"""Networks of users as computation graphs: reading a module, and building its mutations."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.evolve.build import GraphNetwork

@@ -32,14 +32,7 @@ COSTS = (*CLOSED, *MEASURED)
 
 @torch.no_grad()
 def latency_ratio(child: nn.Module, parent: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
-    """Return the time of a child's forward pass as a multiple of its parent's.
-
-    child, parent: networks on the device of `x`; they are timed in evaluation mode. x: the batch. rounds: number of
-    pairs of runs.
-
-    The ratio of the fastest runs. Runs of both follow each other, so that other load on the machine falls on
-    both; on a loaded machine the fastest runs repeat to a few per cent, medians do not.
-    """
+    """Return the time of a child's forward pass as a multiple of its parent's."""
     modes = [(net, net.training) for net in (child, parent)]
     for net, _ in modes:
         net.eval()

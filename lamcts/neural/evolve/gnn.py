@@ -80,11 +80,7 @@ class GraphConvolution(nn.Module):
 
 
 class GraphRegressor(nn.Module):
-    """One number for each graph, from the embeddings of its parts.
-
-    width, layers: width of an embedding, and number of k-GNN layers. parts: parts of a graph: 1, or 3 for predecessor,
-    segment and successor.
-    """
+    """One number for each graph, from the embeddings of its parts."""
 
     def __init__(self, width: int, layers: int, parts: int) -> None:
         super().__init__()

@@ -16,24 +16,7 @@ STEP = "edit"  # parameters are called edit1, edit2, ...
 
 
 class EvolvedNetworks(NetworkFactory):
-    """Networks that edits lead to from a network that was read.
-
-    Parameters
-    ----------
-    model : ReadModel
-        The parent.
-    paths : EditPaths
-        The edits; its graph is that of the parent.
-    inherit : bool, default False
-        Whether operations that are left of the parent start with its weights. Inherited weights rank children by how
-        much of the parent is left, so that they are no way of comparing children.
-    name : str, default "evolved"
-        Identifies the parent in journals and checkpoints.
-
-    Notes
-    -----
-    A point has a seed for each edit, 0 for none. Points of isomorphic networks are the same network.
-    """
+    """Networks that edits lead to from a network that was read."""
 
     def __init__(self, model: ReadModel, paths: EditPaths, inherit: bool = False, name: str = "evolved") -> None:
         space = Space({f"{STEP}{i + 1}": Int(0, SEEDS - 1) for i in range(paths.steps)})
@@ -41,51 +24,16 @@ class EvolvedNetworks(NetworkFactory):
         self.model, self.paths, self.inherit = model, paths, inherit
 
     def path(self, point: Point) -> tuple[int, ...]:
-        """Return the seeds of a point's edits, without zeros.
-
-        Parameters
-        ----------
-        point : dict
-            A point of the space.
-
-        Returns
-        -------
-        tuple of int
-        """
+        """Return the seeds of a point's edits, without zeros."""
         return tuple(int(seed) for seed in point.values() if seed)
 
     def point(self, path: Sequence[int]) -> Point:
-        """Return the point of a path.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits; () is the parent.
-
-        Returns
-        -------
-        dict
-        """
+        """Return the point of a path."""
         seeds = [*path, *[0] * (self.paths.steps - len(path))]
         return {f"{STEP}{i + 1}": seed for i, seed in enumerate(seeds)}
 
     def graph(self, point: Point) -> ComputationGraph:
-        """Return the operations of a point's network.
-
-        Parameters
-        ----------
-        point : dict
-            A point of the space.
-
-        Returns
-        -------
-        ComputationGraph
-
-        Raises
-        ------
-        ValueError
-            If an edit has no feasible replacement.
-        """
+        """Return the operations of a point's network."""
         if (graph := self.paths.child(self.path(point))) is None:
             raise ValueError("an edit has no feasible replacement")
         return graph

@@ -34,11 +34,6 @@ class Evolution:
         Largest "peak_mb", "latency_ms" and "io_maps". A child that exceeds one is a failed evaluation, without
         training. Caps of "flops" and "params" belong to `EditPaths`.
 
-    Raises
-    ------
-    ValueError
-        For unknown costs.
-
     Notes
     -----
     An objective for `lamcts.minimize`: points are seeds of edits. Objects can be pickled, so that workers evaluate
@@ -90,29 +85,7 @@ class Evolution:
         return own | dict.fromkeys(self.against, "min")
 
     def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> dict[str, float]:
-        """Return accuracy and costs by name, after training.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        seed : int, optional
-            Seed of weights, order of examples, augmentation and dropout; by default a random one.
-        trial : Reporter, optional
-            Receives the validation score of each epoch and may stop the training; not used with several objectives.
-
-        Returns
-        -------
-        dict of str to float
-            The validation score by its name, and the costs of `against`.
-
-        Raises
-        ------
-        RuntimeError
-            If a measured cost exceeds its cap.
-        TrainingFailed
-            If the training diverges or runs out of memory.
-        """
+        """Return accuracy and costs by name, after training."""
         costs = self.cost(point, [*self.against, *self.caps])
         for name, cap in self.caps.items():
             if costs[name] > cap:
@@ -123,25 +96,7 @@ class Evolution:
         return {self.training.score: value} | {name: costs[name] for name in self.against}
 
     def train(self, point: Point, seed: int) -> Trained:
-        """Train a point's network, also one that exceeds a cap, such as the parent.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        seed : int
-            Seed of weights, order of examples, augmentation and dropout.
-
-        Returns
-        -------
-        Trained
-            The network and its results, from the folder of the training if they are there.
-
-        Raises
-        ------
-        TrainingFailed
-            If the training diverges or runs out of memory.
-        """
+        """Train a point's network, also one that exceeds a cap, such as the parent."""
         own, seeds = self.training, Seeds.of(seed)
         file = None if own.folder is None else own.place / f"{own.code(point, seeds)}.npz"
         net = own.network(point, seeds.weights)
@@ -149,19 +104,7 @@ class Evolution:
             return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
 
     def cost(self, point: Point, names: list[str] | None = None) -> dict[str, float]:
-        """Return costs of a point; each one is measured once a process.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        names : list of str, optional
-            Names of the costs; by default all.
-
-        Returns
-        -------
-        dict of str to float
-        """
+        """Return costs of a point; each one is measured once a process."""
         graph = self.networks.graph(point)
         known = self._costs.setdefault(graph.digest, {})
         for name in COSTS if names is None else names:

@@ -23,40 +23,7 @@ Sample = tuple[int, Cut | None]  # number of a graph, and a cut
 
 @dataclass(frozen=True)
 class GnnPredictor:
-    """A graph neural network on whole graphs: k-GNN layers, mean readout and a multilayer perceptron.
-
-    Parameters
-    ----------
-    width : int, default 48
-        Width of the embeddings.
-    layers : int, default 4
-        Number of k-GNN layers; paper: 6.
-    steps : int, default 400
-        Gradient steps of a fit; paper: 40 epochs.
-    batch : int, default 32
-        Graphs of a gradient step (AutoGO A.2).
-    rate : float, default 3e-3
-        Initial learning rate of Adam, which decays to 0 along a cosine; benchmarks/neural/evolve/predictors.py;
-        paper: 1e-4.
-    device : str, default "cpu"
-        Device of torch; results for a seed are reproducible on the CPU only.
-
-    References
-    ----------
-    Salameh et al. 2023, AutoGO: Automated computation graph optimization for neural network evolution, 3.3 and A.2.
-    Morris et al. 2019, Weisfeiler and Leman go neural: higher-order graph neural networks.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
-    >>> from lamcts.neural.evolve import GnnPredictor
-    >>> def network(layers):
-    ...     nodes = [OperationNode("relu", (i,), (4, 8, 8)) for i in range(layers)]
-    ...     return ComputationGraph((OperationNode("input", (), (4, 8, 8)), *nodes), (layers,))
-    >>> fitted = GnnPredictor(width=8, steps=100).fit([network(i) for i in range(20)], range(20), seed=0)
-    >>> bool(fitted.predict([network(3)])[0] < fitted.predict([network(15)])[0])
-    True
-    """
+    """A graph neural network on whole graphs: k-GNN layers, mean readout and a multilayer perceptron."""
 
     width: int = 48
     layers: int = 4
@@ -72,22 +39,7 @@ class GnnPredictor:
             raise ValueError(f"{type(self).__name__}: rate: expected a number above 0, got {self.rate}")
 
     def fit(self, graphs: Sequence[ComputationGraph], values: ArrayLike, seed: int = 0) -> "FittedGnn":
-        """Return the network trained on graphs and their values.
-
-        Parameters
-        ----------
-        graphs : sequence of ComputationGraph
-            Two networks or more.
-        values : array of shape (n,)
-            Finite numbers, such as accuracies.
-        seed : int, default 0
-            Seed of weights and batches. No global generator is used.
-
-        Raises
-        ------
-        ValueError
-            If values are not finite, or their number differs from that of the networks.
-        """
+        """Return the network trained on graphs and their values."""
         y = checked(graphs, values, seed)
         rng = np.random.default_rng(seed)
         samples = [(number, cut) for number, graph in enumerate(graphs) for cut in self._cuts(graph, rng)]
@@ -107,19 +59,6 @@ class PscPredictor(GnnPredictor):
     """A graph neural network on a predecessor, a segment and a successor, whose embeddings are concatenated.
 
     The three parts of a cut share the weights of the k-GNN layers. A prediction is the mean over all cuts of a graph.
-
-    Parameters
-    ----------
-    width, layers, steps, batch, rate, device
-        As of `GnnPredictor`.
-    ratio : int or None, default None
-        Number of cuts drawn from each graph that is trained on; None trains on all cuts, 1 is the paper's "1:1".
-    encoding : PairEncoding or None, default None
-        Segments of a graph; None takes those of the database that comes with the package.
-
-    References
-    ----------
-    Salameh et al. 2023, AutoGO: Automated computation graph optimization for neural network evolution, 3.3 and A.2.
     """
 
     ratio: int | None = None

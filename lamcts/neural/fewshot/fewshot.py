@@ -1,9 +1,4 @@
-"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space.
-
-A supernet of all architectures is trained and split at one place of its cells. Each group of operations gets a
-sub-supernet, which starts with its parent's weights and trains shortly; splits repeat in a tree. Every architecture
-belongs to one leaf.
-"""
+"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -72,30 +67,7 @@ class FewShot:
         device: str = "cpu",
         folder: Path | str | None = None,
     ) -> "SubSupernets":
-        """Train all supernets and return the leaves.
-
-        Parameters
-        ----------
-        data : Data
-            Training, validation and test data.
-        recipe : Recipe
-            Training settings of the first supernet.
-        again : Recipe, default None
-            Training settings of a round of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
-        rounds : Rounds, default None
-            Stop rule of sub-supernets, such as `Rounds()`, until their mean validation loss is flat; None is one round,
-            as in the thesis.
-        budget_steps : int, default None
-            Most gradient steps of all supernets, with those of the splitter. A split or round that would exceed it is
-            left out (thesis 6.2.1).
-        seed : int, default 0
-            Seed of all random numbers. Sub-supernets of a depth train with equal seeds, so that their losses compare.
-        device : str, default "cpu"
-            Device of torch.
-        folder : path, default None
-            Folder for checkpoints, from which a killed run resumes. Trees with the same seed and first splits share
-            them.
-        """
+        """Train all supernets and return the leaves."""
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
         work = _Work(self, data, recipe, below, rounds or Rounds(most=1), budget_steps, seed, device, folder)
         root = SplitNode(work.new((), None), ())
@@ -149,15 +121,6 @@ class SubSupernets(nn.Module):
     """The leaves of a tree, used as one supernet.
 
     Equal networks are evaluated as their canonical point.
-
-    Attributes
-    ----------
-    root : SplitNode
-        The tree.
-    steps : int
-        Gradient steps of all supernets.
-    seconds : float
-        Time of all trainings, with those before a resume.
     """
 
     def __init__(self, root: SplitNode, data: Data, steps: int, seconds: float) -> None:

@@ -23,14 +23,6 @@ class Rounds:
     tolerance: relative decrease of the lowest loss that counts as progress (0.02; share); untuned.
     patience: rounds without progress after which training stops (1; rounds); untuned.
     most: rounds at most (8; rounds); untuned.
-
-    Examples
-    --------
-    >>> from lamcts.neural.fewshot import Rounds
-    >>> Rounds(tolerance=0.02, patience=1).goes_on([0.50, 0.40])
-    True
-    >>> Rounds(tolerance=0.02, patience=1).goes_on([0.50, 0.40, 0.395])
-    False
     """
 
     tolerance: float = 0.02

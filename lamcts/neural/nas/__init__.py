@@ -1,9 +1,4 @@
-"""Architecture search: spaces of networks, and tables of trained ones as objectives. Numpy only.
-
-f = lamcts.objectives.make("nasbench201", dataset="cifar100", table=FILE)
-result = lamcts.maximize(f, f.space, budget=100)
-print(f.architectures.text(result.x), f.report(result.x), f.cost(result.x))
-"""
+"""Architecture search: spaces of networks, and tables of trained ones as objectives. Numpy only."""
 
 from lamcts.neural.nas.base import ArchitectureSpace, Graph
 from lamcts.neural.nas.conversion import convert_hw_nas_bench, convert_nats_bench

@@ -37,15 +37,6 @@ def cells(space: ArchitectureSpace, point: Point, *, title: str | None = None) -
         A point of the space.
     title : str, default None
         The title; by default the name of the space.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the point is no valid network, or its space draws no graphs.
     """
     wrong = space.invalid(point)
     if wrong is not None:

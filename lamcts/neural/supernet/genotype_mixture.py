@@ -40,10 +40,7 @@ class GenotypeEdges(ArchitectureSpace):
 
 
 class GenotypeMixture(Mixture):
-    """The skeleton of `build` with all operations on all edges.
-
-    partial: with K above 1, operations work on 1 / K of the channels, and edges have shares of their own (1).
-    """
+    """The skeleton of `build` with all operations on all edges."""
 
     space: GenotypeEdges
 

@@ -32,27 +32,7 @@ class Relaxed(nn.Module):
     def of(
         cls, space: ArchitectureSpace, *, channels: int = 3, classes: int = 10, seed: int = 0, **sizes: Any
     ) -> "Relaxed":
-        """Return the mixture of a space with equal shares, on the CPU.
-
-        Parameters
-        ----------
-        space : ArchitectureSpace
-            NASNet or DARTS cells, or cells with an operation on each edge.
-        channels : int, default 3
-            Image channels.
-        classes : int, default 10
-            Number of classes.
-        seed : int, default 0
-            Seed of the initial weights.
-        **sizes
-            Keyword arguments of `lamcts.neural.build.build`. NASNet and DARTS cells also take `partial`: with K above
-            1, operations work on 1 / K of the channels, as in PC-DARTS, whose K is 4.
-
-        Raises
-        ------
-        ValueError
-            For a space without mixtures, or unknown sizes.
-        """
+        """Return the mixture of a space with equal shares, on the CPU."""
         if not isinstance(space, GenotypeSpace):
             net = supernet(space, channels=channels, classes=classes, seed=seed, **sizes)
             if not isinstance(net, Mixture):

@@ -40,50 +40,24 @@ class DevicePart(NamedTuple):
 
 @dataclass(frozen=True)
 class Epoch:
-    """Results of one epoch.
-
-    Attributes
-    ----------
-    epoch : int
-        Number of the epoch, from 1.
-    train_loss : float
-        Mean loss over the augmented training examples, in nats.
-    valid_loss, valid_accuracy : float
-        Loss in nats, and accuracy from 0 to 1, after the epoch.
-    seconds : float
-        Time of training and evaluation.
-    """
+    """Results of one epoch."""
 
     epoch: int
-    train_loss: float
-    valid_loss: float
-    valid_accuracy: float
+    train_loss: float  # mean loss over the augmented training examples, in nats
+    valid_loss: float  # loss in nats, and accuracy from 0 to 1, after the epoch
+    valid_accuracy: float  # loss in nats, and accuracy from 0 to 1, after the epoch
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained network and its results.
-
-    Attributes
-    ----------
-    net : torch.nn.Module
-        The network, with averaged weights if the recipe averages.
-    epochs : list of Epoch
-        Results of each epoch, with those before a resume.
-    test_loss, test_accuracy : float
-        Loss in nats, and accuracy from 0 to 1, after the last epoch.
-    peak_bytes : int or None
-        Peak memory on a CUDA device; None elsewhere.
-    planned_peak_bytes : int or None
-        Peak memory by the plans of a memory budget, with data and averaged weights; None without a budget.
-    """
+    """A trained network and its results."""
 
     net: nn.Module
-    epochs: list[Epoch] = field(repr=False)
-    test_loss: float
-    test_accuracy: float
-    peak_bytes: int | None
+    epochs: list[Epoch] = field(repr=False)  # results of each epoch, with those before a resume
+    test_loss: float  # loss in nats, and accuracy from 0 to 1, after the last epoch
+    test_accuracy: float  # loss in nats, and accuracy from 0 to 1, after the last epoch
+    peak_bytes: int | None  # peak memory on a CUDA device; None elsewhere
     planned_peak_bytes: int | None = None
 
     @property

@@ -16,26 +16,6 @@ class RangeFloat:
 
     The thesis searches for the smallest number, `eps`, by iteration. It has a closed form: the code of `top` is the
     last one. Numbers are rounded to the nearest, where the thesis cuts bits off, which doubles the error.
-
-    Parameters
-    ----------
-    bits : int
-        Bits of a number, 2 to 16, sign included.
-    top : float
-        The largest magnitude, 0 or more.
-
-    Notes
-    -----
-    The mantissa has bits - 5 bits, so that the numbers cover a range of 2^16.
-
-    Examples
-    --------
-    >>> short = RangeFloat(8, top=1.0)
-    >>> short.eps  # 127 positive numbers, 8 in an octave
-    1.9073486328125e-05
-    >>> x = torch.tensor([0.3, -1.0, 1e-6])
-    >>> short.decode(short.encode(x)).tolist()
-    [0.3125, -1.0, 0.0]
     """
 
     bits: int

@@ -109,11 +109,6 @@ def fit(
     **options
         Further options of `lamcts.run`, such as `journal`, `workers`, `pruner` and `progress`.
 
-    Returns
-    -------
-    Found
-        The parent and the children of the front.
-
     Raises
     ------
     ValueError
@@ -215,11 +210,7 @@ def _paths(
 
 
 def absolute(cap: float | str, of_parent: int, cost: str) -> float:
-    """Return a cap as a number: a share of the parent's cost, or a text such as "50M".
-
-    >>> absolute(0.5, 200, "flops"), absolute("50M", 200, "flops")
-    (100.0, 50000000.0)
-    """
+    """Return a cap as a number: a share of the parent's cost, or a text such as "50M"."""
     if not isinstance(cap, str):
         return positive(cap, cost) * of_parent
     unit = UNITS.get(cap[-1:].upper(), 1.0)
@@ -259,28 +250,12 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation
         Two examples or more.
     size : int, default 2000
         Largest vocabulary of the byte-pair encoding (AutoGO 4).
-
-    Returns
-    -------
-    SegmentDatabase
-        For `fit(..., database=...)`; `save` writes it to a file.
-
-    Raises
-    ------
-    UnreadableModel
-        If a model cannot be read.
-    MissingExtra
-        Without networkx.
     """
     return computation.mine((evolve.read(model, batch).graph for model in models), size)
 
 
 def predictor_of(given: "str | GraphPredictor | None") -> "GraphPredictor | None":
-    """Return a predictor by name, or the given one; ValueError for an unknown name.
-
-    >>> predictor_of("forest")
-    CountsForest(labelled=True, trees=100)
-    """
+    """Return a predictor by name, or the given one; ValueError for an unknown name."""
     if not isinstance(given, str):
         return given
     if given not in PREDICTORS:

@@ -64,30 +64,14 @@ class SegmentDatabase:
         return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
 
     def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
-        """Return the segments and merges of both databases, each once.
-
-        Parameters
-        ----------
-        other : SegmentDatabase
-            The other database; its segments and merges come after those of this one.
-
-        Returns
-        -------
-        SegmentDatabase
-        """
+        """Return the segments and merges of both databases, each once."""
         segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
         ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
         merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
         return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
 
     def save(self, path: Path | str) -> None:
-        """Write the database to a file of compressed JSON, the same bytes for equal databases.
-
-        Parameters
-        ----------
-        path : path
-            The file, such as "segments.json.gz".
-        """
+        """Write the database to a file of compressed JSON, the same bytes for equal databases."""
         values = {
             "format": FORMAT,
             "segments": [segment.to_json() for segment in self.segments],
@@ -97,22 +81,7 @@ class SegmentDatabase:
 
     @classmethod
     def load(cls, path: Path | str) -> "SegmentDatabase":
-        """Return the database that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-
-        Returns
-        -------
-        SegmentDatabase
-
-        Raises
-        ------
-        ValueError
-            If the file has another format.
-        """
+        """Return the database that `save` wrote."""
         try:
             with opened(path, "the database") as file:
                 values = json.loads(gzip.decompress(file.read()))
@@ -142,20 +111,7 @@ def axes(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Axes:
 
 
 def mine(graphs: Iterable[ComputationGraph], size: int = VOCABULARY) -> SegmentDatabase:
-    """Return the frequent segments of networks.
-
-    Parameters
-    ----------
-    graphs : iterable of ComputationGraph
-        The networks.
-    size : int, default 2000
-        Largest number of tokens of the byte-pair encoding.
-
-    Returns
-    -------
-    SegmentDatabase
-        All tokens as segments, those of one operation included, without isomorphic ones, in a fixed order.
-    """
+    """Return the frequent segments of networks."""
     corpus = [(graph, start, names) for graph in graphs for start, names in runs(graph)]
     encoding = learn([names for _, _, names in corpus], size)
     segments = (segment for graph, start, names in corpus for segment in _tokens(graph, start, names, encoding))

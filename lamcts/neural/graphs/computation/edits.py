@@ -22,52 +22,18 @@ FACTORS = (0.5, 1.0, 2.0)  # of free numbers of channels; AutoGO A.5.7
 
 @dataclass(frozen=True)
 class Edit:
-    """One replacement of a run of operations.
-
-    Parameters
-    ----------
-    start, stop : int
-        First node of the run, and the node after its last one.
-    segment : str
-        Digest of the replacement in the database.
-    inputs, outputs : tuple of int
-        How its inputs and outputs are connected; see `replace`.
-    early : bool, default True
-        Whether sizes are reduced at the first operation that can, or at the last.
-    factors : tuple of float, default ()
-        Of free numbers of channels; see `resolve`.
-    """
+    """One replacement of a run of operations."""
 
     start: int
     stop: int
     segment: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    early: bool = True
+    early: bool = True  # whether sizes are reduced at the first operation that can, or at the last
     factors: tuple[float, ...] = ()
 
     def apply(self, graph: ComputationGraph, database: SegmentDatabase) -> ComputationGraph:
-        """Return the graph with the replacement.
-
-        Parameters
-        ----------
-        graph : ComputationGraph
-            The network that the edit was drawn for.
-        database : SegmentDatabase
-            The database that holds the replacement.
-
-        Returns
-        -------
-        ComputationGraph
-            Nodes outside the run keep their operations, shapes and attributes.
-
-        Raises
-        ------
-        Infeasible
-            If no strides and channels of the segment fit.
-        ValueError
-            If the database lacks the segment, or the numbers of inputs or outputs differ.
-        """
+        """Return the graph with the replacement."""
         if (segment := database.by_digest.get(self.segment)) is None:
             raise ValueError(f"expected a segment of the database, got {self.segment}; was the database mined again?")
         given, needed = around(graph, self.start, self.stop)
@@ -98,10 +64,7 @@ def around(graph: ComputationGraph, start: int, stop: int) -> tuple[list[Shape],
 def segmentation(
     graph: ComputationGraph, database: SegmentDatabase, rng: np.random.Generator
 ) -> list[list[tuple[int, int]]]:
-    """Return the runs of a graph as lists of contiguous segments, by the encoding with half of its tokens masked.
-
-    graph: the network. database: its encoding is used. rng: draws the tokens that are masked.
-    """
+    """Return the runs of a graph as lists of contiguous segments, by the encoding with half of its tokens masked."""
     tokens = database.encoding.tokens
     masked = {token for token, drawn in zip(tokens, rng.random(len(tokens)), strict=True) if drawn < MASKED}
     return [
@@ -179,23 +142,7 @@ def children(
     tries: int = 100,
     longest: int = LONGEST,
 ) -> Iterator[tuple[Edit, ComputationGraph]]:
-    """Yield feasible edits of a graph with their results, which differ from the graph and from each other.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The parent.
-    database : SegmentDatabase
-        Replacements.
-    rng : numpy.random.Generator
-        Draws segmentation, runs and replacements.
-    runs_tried : int, default 10
-        Number of runs of operations to replace.
-    tries : int, default 100
-        Number of replacements tried in all (AutoGO 4.2).
-    longest : int, default 3
-        Largest number of contiguous segments that are replaced at once.
-    """
+    """Yield feasible edits of a graph with their results, which differ from the graph and from each other."""
     picked = sources(graph, segmentation(graph, database, rng), runs_tried, rng, longest)
     seen = {graph.digest}
     for i in range(tries if picked else 0):

@@ -47,11 +47,6 @@ class EditPaths:
     widths : float, default 0.0
         Share of edits that scale numbers of channels (`WidthEdit`), from 0 to 1; the others replace segments.
 
-    Raises
-    ------
-    ValueError
-        For unknown costs, or an argument out of range.
-
     Notes
     -----
     A path is a tuple of seeds from 1 to 2**20 - 1. Equal paths give equal networks.
@@ -89,48 +84,15 @@ class EditPaths:
         return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
-        """Return the network of a path.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits.
-
-        Returns
-        -------
-        ComputationGraph or None
-            None if an edit has no feasible replacement.
-        """
+        """Return the network of a path."""
         return self._reach(tuple(path))[1]
 
     def edits(self, path: Sequence[int]) -> list[AnyEdit | None]:
-        """Return the edits of a path.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits.
-
-        Returns
-        -------
-        list of Edit, WidthEdit or None
-            None for an edit without a feasible replacement.
-        """
+        """Return the edits of a path."""
         return [self._reach(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
     def origins(self, path: Sequence[int]) -> list[int | None]:
-        """Return where the operations of a path's network come from.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits, all of which have replacements.
-
-        Returns
-        -------
-        list of int or None
-            For each operation its number in the parent, also with other channels; None if an edit added it.
-        """
+        """Return where the operations of a path's network come from."""
         found: list[int | None] = list(range(len(self.graph.nodes)))
         for edit in self.edits(path):
             if isinstance(edit, Edit):
@@ -149,39 +111,12 @@ class EditPaths:
         return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
 
     def distance(self, graph: ComputationGraph) -> float:
-        """Return how far a network is from keeping caps and floors.
-
-        Parameters
-        ----------
-        graph : ComputationGraph
-            The network.
-
-        Returns
-        -------
-        float
-            The sum of all excesses as shares of their caps or floors; 0 if the network keeps all of them.
-        """
+        """Return how far a network is from keeping caps and floors."""
         over = sum(max(COSTS[name](graph) / cap - 1, 0.0) for name, cap in self.caps.items())
         return over + sum(max(1 - COSTS[name](graph) / floor, 0.0) for name, floor in self.floors.items())
 
     def walk(self, path: Sequence[int], rng: np.random.Generator) -> tuple[int, ...] | None:
-        """Return a longer path to a network that keeps caps and floors.
-
-        Where the path's own network keeps them, one edit is added after which it still does. Else edits are added that
-        bring it nearer until it does, each the best of 40: accuracy falls with the number of edits.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits so far.
-        rng : numpy.random.Generator
-            Draws the seeds of further edits.
-
-        Returns
-        -------
-        tuple of int or None
-            None if no edit was found, or the path would be longer than `steps`.
-        """
+        """Return a longer path to a network that keeps caps and floors."""
         here, graph = tuple(path), self.child(path)
         if graph is None:
             return None
@@ -207,17 +142,7 @@ class EditPaths:
         return nearest, least
 
     def smallest(self, rng: np.random.Generator) -> ComputationGraph:
-        """Return the network of least costs that a walk finds, for messages about caps that no child keeps.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Draws the seeds of edits; those that lower the sum of the capped costs, as shares of their caps, are kept.
-
-        Returns
-        -------
-        ComputationGraph
-        """
+        """Return the network of least costs that a walk finds, for messages about caps that no child keeps."""
         path, found = tuple[int, ...](), self.graph
         for seed in map(int, rng.integers(1, SEEDS, SMALLEST)):
             child = self.child((*path, seed)) if len(path) < self.steps else None

@@ -19,31 +19,7 @@ def resolve(
     early: bool = True,
     factors: Sequence[float] = (),
 ) -> Segment:
-    """Return a segment with strides and channels adapted to the shapes around it.
-
-    Parameters
-    ----------
-    segment : Segment
-        The replacement, with the shapes of where it was found.
-    inputs, outputs : sequence of tuple of int
-        Shapes that its inputs have, and that its outputs must have.
-    early : bool, default True
-        Whether sizes are reduced at the first operation that can, or at the last.
-    factors : sequence of float, default ()
-        Of the channels that nothing decides, in the order of `free_widths`; 1 for those beyond its end. The paper
-        takes 1/2, 1 or 2.
-
-    Raises
-    ------
-    Infeasible
-        With the constraints that contradict each other.
-
-    Notes
-    -----
-    Levels are difference constraints and channels are classes of equal numbers, so that no integer programme is needed
-    unless channels are concatenated. Channels of a free class keep their ratio to those of the first input. An
-    operation with an even window and a stride keeps its window, and has an odd one where it does not resize.
-    """
+    """Return a segment with strides and channels adapted to the shapes around it."""
     for what, given, own in (("inputs", inputs, segment.shapes), ("outputs", outputs, _output_shapes(segment))):
         if [len(one) for one in given] != [len(one) for one in own]:
             raise Infeasible(f"{what}: expected values of {[len(one) for one in own]} axes, got {list(given)}")

@@ -19,49 +19,13 @@ DIGITS = 3  # of a factor
 
 @dataclass(frozen=True)
 class WidthEdit:
-    """Numbers of channels of a network times a factor.
-
-    Parameters
-    ----------
-    factor : float
-        Numbers are rounded, to multiples of groups where a convolution has them, and are 1 at least.
-    nodes : tuple of int
-        Nodes whose numbers of channels are scaled, with all numbers that operations keep equal to them. Numbers that
-        the network's inputs, outputs or opaque operations decide are left.
-
-    Examples
-    --------
-    >>> image = OperationNode("input", (), (3, 8, 8))
-    >>> conv = OperationNode("conv", (0,), (8, 8, 8), {"channels": 8, "kernel": (3, 3), "padding": (1, 1)})
-    >>> last = OperationNode("conv", (1,), (4, 8, 8), {"channels": 4})
-    >>> graph = ComputationGraph((image, conv, last), outputs=(2,))
-    >>> [node.shape[0] for node in WidthEdit(0.5, nodes=(1,)).apply(graph).nodes]
-    [3, 4, 4]
-    """
+    """Numbers of channels of a network times a factor."""
 
     factor: float
     nodes: tuple[int, ...]
 
     def apply(self, graph: ComputationGraph, database: SegmentDatabase | None = None) -> ComputationGraph:
-        """Return the graph with other numbers of channels.
-
-        Parameters
-        ----------
-        graph : ComputationGraph
-            The network that the edit was drawn for.
-        database : SegmentDatabase, optional
-            Not used; edits of segments need it.
-
-        Returns
-        -------
-        ComputationGraph
-            The same operations and connections, with equal heights and widths of images.
-
-        Raises
-        ------
-        Infeasible
-            If no numbers of channels fit to concatenations.
-        """
+        """Return the graph with other numbers of channels."""
         widths = _widths(graph)
         for root in {widths.find(one) for one in self.nodes}:
             widths.wanted[root] = max(round(self.factor * widths.wanted[root]), 1)

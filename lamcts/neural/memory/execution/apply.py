@@ -175,10 +175,7 @@ class Executor(TorchDispatchMode):
 
 
 class SavedTensors:
-    """What autograd saves of a thread and gets back, whichever thread runs the backward pass.
-
-    executors: those of the thread, the innermost first.
-    """
+    """What autograd saves of a thread and gets back, whichever thread runs the backward pass."""
 
     def __init__(self, executors: list[Executor]) -> None:
         self.executors = executors

@@ -1,9 +1,4 @@
-"""From a module, a batch and a memory budget to training steps within it.
-
-with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
-    print(fitted)
-    for step in range(100): ...
-"""
+"""From a module, a batch and a memory budget to training steps within it."""
 
 import logging
 import time
@@ -88,11 +83,6 @@ def fit(
         Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed
         actions: all by default, and no offloading if steps are measured on the CPU, where it frees no memory.
 
-    Returns
-    -------
-    Fitted
-        The model with its plan, for use in a `with` block.
-
     Raises
     ------
     ValueError
@@ -173,32 +163,7 @@ def within(
     starts: Sequence[Plan] = (),
     **settings: Any,
 ) -> Chosen:
-    """Return the fastest plan within a budget, with all candidates; `fit` carries it out.
-
-    Everything is kept if that fits.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    budget : int or str
-        Largest total memory, with `graph.outside_bytes`; bytes, or a text such as "8GiB".
-    evaluations : int, default None
-        Evaluations of `least_time`; None is its default, 0 searches nothing.
-    seed : int, default 0
-        Seed of the search.
-    machine : Machine, default Machine()
-        Rates of the simulation.
-    starts : sequence of Plan, default ()
-        Plans of an earlier search of this step, from which the search continues, see `least_time`.
-    **settings
-        Options of `least_time`, such as the allowed actions, and of `lamcts.minimize`.
-
-    Raises
-    ------
-    ValueError
-        If no plan fits; the message has the smallest budget that works.
-    """
+    """Return the fastest plan within a budget, with all candidates; `fit` carries it out."""
     room = budget_of(budget) - graph.outside_bytes
     search: dict[str, Any] = {"seconds": SECONDS, "options": ALL_OPTIONS} | settings
     choices = [WORDS[word] for word in search["options"]]

@@ -45,10 +45,7 @@ def tightened(
     optimizer: str,
     budget: int,
 ) -> MeasuredPlan:
-    """Return the first plan whose measured step fits the budget, else the one that exceeds it least.
-
-    measured: measures a step. smallest: returns the plan with the lowest simulated peak, the last attempt.
-    """
+    """Return the first plan whose measured step fits the budget, else the one that exceeds it least."""
 
     def total(one: MeasuredPlan) -> int:
         return total_bytes(traced, optimizer, one.measured) or 0
