@@ -1,7 +1,6 @@
 """Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods)."""
 
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.compress.cost_model import Throughput, least_ratio, sparse_ratio
 from lamcts.neural.compress.hook import hook
 from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import (
@@ -18,7 +17,16 @@ from lamcts.neural.compress.schemes import (
 )
 from lamcts.neural.compress.state import State
 from lamcts.neural.compress.workers import SimulatedWorkers
-from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
+from lamcts.neural.compress.worth import (
+    Rate,
+    SchemeTime,
+    Throughput,
+    Worth,
+    least_ratio,
+    measured_rates,
+    sparse_ratio,
+    worth,
+)
 
 __all__ = [
     "SCHEMES",

@@ -2,8 +2,7 @@
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
-from lamcts.neural.fewshot.fewshot import FewShot, SubSupernets
-from lamcts.neural.fewshot.rounds import Rounds
+from lamcts.neural.fewshot.fewshot import FewShot, Rounds, SubSupernets
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SupernetSplit
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Memory plans of a training step (thesis, chapter 8): keep, recompute or offload activations, and simulate the cost."""
+"""Memory plans of a training step (thesis, chapter 8): what is kept, recomputed or offloaded, and at what cost."""
 
 from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from lamcts.neural.nas.cells import TransNas
 from lamcts.neural.nas.digits import Digits4096
-from lamcts.neural.nas.macro import NasBenchMacro
 from lamcts.neural.nas.nasbench101 import NasBench101
 from lamcts.neural.nas.nasbench201 import NasBench201
 from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, NasBenchGraph
-from lamcts.neural.nas.transnas import TransNas
+from lamcts.neural.nas.tabled import NasBenchMacro
 
 SPACES = [
     NasBench101(),
