@@ -7,7 +7,7 @@ from lamcts.neural import nas
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.build import build  # noqa: E402
-from lamcts.neural.build.layerwise import joined  # noqa: E402
+from lamcts.neural.build.build import joined  # noqa: E402
 
 
 def images(side=7):

@@ -1,7 +1,4 @@
-"""Networks in plain PyTorch from encodings. Needs torch.
-
-net = build(nas.NasBench101(), point, width=16, cells=1, seed=0)
-"""
+"""Networks in plain PyTorch from encodings. Needs torch."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.build.build import build

@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
-from lamcts.neural.build.convnet import convnet
 from lamcts.neural.build.edge_cells import edge_network
 from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.build.genotypes import genotype_network
-from lamcts.neural.build.layerwise import layerwise
+from lamcts.neural.build.layers import Head, conv_norm_relu
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.random_graphs import random_graphs
@@ -22,10 +22,62 @@ from lamcts.neural.nas.cells import EdgeCells
 from lamcts.neural.nas.convnet import ConvNet
 from lamcts.neural.nas.enas import EnasCell
 from lamcts.neural.nas.genotypes import GenotypeSpace
-from lamcts.neural.nas.layerwise import Layerwise
+from lamcts.neural.nas.layerwise import FIELDS, Layerwise
 from lamcts.neural.nas.mobile import MobileBlocks
 from lamcts.neural.nas.nasbench101 import NasBench101
 from lamcts.neural.nas.random_graphs import RandomGraphs
+
+
+def layerwise(space: Layerwise, point: Point, channels: int, classes: int, *, width: float = 1.0) -> nn.Module:
+    """Return the network of a point."""
+    return LayerwiseNetwork(space, point, channels, classes, width)
+
+
+class LayerwiseNetwork(nn.Module):
+    """Scores [b, k] of images [b, c, h, w]; smaller inputs of a layer are padded with zeros."""
+
+    def __init__(self, space: Layerwise, point: Point, channels: int, classes: int, width: float) -> None:
+        super().__init__()
+        *self.sources, self.outputs = space.sources(point)
+        layers, counts = list[nn.Module](), list[int]()
+        for i, read in enumerate(self.sources):
+            *kernel, filters, stride = (point[f"layer{i}_{field}"] for field in FIELDS)
+            counts.append(max(1, round(width * filters)))
+            before = sum(counts[j] for j in read) if read else channels
+            layers.append(_layer(before, counts[-1], (kernel[0], kernel[1]), stride))
+        self.layers = nn.ModuleList(layers)
+        self.head = Head(sum(counts[i] for i in self.outputs), classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        maps = list[Tensor]()
+        for layer, read in zip(self.layers, self.sources, strict=True):
+            maps.append(layer(joined([maps[j] for j in read]) if read else x))
+        scores: Tensor = self.head(joined([maps[i] for i in self.outputs]))
+        return scores
+
+
+def _layer(before: int, after: int, kernel: tuple[int, int], stride: int) -> nn.Module:
+    padding = (kernel[0] // 2, kernel[1] // 2)
+    conv = nn.Conv2d(before, after, kernel, stride, padding, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(after), nn.ReLU())
+
+
+def joined(maps: list[Tensor]) -> Tensor:
+    """Return maps concatenated by channels, padded with zeros to the largest height and width."""
+    height, width = (max(each.shape[axis] for each in maps) for axis in (2, 3))
+    return torch.cat([functional.pad(each, (0, width - each.shape[3], 0, height - each.shape[2])) for each in maps], 1)
+
+
+def convnet(space: ConvNet, point: Point, channels: int, classes: int, *, stages: int = 3) -> nn.Module:
+    """Return the network of a point; the thesis leaves the layers around its convolutions open."""
+    body, before, each = list[nn.Module](), channels, -(-space.layers // stages)
+    for i in range(space.layers):
+        after = point[f"layer{i}"]
+        body += [nn.MaxPool2d(2, ceil_mode=True)] if i and i % each == 0 else []
+        body.append(conv_norm_relu(before, after, 3))
+        before = after
+    return nn.Sequential(*body, Head(before, classes))
+
 
 MAKERS: dict[type[ArchitectureSpace], Callable[..., nn.Module]] = {
     GenotypeSpace: genotype_network,
@@ -58,11 +110,6 @@ def build(
         Seed of the initial weights. The weights of a module depend on its path only.
     **sizes
         Keyword arguments of the space's builder, such as `width` and `cells`, by default those of the paper.
-
-    Raises
-    ------
-    ValueError
-        For a space without a builder, or unknown sizes.
     """
     check_sizes(space, sizes, "build")
     if isinstance(space, NetworkFactory):

@@ -21,19 +21,7 @@ def edge_network(
     widths: tuple[int, ...] = (16, 32, 64),
     cells: int = 5,
 ) -> "EdgeNetwork":
-    """Return the network of a cell.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    widths : tuple of int, default (16, 32, 64)
-        Channels of each stage, as in the paper; the size is halved between stages.
-    cells : int, default 5
-        Cells of a stage, as in the paper.
-    """
+    """Return the network of a cell."""
     return EdgeNetwork(space.operations, space.numbers(point), channels, classes, tuple(widths), cells)
 
 

@@ -30,25 +30,6 @@ class NetworkFactory(ArchitectureSpace):
         `function(point)` returns a `torch.nn.Module` that maps examples (n, ...) to class scores (n, k).
     name : str, optional
         A name that identifies the function in journals and checkpoints; by default the name of the function.
-
-    Raises
-    ------
-    ValueError
-        If points of the space are not dicts, or the function cannot be called.
-
-    Notes
-    -----
-    The function may use torch's global generators: they are seeded for each network, and restored.
-
-    Examples
-    --------
-    >>> import torch
-    >>> import lamcts
-    >>> from lamcts.neural.build import NetworkFactory
-    >>> space = lamcts.Space({"width": lamcts.Int(4, 32)})
-    >>> factory = NetworkFactory(space, lambda point: torch.nn.Linear(8, point["width"]), "linear")
-    >>> factory.network({"width": 5}, seed=0)
-    Linear(in_features=8, out_features=5, bias=True)
     """
 
     def __init__(

@@ -29,24 +29,7 @@ MAKERS: dict[str, Callable[[int, int], nn.Module]] = {  # of operations by width
 def genotype_network(
     space: GenotypeSpace, point: Point, channels: int, classes: int, *, width: int = 36, cells: int = 20
 ) -> nn.Module:
-    """Return the network of a pair of valid cells.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    width : int, default 36
-        Channels of the first cells, doubled at each reduction (DARTS).
-    cells : int, default 20
-        Number of cells, with reductions (DARTS).
-
-    Raises
-    ------
-    ValueError
-        For invalid cells.
-    """
+    """Return the network of a pair of valid cells."""
     if (reason := space.invalid(point)) is not None:
         raise ValueError(f"{space.name}: expected valid cells, got some that are not: {reason}")
     return GenotypeNetwork(space, point, channels, classes, width, cells)

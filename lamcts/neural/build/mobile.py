@@ -1,8 +1,4 @@
-"""Networks of mobile blocks (Tan and Le 2019; thesis 2.1.1, 9.1.2): chains of inverted residuals.
-
-A layer expands its channels by a 1 x 1 convolution, filters each, optionally applies squeeze-and-excitation, and
-projects by a 1 x 1 convolution. If the size is kept, its input is added.
-"""
+"""Networks of mobile blocks (Tan and Le 2019; thesis 2.1.1, 9.1.2): chains of inverted residuals."""
 
 import torch
 from torch import Tensor, nn
@@ -27,17 +23,6 @@ def mobile(
 
     Blocks of `EfficientNet` have the widths of Once-for-All after a first block without expansion. Blocks of other
     spaces have the widths and strides of EfficientNet-B0, which is a point of `AccelNasBench`.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    width : float, default 1.0
-        Factor of all channels, which are rounded to multiples of eight.
-    stem_stride : int, default 2
-        Stride of the first convolution; 1 suits small images.
     """
     stem = rounded(width * STEM)
     body = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride), nn.SiLU())]

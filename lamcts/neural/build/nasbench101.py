@@ -19,26 +19,7 @@ KERNELS = {OPERATIONS.index("conv3x3-bn-relu"): 3, OPERATIONS.index("conv1x1-bn-
 def nasbench101(
     space: NasBench101, point: Point, channels: int, classes: int, *, width: int = 128, cells: int = 3, stages: int = 3
 ) -> nn.Module:
-    """Return the network of a valid cell.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Image channels, and number of classes.
-    width : int, default 128
-        Channels of the first stage, doubled in each later one; as in the paper.
-    cells : int, default 3
-        Cells of a stage, as in the paper.
-    stages : int, default 3
-        Number of stages, with halved size between; as in the paper.
-
-    Raises
-    ------
-    ValueError
-        For an invalid cell.
-    """
+    """Return the network of a valid cell."""
     reason, cell = space.invalid(point), space.cell(point)
     if cell is None or reason is not None:
         raise ValueError(f"{space.name}: expected a valid cell, got one that is not: {reason}")

@@ -43,13 +43,7 @@ class Noise(nn.Module):
 
 
 class DropPath(Noise):
-    """Drop a path for each example with probability `rate` (Larsson et al. 2017).
-
-    Parameters
-    ----------
-    rate : float, default 0.0
-        Probability, which grows in training as in Zoph et al. 2018.
-    """
+    """Drop a path for each example with probability `rate` (Larsson et al. 2017)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x if self.quiet else x * self.kept((len(x), *[1] * (x.ndim - 1)), x)

@@ -15,12 +15,7 @@ from lamcts.neural.nas.random_graphs import Edges, RandomGraphs
 def random_graphs(
     space: RandomGraphs, point: Point, channels: int, classes: int, *, width: int = 78, stem_stride: int = 2
 ) -> nn.Module:
-    """Return the network of a point.
-
-    space, point: the architecture. channels, classes: image channels, and number of classes. width: channels of the
-    first stage, doubled at each later one; as in the paper's small network. stem_stride: stride of the first
-    convolution and of the first stage; 1 suits small images.
-    """
+    """Return the network of a point."""
     stem = max(1, width // 2)
     body: list[nn.Module] = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride))]
     before = stem

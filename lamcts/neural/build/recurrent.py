@@ -31,25 +31,7 @@ def recurrent(
     width: int = 200,
     dropout: float | Sequence[float] = 0.2,
 ) -> nn.Module:
-    """Return the language model of a cell: `classes` is the vocabulary size; `channels` has no effect.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    channels, classes : int
-        Unused, and the vocabulary size.
-    width : int, default 200
-        Size of the state and of the word embeddings, which the output layer shares; as in the paper's search.
-    dropout : float or sequence of four floats, default 0.2
-        Dropout of embeddings and outputs, or of embeddings, inputs of the cell, states that its nodes read, and
-        outputs; one draw for all words of a text. The default is untuned; thesis 9.2 has (0.2, 0.75, 0.25, 0.75).
-
-    Raises
-    ------
-    ValueError
-        For a number of rates that is neither one nor four.
-    """
+    """Return the language model of a cell: `classes` is the vocabulary size; `channels` has no effect."""
     rates = (dropout, 0.0, 0.0, dropout) if isinstance(dropout, (int, float)) else tuple(dropout)
     if len(rates) != len(PLACES):
         raise ValueError(f"dropout: expected one rate, or four of {', '.join(PLACES)}, got {dropout!r}")

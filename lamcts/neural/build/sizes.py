@@ -33,26 +33,7 @@ def size(
     *,
     integers: bool | None = None,
 ) -> Size:
-    """Return the cost of a point's network, without allocation except for a `NetworkFactory`.
-
-    Parameters
-    ----------
-    space, point
-        The architecture.
-    shape : tuple of int
-        Shape of one example: (c, h, w) of images, (t,) of texts.
-    classes : int
-        Number of classes.
-    sizes : mapping, default None
-        Keyword arguments of `build`.
-    integers : bool, optional
-        Whether examples are integers; by default all but images are.
-
-    Returns
-    -------
-    Size
-        Parameters, and operations of one example in the forward pass.
-    """
+    """Return the cost of a point's network, without allocation except for a `NetworkFactory`."""
     if isinstance(space, NetworkFactory):
         return size_of(build(space, point, **(sizes or {})), shape, integers)
     with torch.device("meta"):
@@ -60,11 +41,7 @@ def size(
 
 
 def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
-    """Return the operations of a network's cells, and the maps that a memory of few maps spills there.
-
-    See `lamcts.movement.costs.mean_spills`; both are sums over the cells of a point. Empty for networks without known
-    cells.
-    """
+    """Return the operations of a network's cells, and the maps that a memory of few maps spills there."""
     graphs = [costs.cell(*graph) for graph in space.graphs(point).values()]
     if not graphs:
         return {}

@@ -187,10 +187,7 @@ def _row(one: Report, reports: Sequence[Report], mark: str) -> list[object]:
 
 
 def live_memory(reports: Sequence[Report], budget_bytes: int | None = None) -> Iterator[str]:
-    """Yield lines of text: a head, and a row of blocks for each plan with its peak.
-
-    A column shows the maximum of its steps, as a share of the largest peak, with parameters and optimizer state.
-    """
+    """Yield lines of text: a head, and a row of blocks for each plan with its peak."""
     blocks, highest = _blocks(), max(one.total_bytes for one in reports)
     name = max(len(one.plan.name) for one in reports)
     within = "" if budget_bytes is None else f"; the budget is at {budget_bytes / highest:.0%}"

@@ -285,10 +285,7 @@ def save_best(
     found: Json,
     about: Json | None = None,
 ) -> None:
-    """Print what a trained network came to, save it with its card, and add both to what was found.
-
-    rows: first rows of the printed table. about: entries of the card on the search.
-    """
+    """Print what a trained network came to, save it with its card, and add both to what was found."""
     from lamcts.neural.train.model_card import save_network
 
     found["best"]["text"] = objective.architectures.text(point)

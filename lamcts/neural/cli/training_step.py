@@ -73,10 +73,7 @@ class TrainingStep:
 
 
 def training_step(target: str, count: int | None, optimizer: str | None) -> TrainingStep:
-    """Return the step of a target: "thesis:NETWORK", path/to/file.py:function, or package.module:function.
-
-    count: the function's argument `batch`. optimizer: replaces the one that the function returns.
-    """
+    """Return the step of a target: "thesis:NETWORK", path/to/file.py:function, or package.module:function."""
     if target.startswith(LISTED):
         return TrainingStep(target, _listed(target.removeprefix(LISTED), count))
     where, _, name = target.rpartition(":")

@@ -1,16 +1,6 @@
-"""Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods).
-
-state, hook = compress.hook("topk", keep=0.01, values="range8")
-ddp.register_comm_hook(state, hook)              # a DistributedDataParallel
-state.report()                                   # bits a number on the wire, seconds by stage, errors
-
-workers = compress.SimulatedWorkers("topk", workers=8)    # the same in one process
-means = workers.step(gradients)                  # by worker, by parameter
-print(compress.worth("1Gbit/s", workers=8))      # which scheme saves time on a link, measured
-"""
+"""Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods)."""
 
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.compress.cost_model import Throughput, least_ratio, sparse_ratio
 from lamcts.neural.compress.hook import hook
 from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import (
@@ -27,7 +17,16 @@ from lamcts.neural.compress.schemes import (
 )
 from lamcts.neural.compress.state import State
 from lamcts.neural.compress.workers import SimulatedWorkers
-from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
+from lamcts.neural.compress.worth import (
+    Rate,
+    SchemeTime,
+    Throughput,
+    Worth,
+    least_ratio,
+    measured_rates,
+    sparse_ratio,
+    worth,
+)
 
 __all__ = [
     "SCHEMES",

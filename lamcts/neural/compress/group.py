@@ -32,10 +32,7 @@ class Group(Protocol):
 
 
 class TorchGroup:
-    """The processes of a torch.distributed group, a worker each.
-
-    process_group: the group; the default is that of `init_process_group`.
-    """
+    """The processes of a torch.distributed group, a worker each."""
 
     def __init__(self, process_group: Any = None) -> None:
         self._group = process_group
@@ -75,10 +72,7 @@ class TorchGroup:
 
 
 class Simulated:
-    """Workers of one process, which receive nothing and count what processes would.
-
-    workers: number of workers, 1 or more.
-    """
+    """Workers of one process, which receive nothing and count what processes would."""
 
     def __init__(self, workers: int) -> None:
         if workers < 1:

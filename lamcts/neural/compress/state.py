@@ -103,15 +103,6 @@ class State:
     A nan or an infinity in the gradient of any worker makes the mean nan in the whole bucket, on all workers. The
     memory of the bucket stays as it was, as if the step had not happened: a `GradScaler` skips such steps. Its scale
     changes the unit of gradients, and the memory keeps the old one for some steps.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from lamcts.neural import compress
-    >>> workers = compress.SimulatedWorkers("topk", workers=1, keep=0.5, values="fp32")
-    >>> _ = workers.step([[torch.tensor([3.0, 4.0])]])
-    >>> workers.state.report().error  # 3 of (3, 4) was not sent
-    0.6
     """
 
     def __init__(
@@ -135,19 +126,7 @@ class State:
     def reduce(
         self, local: list[Tensor], keys: tuple[int, ...], shapes: tuple[torch.Size, ...], group: Group
     ) -> Tensor:
-        """Return the mean gradient of a bucket.
-
-        Parameters
-        ----------
-        local : list of Tensor
-            A flat float32 vector for each worker of this process.
-        keys : tuple of int
-            Numbers of the parameters, in the order of the vector.
-        shapes : tuple of torch.Size
-            Their shapes.
-        group : Group
-            The workers.
-        """
+        """Return the mean gradient of a bucket."""
         self._errors = self._errors or [Memory() for _ in local]
         self._velocities = self._velocities or [Memory() for _ in local]
         if len(self._errors) != len(local):

@@ -68,27 +68,7 @@ class SimulatedWorkers:
         )
 
     def step(self, gradients: Gradients, buckets: Sequence[Sequence[int]] | None = None) -> list[Tensor | None]:
-        """Return the mean gradient of each parameter.
-
-        Parameters
-        ----------
-        gradients : list of list of Tensor or None
-            By worker, then by parameter, float32. None counts as 0, unless no worker has a gradient.
-        buckets : list of list of int, optional
-            The parameters that are reduced together, in order. By default all, in one bucket.
-
-        Returns
-        -------
-        list of Tensor or None
-            The mean by parameter; None where no worker has a gradient.
-
-        Raises
-        ------
-        ValueError
-            If the lists do not fit the number of workers, or each other.
-        TypeError
-            If a gradient is not float32.
-        """
+        """Return the mean gradient of each parameter."""
         count = len(gradients[0]) if gradients else 0
         if len(gradients) != self._group.size or any(len(one) != count for one in gradients):
             raise ValueError(

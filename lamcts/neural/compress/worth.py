@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import torch
 
 from lamcts.movement.sizes import BITS, rate_of
-from lamcts.neural.compress.cost_model import FULL, ring_bytes
 from lamcts.neural.compress.workers import SimulatedWorkers
 from lamcts.text import safe_repr
 from lamcts.types import number_of, whole_number
@@ -23,15 +22,7 @@ REPEATS = 4  # timed steps of a scheme after the first; the least counts
 
 @dataclass(frozen=True)
 class Rate:
-    """Measured costs of a scheme for each number of a gradient.
-
-    Parameters
-    ----------
-    seconds : float
-        Seconds that a worker takes to compress its own number, and to decompress those of all workers.
-    bits : float
-        Bits that a worker receives.
-    """
+    """Measured costs of a scheme for each number of a gradient."""
 
     seconds: float
     bits: float
@@ -39,27 +30,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class SchemeTime:
-    """Exchange of one gradient by one scheme.
+    """Exchange of one gradient by one scheme."""
 
-    Parameters
-    ----------
-    scheme : str
-        Name of the scheme; "none" is fp32 by ring all-reduce.
-    compute : float
-        Seconds of compression and decompression.
-    exchange : float
-        Seconds of receiving.
-    bits : float
-        Bits received for each number.
-    below : float
-        Rate of the link in bytes a second below which the scheme saves time; 0 if it never does.
-    """
-
-    scheme: str
+    scheme: str  # name of the scheme; "none" is fp32 by ring all-reduce
     compute: float
     exchange: float
-    bits: float
-    below: float
+    bits: float  # bits received for each number
+    below: float  # rate of the link in bytes a second below which the scheme saves time; 0 if it never does
 
     @property
     def seconds(self) -> float:
@@ -69,24 +46,12 @@ class SchemeTime:
 
 @dataclass(frozen=True)
 class Worth:
-    """Time of exchanging a gradient by scheme: what `worth` returns. Printed, it is a table.
+    """Time of exchanging a gradient by scheme: what `worth` returns. Printed, it is a table."""
 
-    Parameters
-    ----------
-    link : float
-        Rate of the link in bytes a second.
-    workers : int
-        Number of workers.
-    numbers : float
-        Numbers of the gradient.
-    times : tuple of SchemeTime
-        The schemes, "none" first, then by time.
-    """
-
-    link: float
+    link: float  # rate of the link in bytes a second
     workers: int
     numbers: float
-    times: tuple[SchemeTime, ...]
+    times: tuple[SchemeTime, ...]  # the schemes, "none" first, then by time
 
     @property
     def best(self) -> str | None:
@@ -130,11 +95,6 @@ def worth(
     -------
     Worth
         `best` is the scheme of least time, or None. `print` shows a table.
-
-    Raises
-    ------
-    ValueError
-        If the link has no unit, a number is out of its range, or a scheme is unknown.
 
     Notes
     -----
@@ -180,13 +140,6 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
         Number of workers; an all-gather decompresses the payloads of all.
     schemes : sequence of str, default ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")
         Names of schemes, with their default options.
-
-    Examples
-    --------
-    >>> from lamcts.neural.compress import measured_rates
-    >>> rate = measured_rates(workers=2, schemes=["terngrad"])["terngrad"]
-    >>> rate.seconds > 0, round(rate.bits, 1)
-    (True, 1.6)
     """
     whole_number(workers, "workers", 2)
     side = max(LEAST_SIDE, math.isqrt(SAMPLE // max(FEW, workers)))
@@ -232,3 +185,51 @@ def _count(numbers: object) -> float:
     if not 1 <= count < math.inf or isinstance(numbers, bool):
         raise ValueError(f"numbers: expected how many numbers a gradient has, 1 or more, got {safe_repr(numbers):.60}")
     return count
+
+
+FULL = 32  # bits of an uncompressed number
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Rates of the stages of the thesis's compression, in bytes of uncompressed gradient a second."""
+
+    conversion: float = math.inf
+    fft: float = math.inf
+    packing: float = math.inf
+    selection: float = math.inf
+
+    def seconds(self, size: float) -> float:
+        """Return the seconds of compressing `size` bytes, equation (7.1); decompression takes as long."""
+        return size * (2 / self.conversion + 1 / self.fft + 1 / self.packing + 1 / self.selection)
+
+
+def exchange_seconds(size: float, link: float, ratio: float = 1.0) -> float:
+    """Return the seconds of sending `size` bytes, compressed `ratio` times, at `link` bytes a second: (7.2)."""
+    return size / (link * ratio)
+
+
+def saved_seconds(size: float, link: float, ratio: float) -> float:
+    """Return the seconds of communication that compression saves, before its own time is subtracted: (7.3)."""
+    return exchange_seconds(size, link) - exchange_seconds(size, link, ratio)
+
+
+def least_ratio(link: float, cost: float, factor: float = 1.0) -> float:
+    """Return the compression ratio above which compression saves time: (7.4), infinite where no ratio does."""
+    left = 1 - 2 * link * cost / factor
+    return 1 / left if left > 0 else math.inf
+
+
+def ring_bytes(size: float, workers: int) -> float:
+    """Return the bytes that a rank receives in a ring all-reduce of `size` bytes: 2 (W - 1) / W of them."""
+    return 2 * (workers - 1) / workers * size
+
+
+def gathered_bytes(size: float, workers: int) -> float:
+    """Return the bytes that a rank receives in an all-gather of `size` bytes a rank: those of all other ranks."""
+    return (workers - 1) * size
+
+
+def sparse_ratio(keep: float, bits: float = FULL, bitmap: float = 1.0) -> float:
+    """Return the compression ratio of a payload of kept values and a bitmap of their positions."""
+    return FULL / (keep * bits + bitmap)

@@ -1,15 +1,9 @@
-"""Networks of users as computation graphs: reading a module, and building its mutations.
-
-parent = read(model, batch)
-net = GraphNetwork(parent.graph, parent)
-"""
+"""Networks of users as computation graphs: reading a module, and building its mutations."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.evolve.build import GraphNetwork
-from lamcts.neural.evolve.costs import COSTS
 from lamcts.neural.evolve.inputs import check_device, check_model, data_of, examples_of, model_of
-from lamcts.neural.evolve.networks import EvolvedNetworks
-from lamcts.neural.evolve.objective import Evolution
+from lamcts.neural.evolve.objective import COSTS, Evolution, EvolvedNetworks
 from lamcts.neural.evolve.predictor import FittedGnn, GnnPredictor, PscPredictor
 from lamcts.neural.evolve.read import ReadModel, UnreadableModel, read
 from lamcts.neural.evolve.search import Child, CountsForest, Evolve, Found, SegmentDatabase, fit, mine, select

@@ -15,24 +15,7 @@ PARTS = ("weight", "bias", "running_mean", "running_var")  # tensors of a module
 
 
 class GraphNetwork(nn.Module):
-    """A network that computes a graph.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The graph that was read, or a mutation of it.
-    model : ReadModel
-        The module that was read: calls and tensors of opaque operations, and weights.
-    inherit : bool, default True
-        Whether operations of the module keep its weights, where shapes are equal; else all are initialised as torch
-        does. Tensors of opaque operations are always those of the module.
-    seed : int or None, default None
-        Seed of new weights; the caller's generator is left as it was. None draws from the caller's generator.
-
-    Notes
-    -----
-    Operations that had one module share one module here, too.
-    """
+    """A network that computes a graph."""
 
     def __init__(
         self, graph: ComputationGraph, model: ReadModel, inherit: bool = True, seed: int | None = None
@@ -110,18 +93,7 @@ class GraphNetwork(nn.Module):
                     self.register_buffer(key, value)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Compute the graph.
-
-        Parameters
-        ----------
-        x : Tensor of shape (n, ...)
-            A batch of examples.
-
-        Returns
-        -------
-        Tensor or tuple of Tensor
-            The output of the network, or its outputs.
-        """
+        """Compute the graph."""
         values: list[Any] = []
         for node, key in zip(self.graph.nodes, self.keys, strict=True):
             given = [values[one] for one in node.inputs]

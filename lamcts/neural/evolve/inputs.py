@@ -17,10 +17,7 @@ PARTS = 3  # training, validation and test
 
 
 def data_of(given: Data | Sequence[Any] | None) -> Data:
-    """Return data sets of torch in memory.
-
-    given: data, which is returned as it is, or three map-style data sets.
-    """
+    """Return data sets of torch in memory."""
     if isinstance(given, Data):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != PARTS:
@@ -33,10 +30,7 @@ def data_of(given: Data | Sequence[Any] | None) -> Data:
 
 
 def examples_of(batch: Tensor | None, data: Data) -> Tensor:
-    """Return the batch to read a model with.
-
-    batch: the user's batch; None: the first examples of the training data. data: the data.
-    """
+    """Return the batch to read a model with."""
     if batch is None:
         return torch.tensor(data.train.x[:EXAMPLES])
     if tuple(batch.shape[1:]) != data.shape:
@@ -49,10 +43,7 @@ def examples_of(batch: Tensor | None, data: Data) -> Tensor:
 
 
 def check_device(device: str) -> None:
-    """Check that torch has a device.
-
-    device: such as "cpu" or "cuda".
-    """
+    """Check that torch has a device."""
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -61,27 +52,7 @@ def check_device(device: str) -> None:
 
 
 def check_model(model: nn.Module, examples: Tensor, data: Data) -> None:
-    """Check that a model maps examples to class scores.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        The model; the modes of all its modules are left as they are.
-    examples : Tensor of shape (n, ...)
-        A batch.
-    data : Data
-        The data, which have the classes.
-
-    Raises
-    ------
-    ValueError
-        If the model is no module, it raises, it returns several values, or its scores do not fit the classes.
-
-    Warns
-    -----
-    UserWarning
-        If two passes in evaluation mode differ.
-    """
+    """Check that a model maps examples to class scores."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}; pass the module itself")
     wanted = f"model: expected scores (n, {data.classes}) of examples {tuple(examples.shape)} of {data.name}"
@@ -112,24 +83,7 @@ def _evaluation(model: nn.Module) -> Iterator[None]:
 
 
 def model_of(load: Callable[[], Any], name: str) -> nn.Module:
-    """Return the module that `load` returns, or that the function which it returns makes.
-
-    Parameters
-    ----------
-    load : callable
-        Returns a module, or a function (or class) that returns one; torch's generators are seeded for both calls.
-    name : str
-        Name of the module for errors.
-
-    Returns
-    -------
-    torch.nn.Module
-
-    Raises
-    ------
-    ValueError
-        If the result is no module, or the function raises.
-    """
+    """Return the module that `load` returns, or that the function which it returns makes."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(0)
         found = load()

@@ -1,21 +1,74 @@
 """The validation accuracy of a user's network after edits, trained from scratch, with its costs."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
-from lamcts.neural.evolve.costs import CLOSED, COSTS, latency, latency_ratio, peak_mb
-from lamcts.neural.evolve.networks import EvolvedNetworks
-from lamcts.neural.nas.base import Point
-from lamcts.neural.train.loop import Trained, train
+from lamcts.movement import costs
+from lamcts.neural.build.factory import NetworkFactory
+from lamcts.neural.evolve.build import GraphNetwork
+from lamcts.neural.evolve.read import ReadModel
+from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
+from lamcts.neural.graphs.computation.drawing import drawable
+from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
+from lamcts.neural.nas.base import Graph, Point
+from lamcts.neural.train.data import Data
+from lamcts.neural.train.loop import Trained, step_bytes, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
+from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.integer import Int
+from lamcts.spaces.product import Space
+
+STEP = "edit"  # parameters are called edit1, edit2, ...
+
+
+class EvolvedNetworks(NetworkFactory):
+    """Networks that edits lead to from a network that was read."""
+
+    def __init__(self, model: ReadModel, paths: EditPaths, inherit: bool = False, name: str = "evolved") -> None:
+        space = Space({f"{STEP}{i + 1}": Int(0, SEEDS - 1) for i in range(paths.steps)})
+        super().__init__(space, self.built, name)
+        self.model, self.paths, self.inherit = model, paths, inherit
+
+    def path(self, point: Point) -> tuple[int, ...]:
+        """Return the seeds of a point's edits, without zeros."""
+        return tuple(int(seed) for seed in point.values() if seed)
+
+    def point(self, path: Sequence[int]) -> Point:
+        """Return the point of a path."""
+        seeds = [*path, *[0] * (self.paths.steps - len(path))]
+        return {f"{STEP}{i + 1}": seed for i, seed in enumerate(seeds)}
+
+    def graph(self, point: Point) -> ComputationGraph:
+        """Return the operations of a point's network."""
+        if (graph := self.paths.child(self.path(point))) is None:
+            raise ValueError("an edit has no feasible replacement")
+        return graph
+
+    def invalid(self, point: Point) -> str | None:
+        graph = self.paths.child(self.path(point))
+        if graph is None:
+            return "an edit has no feasible replacement"
+        return "it exceeds a cap, or is below a floor" if self.paths.distance(graph) else None
+
+    def key(self, point: Point) -> str | None:
+        return None if self.invalid(point) is not None else self.graph(point).digest
+
+    def built(self, point: Point) -> GraphNetwork:
+        """Return a point's network with weights drawn from torch's generator; `network` takes a seed."""
+        return GraphNetwork(self.graph(point), self.model, self.inherit)
+
+    def graphs(self, point: Point) -> dict[str, Graph]:
+        return {"network": drawable(self.graph(point), names=self.model.names)[0]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +86,6 @@ class Evolution:
     caps : mapping of str to float, default {}
         Largest "peak_mb", "latency_ms" and "io_maps". A child that exceeds one is a failed evaluation, without
         training. Caps of "flops" and "params" belong to `EditPaths`.
-
-    Raises
-    ------
-    ValueError
-        For unknown costs.
 
     Notes
     -----
@@ -90,29 +138,7 @@ class Evolution:
         return own | dict.fromkeys(self.against, "min")
 
     def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> dict[str, float]:
-        """Return accuracy and costs by name, after training.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        seed : int, optional
-            Seed of weights, order of examples, augmentation and dropout; by default a random one.
-        trial : Reporter, optional
-            Receives the validation score of each epoch and may stop the training; not used with several objectives.
-
-        Returns
-        -------
-        dict of str to float
-            The validation score by its name, and the costs of `against`.
-
-        Raises
-        ------
-        RuntimeError
-            If a measured cost exceeds its cap.
-        TrainingFailed
-            If the training diverges or runs out of memory.
-        """
+        """Return accuracy and costs by name, after training."""
         costs = self.cost(point, [*self.against, *self.caps])
         for name, cap in self.caps.items():
             if costs[name] > cap:
@@ -123,25 +149,7 @@ class Evolution:
         return {self.training.score: value} | {name: costs[name] for name in self.against}
 
     def train(self, point: Point, seed: int) -> Trained:
-        """Train a point's network, also one that exceeds a cap, such as the parent.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        seed : int
-            Seed of weights, order of examples, augmentation and dropout.
-
-        Returns
-        -------
-        Trained
-            The network and its results, from the folder of the training if they are there.
-
-        Raises
-        ------
-        TrainingFailed
-            If the training diverges or runs out of memory.
-        """
+        """Train a point's network, also one that exceeds a cap, such as the parent."""
         own, seeds = self.training, Seeds.of(seed)
         file = None if own.folder is None else own.place / f"{own.code(point, seeds)}.npz"
         net = own.network(point, seeds.weights)
@@ -149,19 +157,7 @@ class Evolution:
             return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
 
     def cost(self, point: Point, names: list[str] | None = None) -> dict[str, float]:
-        """Return costs of a point; each one is measured once a process.
-
-        Parameters
-        ----------
-        point : dict
-            Seeds of the edits.
-        names : list of str, optional
-            Names of the costs; by default all.
-
-        Returns
-        -------
-        dict of str to float
-        """
+        """Return costs of a point; each one is measured once a process."""
         graph = self.networks.graph(point)
         known = self._costs.setdefault(graph.digest, {})
         for name in COSTS if names is None else names:
@@ -205,3 +201,67 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
+
+
+MEGA = 1e6  # bytes
+ROUNDS = 30  # interleaved runs of parent and child; the fastest of each counts (untuned)
+WARM = 3  # runs of each that are not timed
+SMALL, SIZES = 3, 3  # maps of the smallest memory, and numbers of memories, as for cells in `lamcts.movement.costs`
+MEASURED = ("peak_mb", "latency_ms")
+
+
+def io_maps(graph: ComputationGraph) -> float:
+    """Return the maps that a memory of few maps spills in a pass; see `lamcts.movement.costs.mean_spills`."""
+    inputs = [node.inputs for node in graph.nodes]
+    least = max(SMALL, 1 + max(map(len, inputs)))
+    return costs.mean_spills(inputs, range(least, least + SIZES))
+
+
+CLOSED: dict[str, Callable[[ComputationGraph], float]] = {"flops": flops, "params": parameters, "io_maps": io_maps}
+COSTS = (*CLOSED, *MEASURED)
+
+
+@torch.no_grad()
+def latency_ratio(child: nn.Module, parent: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
+    """Return the time of a child's forward pass as a multiple of its parent's."""
+    modes = [(net, net.training) for net in (child, parent)]
+    for net, _ in modes:
+        net.eval()
+    for _ in range(WARM):
+        seconds(child, x)
+        seconds(parent, x)
+    pairs = [(seconds(child, x), seconds(parent, x)) for _ in range(rounds)]
+    found = min(own for own, _ in pairs) / min(of_parent for _, of_parent in pairs)
+    for net, mode in modes:
+        net.train(mode)
+    return found
+
+
+def seconds(net: nn.Module, x: Tensor) -> float:
+    """Return the time of one forward pass: on one thread its CPU time, which other load on the machine leaves alone."""
+    on_cuda = x.device.type == "cuda"
+    clock = time.thread_time if not on_cuda and torch.get_num_threads() == 1 else time.perf_counter
+    if on_cuda:
+        torch.cuda.synchronize(x.device)
+    begin = clock()
+    net(x)
+    if on_cuda:
+        torch.cuda.synchronize(x.device)
+    return clock() - begin
+
+
+@torch.no_grad()
+def latency(net: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
+    """Return the time of the fastest forward pass in milliseconds, after warm-up, in evaluation mode."""
+    mode = net.training
+    net.eval()
+    for _ in range(WARM):
+        seconds(net, x)
+    found = min(seconds(net, x) for _ in range(rounds))
+    net.train(mode)
+    return 1e3 * found
+
+
+def peak_mb(net: nn.Module, data: Data, recipe: Recipe) -> float:
+    """Return the peak of a training step in megabytes, with weights and optimizer state, by a trace."""
+    return step_bytes(net, data, recipe) / MEGA

@@ -29,12 +29,7 @@ OPAQUE = Known("opaque", {})
 
 
 def known(name: str, arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
-    """Return the operation of a graph that an operation of torch is, or `OPAQUE`.
-
-    name: name of the operation without namespace and overload, such as "conv2d"; in-place ones without underscore.
-    arguments: all positional arguments, with defaults, tensors as None. shapes: shapes of the inputs (not of
-    parameters) without the batch axis. result: shape of the output without the batch axis.
-    """
+    """Return the operation of a graph that an operation of torch is, or `OPAQUE`."""
     reader = READERS.get(name)
     return OPAQUE if reader is None or not shapes else reader(arguments, shapes, result)
 

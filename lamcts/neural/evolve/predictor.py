@@ -4,18 +4,120 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.neural.evolve.gnn import Cut, GraphArrays, GraphBatch, GraphRegressor, batch_of, regressor
 from lamcts.neural.graphs.computation import ComputationGraph
 from lamcts.neural.graphs.computation.database import runs, shipped
 from lamcts.neural.graphs.computation.encoding import PairEncoding
+from lamcts.neural.graphs.computation.features import KINDS, NUMBERS, edges, node_features
 from lamcts.neural.graphs.computation.predictors import checked
 from lamcts.types import Floats, Rows, whole_number
+
+HIDDEN = 2  # layers of the regressor; AutoGO A.2.1 has 4, with 6 layers before them
+Cut = tuple[int, int]  # first operation of a segment, and the one after its last
+
+
+class GraphArrays(NamedTuple):
+    """A graph as arrays: kinds [k], numbers [k, 5] and edges [2, e]."""
+
+    kinds: Rows
+    numbers: Floats
+    edges: Rows
+
+    @classmethod
+    def of(cls, graph: ComputationGraph) -> "GraphArrays":
+        """Return the arrays of a graph."""
+        return cls(*node_features(graph), edges(graph))
+
+
+class GraphBatch(NamedTuple):
+    """Several graphs side by side. An edge between two parts is left out.
+
+    kinds, numbers [k]: features of the operations. source, target [e]: ends of the edges, each edge in both directions.
+    part [k]: number of the part of each operation. parts: number of parts.
+    """
+
+    kinds: Tensor
+    numbers: Tensor
+    source: Tensor
+    target: Tensor
+    part: Tensor
+    parts: int
+
+
+def batch_of(graphs: Sequence[GraphArrays], cuts: Sequence[Cut] | None, device: str = "cpu") -> GraphBatch:
+    """Return graphs as a batch, with a part for each, or with cuts the parts before, in and after each segment."""
+    sizes = [len(graph.kinds) for graph in graphs]
+    first = np.cumsum([0, *sizes])
+    whole = np.concatenate([graph.edges + start for graph, start in zip(graphs, first, strict=False)], axis=1)
+    part = np.repeat(np.arange(len(graphs)), sizes)
+    if cuts is not None:
+        place = np.arange(first[-1]) - np.repeat(first[:-1], sizes)
+        begin, end = np.repeat(np.array(cuts, dtype=np.int64).reshape(-1, 2), sizes, axis=0).T
+        part = 3 * part + (place >= begin) + (place >= end)
+        whole = whole[:, part[whole[0]] == part[whole[1]]]
+    both = np.concatenate([whole, whole[::-1]], axis=1)
+    kinds, numbers = (np.concatenate([graph[i] for graph in graphs]) for i in (0, 1))
+    values = (kinds, numbers.astype(np.float32), *both, part)
+    k, x, source, target, own = (torch.as_tensor(value, device=device) for value in values)
+    return GraphBatch(k, x, source, target, own, len(graphs) * (1 if cuts is None else 3))
+
+
+class GraphConvolution(nn.Module):
+    """The k-GNN layer h' = W1 h + W2 (sum of h over neighbours) for k = 1 (Morris et al. 2019)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(width, width)
+        self.near = nn.Linear(width, width, bias=False)
+
+    def forward(self, h: Tensor, batch: GraphBatch) -> Tensor:  # [k, w] -> [k, w]
+        around = torch.zeros_like(h).index_add_(0, batch.target, h.index_select(0, batch.source))
+        summed: Tensor = self.own(h) + self.near(around)
+        return summed
+
+
+class GraphRegressor(nn.Module):
+    """One number for each graph, from the embeddings of its parts."""
+
+    def __init__(self, width: int, layers: int, parts: int) -> None:
+        super().__init__()
+        self.parts = parts
+        self.kind = nn.Embedding(len(KINDS), width)
+        self.numbers = nn.Linear(len(NUMBERS), width)
+        self.layers = nn.ModuleList(GraphConvolution(width) for _ in range(layers))
+        widths = [parts * width, *[width] * HIDDEN]
+        hidden = [layer for before in widths[:-1] for layer in (nn.Linear(before, width), nn.ReLU())]
+        self.head = nn.Sequential(*hidden, nn.Linear(width, 1))
+
+    def forward(self, batch: GraphBatch) -> Tensor:  # -> [number of graphs]
+        h = (self.kind(batch.kinds) + self.numbers(batch.numbers)).relu()
+        for layer in self.layers:
+            h = layer(h, batch).relu()
+        sums = h.new_zeros(batch.parts, h.shape[1]).index_add_(0, batch.part, h)
+        sizes = torch.bincount(batch.part, minlength=batch.parts).clamp(min=1)
+        scores: Tensor = self.head((sums / sizes[:, None]).reshape(batch.parts // self.parts, -1))
+        return scores[:, 0]
+
+
+def regressor(width: int, layers: int, parts: int, generator: torch.Generator) -> GraphRegressor:
+    """Return a regressor on the CPU whose weights are drawn from a generator."""
+    with torch.device("meta"):  # with memory, layers would draw weights from the global generator
+        net = GraphRegressor(width, layers, parts)
+    net.to_empty(device="cpu")
+    with torch.no_grad():
+        for weight in net.parameters():
+            bound = 0.0 if weight.ndim == 1 else 1 / math.sqrt(weight.shape[1])
+            weight.uniform_(-bound, bound, generator=generator)
+        net.kind.weight.normal_(generator=generator)
+    return net
+
 
 CHUNK = 128  # graphs of a batch of predictions
 Sample = tuple[int, Cut | None]  # number of a graph, and a cut
@@ -23,40 +125,7 @@ Sample = tuple[int, Cut | None]  # number of a graph, and a cut
 
 @dataclass(frozen=True)
 class GnnPredictor:
-    """A graph neural network on whole graphs: k-GNN layers, mean readout and a multilayer perceptron.
-
-    Parameters
-    ----------
-    width : int, default 48
-        Width of the embeddings.
-    layers : int, default 4
-        Number of k-GNN layers; paper: 6.
-    steps : int, default 400
-        Gradient steps of a fit; paper: 40 epochs.
-    batch : int, default 32
-        Graphs of a gradient step (AutoGO A.2).
-    rate : float, default 3e-3
-        Initial learning rate of Adam, which decays to 0 along a cosine; benchmarks/neural/evolve/predictors.py;
-        paper: 1e-4.
-    device : str, default "cpu"
-        Device of torch; results for a seed are reproducible on the CPU only.
-
-    References
-    ----------
-    Salameh et al. 2023, AutoGO: Automated computation graph optimization for neural network evolution, 3.3 and A.2.
-    Morris et al. 2019, Weisfeiler and Leman go neural: higher-order graph neural networks.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
-    >>> from lamcts.neural.evolve import GnnPredictor
-    >>> def network(layers):
-    ...     nodes = [OperationNode("relu", (i,), (4, 8, 8)) for i in range(layers)]
-    ...     return ComputationGraph((OperationNode("input", (), (4, 8, 8)), *nodes), (layers,))
-    >>> fitted = GnnPredictor(width=8, steps=100).fit([network(i) for i in range(20)], range(20), seed=0)
-    >>> bool(fitted.predict([network(3)])[0] < fitted.predict([network(15)])[0])
-    True
-    """
+    """A graph neural network on whole graphs: k-GNN layers, mean readout and a multilayer perceptron."""
 
     width: int = 48
     layers: int = 4
@@ -72,22 +141,7 @@ class GnnPredictor:
             raise ValueError(f"{type(self).__name__}: rate: expected a number above 0, got {self.rate}")
 
     def fit(self, graphs: Sequence[ComputationGraph], values: ArrayLike, seed: int = 0) -> "FittedGnn":
-        """Return the network trained on graphs and their values.
-
-        Parameters
-        ----------
-        graphs : sequence of ComputationGraph
-            Two networks or more.
-        values : array of shape (n,)
-            Finite numbers, such as accuracies.
-        seed : int, default 0
-            Seed of weights and batches. No global generator is used.
-
-        Raises
-        ------
-        ValueError
-            If values are not finite, or their number differs from that of the networks.
-        """
+        """Return the network trained on graphs and their values."""
         y = checked(graphs, values, seed)
         rng = np.random.default_rng(seed)
         samples = [(number, cut) for number, graph in enumerate(graphs) for cut in self._cuts(graph, rng)]
@@ -107,19 +161,6 @@ class PscPredictor(GnnPredictor):
     """A graph neural network on a predecessor, a segment and a successor, whose embeddings are concatenated.
 
     The three parts of a cut share the weights of the k-GNN layers. A prediction is the mean over all cuts of a graph.
-
-    Parameters
-    ----------
-    width, layers, steps, batch, rate, device
-        As of `GnnPredictor`.
-    ratio : int or None, default None
-        Number of cuts drawn from each graph that is trained on; None trains on all cuts, 1 is the paper's "1:1".
-    encoding : PairEncoding or None, default None
-        Segments of a graph; None takes those of the database that comes with the package.
-
-    References
-    ----------
-    Salameh et al. 2023, AutoGO: Automated computation graph optimization for neural network evolution, 3.3 and A.2.
     """
 
     ratio: int | None = None

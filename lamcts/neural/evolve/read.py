@@ -26,21 +26,11 @@ FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function
 
 @dataclass(frozen=True, eq=False)
 class ReadModel:
-    """A module that was read.
-
-    Attributes
-    ----------
-    graph : ComputationGraph
-        Its operations.
-    calls : dict
-        Calls of opaque operations by their attribute "target".
-    tensors : dict
-        Parameters, buffers and constants of the module by name.
-    """
+    """A module that was read."""
 
     graph: ComputationGraph
-    calls: dict[int, OpaqueCall] = field(repr=False)
-    tensors: dict[str, Tensor] = field(repr=False)
+    calls: dict[int, OpaqueCall] = field(repr=False)  # calls of opaque operations by their attribute "target"
+    tensors: dict[str, Tensor] = field(repr=False)  # parameters, buffers and constants of the module by name
 
     @property
     def names(self) -> dict[int, str]:
@@ -72,11 +62,6 @@ def read(model: nn.Module, batch: Tensor) -> ReadModel:
         Takes one tensor and returns one. Its mode (training or evaluation) is left as it is.
     batch : Tensor of shape (n, ...)
         Two examples or more.
-
-    Returns
-    -------
-    ReadModel
-        Its tensors are those of the module, not copies.
 
     Raises
     ------
@@ -308,11 +293,7 @@ class _Counting(fx.Interpreter):
 
 @torch.no_grad()
 def counted(module: fx.GraphModule, tensors: Mapping[str, Tensor], batch: Tensor) -> dict[str, int]:
-    """Return the floating-point operations of one example by name of the node.
-
-    module: the graph of an exported program, whose parameters and buffers are inputs. tensors: parameters and buffers
-    by name of the input; copies of them are used. batch: the remaining input.
-    """
+    """Return the floating-point operations of one example by name of the node."""
     running = _Counting(module)
     inputs = [node.name for node in module.graph.nodes if node.op == "placeholder"]
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):  # of a model that is noisy

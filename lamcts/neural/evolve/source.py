@@ -64,27 +64,7 @@ def load(weights=WEIGHTS):
 
 
 def save_source(net: GraphNetwork, path: Path | str, about: str = "") -> Path:
-    """Write a network as source, with its weights next to it.
-
-    Parameters
-    ----------
-    net : GraphNetwork
-        The network.
-    path : path
-        The file to write, which ends in .py; weights go to a file of the same name that ends in .safetensors.
-    about : str, default ""
-        A sentence for the docstring of the file.
-
-    Returns
-    -------
-    Path
-        The file of the weights.
-
-    Raises
-    ------
-    ValueError
-        If the path does not end in .py, or an opaque operation has an argument that cannot be written.
-    """
+    """Write a network as source, with its weights next to it."""
     path = Path(path)
     if path.suffix != ".py":
         raise ValueError(f"path: expected a file that ends in .py, got {path.name!r}")

@@ -1,13 +1,8 @@
-"""Few-shot NAS: several supernets, each of a part of the space. Needs torch.
-
-few = FewShot(nas.Digits4096(), splits=1, sizes={"widths": (8,), "cells": 1}).fit(digits(), Recipe(epochs=40, batch=32))
-few.accuracy(point)
-"""
+"""Few-shot NAS: several supernets, each of a part of the space. Needs torch."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.fewshot.darts import FewShotSearched, few_shot_darts
-from lamcts.neural.fewshot.fewshot import FewShot, SubSupernets
-from lamcts.neural.fewshot.rounds import Rounds
+from lamcts.neural.fewshot.fewshot import FewShot, Rounds, SubSupernets
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SupernetSplit
 
 __all__ = [

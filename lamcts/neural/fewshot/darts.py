@@ -18,15 +18,7 @@ from lamcts.rng import derive
 
 
 class FewShotSearched:
-    """Result of a few-shot differentiable search.
-
-    Attributes
-    ----------
-    leaves : list of Searched
-        Result of each sub-supernet.
-    steps : int
-        Gradient steps of all searches, with those of split supernets.
-    """
+    """Result of a few-shot differentiable search."""
 
     def __init__(self, leaves: list[Searched], steps: int) -> None:
         self.leaves, self.steps = leaves, steps

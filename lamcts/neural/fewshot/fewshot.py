@@ -1,12 +1,7 @@
-"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space.
-
-A supernet of all architectures is trained and split at one place of its cells. Each group of operations gets a
-sub-supernet, which starts with its parent's weights and trains shortly; splits repeat in a tree. Every architecture
-belongs to one leaf.
-"""
+"""Few-shot NAS (Zhao et al. 2021; thesis ch. 6): several supernets, each of a part of the space."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +9,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lamcts.neural.fewshot.rounds import Rounds, mean_loss
 from lamcts.neural.fewshot.splits import Exhaustive, Halves, Matching, SplitRequest, SupernetSplit, SupernetSplitter
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.supernet.base import Supernet
@@ -22,11 +16,55 @@ from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.objective import PERCENT, SupernetObjective
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
+from lamcts.neural.train.loop import evaluate, to_device
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.training import train
 from lamcts.rng import derive
 from lamcts.types import whole_number
+
+EXAMPLES = 512  # training examples for batch-norm statistics, as `SupernetObjective`
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of training of a sub-supernet, until its mean validation loss is flat.
+
+    A round is one training by the recipe of sub-supernets, with the whole schedule of its learning rate. The loss is
+    the mean of eight fixed networks of the sub-supernet. Sub-supernets without a short path may need more rounds than
+    their siblings: after equal numbers of steps their networks have too high losses. `Rounds(most=1)` is a fixed number
+    of steps, and the default of `FewShot.fit`: on `digits4096` more rounds do not improve the ranking.
+
+    tolerance: relative decrease of the lowest loss that counts as progress (0.02; share); untuned.
+    patience: rounds without progress after which training stops (1; rounds); untuned.
+    most: rounds at most (8; rounds); untuned.
+    """
+
+    tolerance: float = 0.02
+    patience: int = 1
+    most: int = 8
+
+    def __post_init__(self) -> None:
+        whole_number(self.patience, "patience", least=1)
+        whole_number(self.most, "most", least=1)
+        if not 0 <= self.tolerance < 1:
+            raise ValueError(f"tolerance: expected a share of at least 0 and below 1, got {self.tolerance!r}")
+
+    def goes_on(self, losses: Sequence[float]) -> bool:
+        """Return whether another round follows, by the mean validation losses after all rounds so far."""
+        if len(losses) >= self.most:
+            return False
+        before, recent = losses[: -self.patience], losses[-self.patience :]
+        return not before or min(recent) < (1 - self.tolerance) * min(before)
+
+
+def mean_loss(net: Supernet, data: Data) -> float:
+    """Return the mean validation loss of eight fixed networks, in nats."""
+    device = next(net.parameters()).device
+    valid, train = (to_device(part, device) for part in (data.valid, data.train))
+    nets = [net.subnet(point, [train.x[:EXAMPLES]]) for point in net.judged]
+    return sum(evaluate(each, valid)[0] for each in nets) / len(nets)
+
 
 SPLITTERS: dict[str, SupernetSplitter] = {
     "random": Exhaustive("random"),
@@ -72,30 +110,7 @@ class FewShot:
         device: str = "cpu",
         folder: Path | str | None = None,
     ) -> "SubSupernets":
-        """Train all supernets and return the leaves.
-
-        Parameters
-        ----------
-        data : Data
-            Training, validation and test data.
-        recipe : Recipe
-            Training settings of the first supernet.
-        again : Recipe, default None
-            Training settings of a round of sub-supernets; None is a tenth of the epochs (thesis table 6.3).
-        rounds : Rounds, default None
-            Stop rule of sub-supernets, such as `Rounds()`, until their mean validation loss is flat; None is one round,
-            as in the thesis.
-        budget_steps : int, default None
-            Most gradient steps of all supernets, with those of the splitter. A split or round that would exceed it is
-            left out (thesis 6.2.1).
-        seed : int, default 0
-            Seed of all random numbers. Sub-supernets of a depth train with equal seeds, so that their losses compare.
-        device : str, default "cpu"
-            Device of torch.
-        folder : path, default None
-            Folder for checkpoints, from which a killed run resumes. Trees with the same seed and first splits share
-            them.
-        """
+        """Train all supernets and return the leaves."""
         below = again or replace(recipe, epochs=max(1, round(SHORTER * recipe.epochs)))
         work = _Work(self, data, recipe, below, rounds or Rounds(most=1), budget_steps, seed, device, folder)
         root = SplitNode(work.new((), None), ())
@@ -149,15 +164,6 @@ class SubSupernets(nn.Module):
     """The leaves of a tree, used as one supernet.
 
     Equal networks are evaluated as their canonical point.
-
-    Attributes
-    ----------
-    root : SplitNode
-        The tree.
-    steps : int
-        Gradient steps of all supernets.
-    seconds : float
-        Time of all trainings, with those before a resume.
     """
 
     def __init__(self, root: SplitNode, data: Data, steps: int, seconds: float) -> None:

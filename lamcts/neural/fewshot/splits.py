@@ -30,12 +30,7 @@ class SupernetSplit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SplitRequest:
-    """The supernet to split, and its place in the tree.
-
-    supernet: trained. depth: splits above it. path: child numbers from the root. data: its training data. batch: batch
-    size.
-    seed: of the whole tree.
-    """
+    """The supernet to split, and its place in the tree."""
 
     supernet: Supernet
     depth: int

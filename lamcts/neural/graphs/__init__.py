@@ -1,8 +1,4 @@
-"""Computation graphs without torch: networks as lists of layers, training steps, and their live memory.
-
-graph = thesis_graph(alexnet(batch=200))
-liveness(graph).peak_bytes / MB  # 1489.355
-"""
+"""Computation graphs without torch: networks as lists of layers, training steps, and their live memory."""
 
 from lamcts.neural.graphs.layers import KINDS, Layer, LayeredNetwork, LayerKind
 from lamcts.neural.graphs.liveness import Liveness, baseline_bytes, liveness

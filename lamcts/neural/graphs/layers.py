@@ -1,9 +1,4 @@
-"""Networks as lists of layers, with shapes, operations and backward needs (thesis 8.2.1, 8.3.4).
-
-net = LayeredNetwork((3, 227, 227), batch=200)
-net.add("conv", channels=96, kernel=11, stride=4); net.add("relu")
-Shapes are channels, height, width of one image.
-"""
+"""Networks as lists of layers, with shapes, operations and backward needs (thesis 8.2.1, 8.3.4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,20 +13,10 @@ TALLY = 5  # operations a number of a pointwise layer, as for a normalisation; b
 
 
 class LayerKind(NamedTuple):
-    """Properties of a kind of layer.
+    """Properties of a kind of layer."""
 
-    Attributes
-    ----------
-    needs_input, needs_output : bool
-        Whether the backward step reads the input or the output, in addition to the gradient.
-    checkpoint : bool
-        Whether the thesis's plans never recompute it: it is expensive to compute or cheap to hold.
-    own_gradient : bool
-        Whether the gradient of its input has separate memory; else it overwrites the gradient of its output.
-    """
-
-    needs_input: bool
-    needs_output: bool
+    needs_input: bool  # whether the backward step reads the input or the output, in addition to the gradient
+    needs_output: bool  # whether the backward step reads the input or the output, in addition to the gradient
     checkpoint: bool
     own_gradient: bool
 
@@ -54,15 +39,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: output `shape`, and the operations of its forward step for one image.
-
-    Parameters
-    ----------
-    weights : int
-        Number of trained numbers.
-    patch : int
-        Input numbers of one output position; 1 for pointwise layers.
-    """
+    """One layer: output `shape`, and the operations of its forward step for one image."""
 
     name: str
     kind: str
@@ -80,24 +57,7 @@ class Layer:
 
 @dataclass
 class LayeredNetwork:
-    """Layers in order of addition; each reads the previous one unless `after` names others.
-
-    Parameters
-    ----------
-    image : tuple of int
-        Channels, height and width of the input.
-    batch : int
-        Images of a training step.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import LayeredNetwork
-    >>> net = LayeredNetwork((3, 32, 32), batch=8)
-    >>> net.add("conv", channels=16, kernel=3, padding=1)
-    'conv1'
-    >>> net.shape("conv1")
-    (16, 32, 32)
-    """
+    """Layers in order of addition; each reads the previous one unless `after` names others."""
 
     image: Shape
     batch: int
@@ -107,24 +67,7 @@ class LayeredNetwork:
         whole_number(self.batch, "batch")
 
     def add(self, kind: str, *after: str, name: str | None = None, **settings: int) -> str:
-        """Append a layer and return its name.
-
-        Parameters
-        ----------
-        kind : str
-            A key of `KINDS`.
-        *after : str
-            Names of its inputs; by default the last layer.
-        name : str, default None
-            Name; None is the kind and a number.
-        **settings : int
-            Of "conv" and "pool" `kernel`, `stride` (1) and `padding` (0); of "conv" and "fc" `channels`.
-
-        Raises
-        ------
-        ValueError
-            For an unknown kind, layer or setting, a used name, or shapes that do not fit.
-        """
+        """Append a layer and return its name."""
         if kind not in KINDS:
             raise ValueError(f"expected a kind of layer ({', '.join(KINDS)}), got {kind!r}")
         name = name or f"{kind}{1 + sum(layer.kind == kind for layer in self.layers.values())}"

@@ -14,17 +14,11 @@ from lamcts.types import Rows
 
 @dataclass(frozen=True, eq=False)
 class Liveness:
-    """Live ranges of storages.
-
-    Attributes
-    ----------
-    first, last : ndarray of shape (K,)
-        First and last step of each storage, both included; -1 for storages that no step writes.
-    """
+    """Live ranges of storages."""
 
     graph: StepGraph
-    first: Rows
-    last: Rows
+    first: Rows  # first and last step of each storage, both included; -1 for storages that no step writes
+    last: Rows  # first and last step of each storage, both included; -1 for storages that no step writes
 
     def before(self, step: int) -> frozenset[int]:
         """Return the storages that are live before a step: its *in* set."""
@@ -86,12 +80,6 @@ def liveness(graph: StepGraph) -> Liveness:
 
 
 def baseline_bytes(graph: StepGraph) -> int:
-    """Return the bytes if every storage has separate memory for the whole step (thesis 8.3, the baseline).
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    """
+    """Return the bytes if every storage has separate memory for the whole step (thesis 8.3, the baseline)."""
     live = liveness(graph)
     return sum(storage.bytes for storage, at in zip(graph.storages, live.first, strict=True) if at >= 0)

@@ -56,17 +56,7 @@ def resnet(depth: int = 50, batch: int = 32, image: Shape = IMAGE) -> LayeredNet
 
 
 def bottlenecks(blocks: tuple[int, ...], batch: int = 16, image: Shape = IMAGE) -> LayeredNetwork:
-    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4).
-
-    Parameters
-    ----------
-    blocks : tuple of int
-        Blocks of each stage.
-    batch : int
-        Images of a training step.
-    image : tuple of int
-        Channels, height and width of an image.
-    """
+    """Return a ResNet with given numbers of bottleneck blocks in its stages (thesis table 8.4)."""
     net = LayeredNetwork(image, batch)
     _convolved(net, 64, 7, 2, 3)
     last = net.add("pool", kernel=3, stride=2, padding=1)

@@ -13,23 +13,11 @@ MB = 2**20  # bytes, as in the thesis
 
 
 class Storage(NamedTuple):
-    """Memory of one tensor, or of several that share it.
-
-    Attributes
-    ----------
-    name : str
-        Name, usually of the operation that writes it.
-    bytes : int
-        Size.
-    role : {"activation", "gradient", "temporary", "outside"}
-        "activation" is written by a forward step, "gradient" by a backward one. "temporary" lives within a step, or is
-        held by others than autograd. "outside" cannot be moved, such as inputs and parameters, and counts no bytes
-        unless an accounting says so.
-    """
+    """Memory of one tensor, or of several that share it."""
 
     name: str
     bytes: int
-    role: Role
+    role: Role  # "activation" is written by a forward step, "gradient" by a backward one
 
 
 class Tensor(NamedTuple):
@@ -40,36 +28,15 @@ class Tensor(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One operation; a storage that it reads and writes is modified in place.
-
-    Attributes
-    ----------
-    name, kind : str
-        Name, and kind of operation.
-    forward : bool
-        Whether it belongs to the forward pass.
-    reads, writes : tuple of int
-        Storages.
-    flops, moved_bytes : int
-        Operations, and bytes read and written.
-    checkpoint : bool, default False
-        As in `LayerKind`.
-    workspace_bytes : int, default 0
-        Scratch memory with which it runs faster.
-    node : int, default -1
-        Consecutive backward steps of one node are one formula: it materialises the movable storages that it reads in
-        order, and holds each until its last step. -1 is a step that needs all at once.
-    copied_bytes : int, default 0
-        Bytes of outside storages that it modifies, which a recomputation copies.
-    """
+    """One operation; a storage that it reads and writes is modified in place."""
 
     name: str
     kind: str
-    forward: bool
+    forward: bool  # whether it belongs to the forward pass
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    flops: int
-    moved_bytes: int
+    flops: int  # operations, and bytes read and written
+    moved_bytes: int  # operations, and bytes read and written
     checkpoint: bool = False
     workspace_bytes: int = 0
     node: int = -1
@@ -78,21 +45,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StepGraph:
-    """All steps of a training iteration in order, forward steps first.
-
-    Parameters
-    ----------
-    steps : tuple of Step
-        The operations.
-    storages : tuple of Storage
-        Their memory.
-    tensors : tuple of Tensor
-        Names of storages.
-    accounting : {"thesis", "traced"}
-        How memory was counted: from a list of layers, or from a traced module.
-    outside_bytes : int, default 0
-        Permanent memory: parameters, their gradients, and optimizer state.
-    """
+    """All steps of a training iteration in order, forward steps first."""
 
     steps: tuple[Step, ...]
     storages: tuple[Storage, ...]

@@ -17,11 +17,6 @@ def thesis_graph(network: LayeredNetwork) -> StepGraph:
     network : LayeredNetwork
         The network.
 
-    Raises
-    ------
-    ValueError
-        For a network without layers.
-
     Examples
     --------
     >>> from lamcts.neural.graphs import MB, alexnet, liveness, thesis_graph
@@ -122,11 +117,6 @@ def route(network: LayeredNetwork) -> list[str]:
     Depth first from the input; a join waits for all its inputs (algorithm 8, `RouteConstruct`), so branches run one
     after the other. The printed algorithm is recursive; this one is not, so deep networks do not exhaust Python's
     stack.
-
-    Parameters
-    ----------
-    network : LayeredNetwork
-        The network.
     """
     readers, waiting = network.readers(), {name: len(layer.inputs) for name, layer in network.layers.items()}
     order: list[str] = []

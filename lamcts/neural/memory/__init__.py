@@ -1,8 +1,4 @@
-"""Memory plans of a training step (thesis, chapter 8): keep, recompute or offload activations, and simulate the cost.
-
-graph = lamcts.neural.graphs.thesis_graph(lamcts.neural.graphs.alexnet(batch=200))
-print(simulate(graph, preset("cost-aware", graph)))  # 886.230 MB
-"""
+"""Memory plans of a training step (thesis, chapter 8): what is kept, recomputed or offloaded, and at what cost."""
 
 from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.memory.cache import TensorCache, Traffic, traffic

@@ -39,10 +39,7 @@ class TensorCache:
     held_bytes: int = 0
 
     def check(self, storage: int, size: int) -> bool:
-        """Load and lock a storage of `size` bytes; return whether it was resident (`Check` of algorithm 9).
-
-        ValueError if locked storages leave no room.
-        """
+        """Load and lock a storage of `size` bytes; return whether it was resident (`Check` of algorithm 9)."""
         self.locked.add(storage)
         if storage in self.resident:
             self.resident.move_to_end(storage)
@@ -91,16 +88,6 @@ def traffic(graph: StepGraph, capacity_bytes: int) -> Traffic:
         The training step.
     capacity_bytes : int
         Capacity of the device in bytes.
-
-    Returns
-    -------
-    Traffic
-        Bytes sent and fetched, evictions, and the largest number of bytes held.
-
-    Raises
-    ------
-    ValueError
-        If the storages of one step do not fit.
     """
     cache, live = TensorCache(capacity_bytes), liveness(graph)
     for t, step in enumerate(graph.steps):

@@ -30,11 +30,6 @@ def blocks(graph: StepGraph) -> list[CheckpointBlock]:
 
     A block is a child of a Sequential or ModuleList, found by the first number in the path of a step: "layers.3" for
     "layers.3.attention.mm". A module outside any list is one block.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        A traced training step.
     """
     found: list[CheckpointBlock] = []
     for name, steps in groupby(graph.steps[: graph.forward_count], lambda step: _block(step.name)):
@@ -44,29 +39,13 @@ def blocks(graph: StepGraph) -> list[CheckpointBlock]:
 
 
 def checkpointing(graph: StepGraph, by_products: bool = False) -> Plan:
-    """Return full checkpointing: keep the inputs of each block and recompute the rest.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    by_products : bool, default False
-        Whether small by-products are recomputed too, see `economical`. Then the peak is lowest.
-    """
+    """Return full checkpointing: keep the inputs of each block and recompute the rest."""
     name = "full checkpointing" + (", by-products too" if by_products else "")
     return _checkpointed(graph, _named(graph), name, by_products)
 
 
 def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
-    """Return the plan of `torch.utils.checkpoint.checkpoint_sequential`, whose last segment keeps everything.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        A traced training step.
-    segments : int, default None
-        Number of segments; None is the square root of the number of blocks (Chen et al. 2016).
-    """
+    """Return the plan of `torch.utils.checkpoint.checkpoint_sequential`, whose last segment keeps everything."""
     parts = _named(graph)
     count = segments or max(1, round(math.sqrt(len(parts))))
     size = max(1, len(parts) // count)
@@ -80,11 +59,6 @@ def selective(graph: StepGraph) -> Plan:
 
     Expensive operations have FLOPs: matrix products, convolutions and attention, as in the usual policies of
     `create_selective_checkpoint_contexts`.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
     """
     plan = _checkpointed(graph, _named(graph), "selective checkpointing")
     expensive = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
@@ -97,13 +71,6 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
 
     A plan recomputes each storage alone, so the three results of a normalisation would cost three runs; PyTorch runs it
     once.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    plan : Plan
-        The plan to change.
     """
     actions, number = list(plan.actions), {one: i for i, one in enumerate(graph.movable)}
     for step in graph.steps[: graph.forward_count]:
@@ -115,13 +82,7 @@ def economical(graph: StepGraph, plan: Plan) -> Plan:
 
 
 def starting_plans(graph: StepGraph) -> list[Plan]:
-    """Return the checkpointing plans from which searches start; empty for a graph without blocks.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    """
+    """Return the checkpointing plans from which searches start; empty for a graph without blocks."""
     made = [make(graph) for make in CHECKPOINT_PLANS.values()] + [checkpointing(graph, by_products=True)]
     return [plan for i, plan in enumerate(made) if any(plan.actions) and plan not in made[:i]]
 

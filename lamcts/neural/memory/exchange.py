@@ -56,42 +56,13 @@ def exchange(
         Rates of the simulation.
     actions : sequence of Action, default all
         Allowed actions.
-
-    Returns
-    -------
-    Plan
-        The fastest plan found within the budget, or the one nearest to it if none was found.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory import Simulator, exchange, keep_all
-    >>> graph = thesis_graph(alexnet(batch=200))
-    >>> plan = exchange(graph, keep_all(graph), 900 * 2**20, evaluations=100)
-    >>> Simulator(graph).cost(plan.actions).peak_bytes < Simulator(graph).cost(keep_all(graph).actions).peak_bytes
-    True
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
     return Plan(tuple(map(Action, search.run(bytes(plan.checked(graph).actions), evaluations))), name="exchanged")
 
 
 def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Score:
-    """Score a plan for a budget; lower scores are better.
-
-    Parameters
-    ----------
-    simulator : Simulator
-        Simulator of the graph.
-    actions : sequence of Action
-        Actions of the movable storages.
-    budget_bytes : int
-        Largest peak in bytes, without `graph.outside_bytes`.
-
-    Returns
-    -------
-    Score
-        Bytes above the budget, summed over steps, and seconds.
-    """
+    """Score a plan for a budget; lower scores are better."""
     return Score(*simulator.excess(actions, budget_bytes))
 
 

@@ -127,11 +127,6 @@ def step_time(
     -------
     StepTime
         `seconds`, the least of at most five steps, and `first_seconds` of the step before them.
-
-    Raises
-    ------
-    ValueError
-        For a plan without a trace.
     """
     from lamcts.neural.memory.timing import step_time
 

@@ -52,18 +52,6 @@ def greedy(
         Allowed actions; KEEP is always allowed.
     starts : sequence of Plan, default ()
         Initial plans to use instead, such as those of an earlier search.
-
-    Returns
-    -------
-    Plan or None
-        The fastest plan found within the budget; None if none was found.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory import greedy
-    >>> greedy(thesis_graph(alexnet(batch=200)), 800 * 2**20).counts()
-    {'keep': 16, 'recompute': 4, 'recompute-again': 2}
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)

@@ -1,11 +1,4 @@
-"""A limit on peak memory for `torch.compile`; torch's own budget limits saved bytes, whose peak may still rise.
-
-with peak_within("8GiB"):
-    compiled = torch.compile(model, backend="aot_eager")  # or any backend on the min-cut partitioner
-    compiled(batch).sum().backward()
-
-Needs torch and uses private parts of it: `missing` names one that is absent. Nothing is offloaded to the host.
-"""
+"""A limit on peak memory for `torch.compile`; torch's own budget limits saved bytes, whose peak may still rise."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,13 +24,7 @@ NAMES = {
 
 
 def missing() -> str | None:
-    """Return what the installed torch lacks for a custom solver, or None.
-
-    Returns
-    -------
-    str or None
-        A message that names the missing part, or None if `peak_within` works.
-    """
+    """Return what the installed torch lacks for a custom solver, or None."""
     return partitioner.missing() or partitioner.lacking(NAMES)
 
 
@@ -53,13 +40,6 @@ def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iter
         Bytes, or a text such as "8GiB", without parameters, their gradients, buffers and inputs.
     machine : Machine, default Machine()
         Rates of the simulation.
-
-    Raises
-    ------
-    ValueError
-        During compilation, if no step within the peak was found.
-    RuntimeError
-        If the installed torch lacks a part that this needs.
     """
     if lacks := missing():
         raise RuntimeError(f"expected a torch with custom solvers: {lacks}")

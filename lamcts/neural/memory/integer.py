@@ -52,11 +52,6 @@ def optimum(
         Rates of the simulation.
     limit_seconds : float, default 60
         Time limit of the solver.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver does not finish in time.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 

@@ -47,14 +47,6 @@ def layer_shares(graph: StepGraph, machine: Machine | None = None) -> list[Layer
     list of LayerShare
         Bytes are those of all activations, gradients and temporaries, each once, by the operation that writes it
         first. So they add up to the memory of a step that frees nothing.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory.layer_shares import layer_shares
-    >>> found = layer_shares(thesis_graph(alexnet(batch=200)))
-    >>> [(one.kind, round(100 * one.seconds / sum(other.seconds for other in found))) for one in found[:3]]
-    [('conv', 88), ('fc', 5), ('relu', 3)]
     """
     rates, first = machine or Machine(), _first_writers(graph)
     seconds: dict[str, float] = defaultdict(float)
@@ -70,23 +62,13 @@ def layer_shares(graph: StepGraph, machine: Machine | None = None) -> list[Layer
 
 
 def kind_of(operation: str) -> str:
-    """Return the kind of layer of an operation of a trace; names of the thesis's layers are kinds already.
-
-    operation: name, such as "native_batch_norm_backward".
-
-    >>> from lamcts.neural.memory.layer_shares import kind_of
-    >>> kind_of("native_batch_norm_backward"), kind_of("add_")
-    ('norm', 'add')
-    """
+    """Return the kind of layer of an operation of a trace; names of the thesis's layers are kinds already."""
     known = next((kind for word, kind in WORDS.items() if word in operation), None)
     return known or re.sub(r"^_+|_backward$|_+$", "", operation) or OTHER
 
 
 def merged(kinds: list[LayerShare], share: float) -> list[LayerShare]:
-    """Return the kinds with at least a share of time or memory, and the sum of the rest as "other".
-
-    kinds: kinds of a step. share: share of all, from 0 to 1.
-    """
+    """Return the kinds with at least a share of time or memory, and the sum of the rest as "other"."""
     time, memory = sum(one.seconds for one in kinds), sum(one.bytes for one in kinds)
     large = [one for one in kinds if one.seconds >= share * time or one.bytes >= share * memory]
     small = [one for one in kinds if one not in large]

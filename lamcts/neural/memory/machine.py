@@ -50,10 +50,7 @@ class Machine:
                 raise ValueError(f"{name}: expected at least 0 seconds, got {getattr(self, name)!r}")
 
     def seconds(self, step: Step, host_seconds: float = 0.0) -> float:
-        """Return the time of a step without workspace, in seconds.
-
-        host_seconds: host time in addition to `operation_seconds`.
-        """
+        """Return the time of a step without workspace, in seconds."""
         device = max(step.flops / self.flops_per_second, step.moved_bytes / self.memory_bytes_per_second)
         host = self.operation_seconds + host_seconds
         return max(device, host) if self.runs_ahead else device + host

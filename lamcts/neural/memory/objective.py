@@ -1,8 +1,4 @@
-"""Memory plans as an objective: from {keep, recompute, offload}^n to peak memory and time.
-
-objective = ScheduleObjective(graph, budget="900MB")  # least time within a budget; without one, a front
-lamcts.minimize(objective, objective.space, budget=500, objectives=..., ...)
-"""
+"""Memory plans as an objective: from {keep, recompute, offload}^n to peak memory and time."""
 
 import hashlib
 from collections import Counter
@@ -115,10 +111,7 @@ class ScheduleObjective:
         return Plan(tuple(actions), name="searched")
 
     def point(self, plan: Plan) -> dict[str, str]:
-        """Return the point of a plan; a shared decision gets the most frequent action.
-
-        ValueError for a plan with actions that are not in `options`.
-        """
+        """Return the point of a plan; a shared decision gets the most frequent action."""
         plan.checked(self.graph)
         for name, some in self._decided.items():
             for i in some:

@@ -78,10 +78,7 @@ def lacking(names: Mapping[str, Sequence[str]]) -> str | None:
 def partitions(
     module: nn.Module, batch: object, budgets: Sequence[float], *, loss: Loss | None = None
 ) -> list[Partition]:
-    """Partition a training step as `torch.compile(module, backend="aot_eager")` does, for each budget from 0 to 1.
-
-    Fake tensors allocate nothing. RuntimeError if torch lacks a private function; see `trace` for other errors.
-    """
+    """Partition a training step as `torch.compile(module, backend="aot_eager")` does, for each budget from 0 to 1."""
     if lacks := missing():
         raise RuntimeError(f"expected a torch with the min-cut partitioner: {lacks}")
     from torch._functorch.aot_autograd import aot_function

@@ -59,11 +59,6 @@ class Plan:
         Whether storages are freed after their last use. False is the baseline, which frees and moves nothing.
     name : str, default "plan"
         Name in reports.
-
-    Raises
-    ------
-    ValueError
-        If the plan frees nothing and has actions other than KEEP.
     """
 
     actions: tuple[Action, ...]
@@ -90,22 +85,7 @@ class Plan:
 
 
 def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
-    """Return the plan that keeps every storage until its last use.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    name : str, default "liveness"
-        Name of the plan.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory import keep_all
-    >>> keep_all(thesis_graph(alexnet(batch=200))).counts()
-    {'keep': 22}
-    """
+    """Return the plan that keeps every storage until its last use."""
     return Plan((Action.KEEP,) * len(graph.movable), name=name)
 
 

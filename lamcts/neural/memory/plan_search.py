@@ -1,7 +1,4 @@
-"""Search for memory plans: the least time within a budget, or the front of peak and time.
-
-plan = least_time(graph, "900MB", seed=0)
-"""
+"""Search for memory plans: the least time within a budget, or the front of peak and time."""
 
 import math
 from collections.abc import Sequence

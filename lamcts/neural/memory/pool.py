@@ -23,13 +23,7 @@ class Extent(NamedTuple):
 
 @dataclass
 class FirstFit:
-    """A growing pool in which each request gets the first gap that fits.
-
-    Parameters
-    ----------
-    block_bytes : int, default 1024
-        Requests are rounded up to whole blocks (thesis 8.3.2).
-    """
+    """A growing pool in which each request gets the first gap that fits."""
 
     block_bytes: int = BLOCK_BYTES
     taken: dict[int, tuple[int, int]] = field(default_factory=dict)  # begin and end by storage
@@ -67,14 +61,6 @@ def extent(report: Report, block_bytes: int = BLOCK_BYTES) -> Extent:
         A simulated plan, see `Simulator.report`.
     block_bytes : int, default 1024
         Block size in bytes.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory import Simulator, extent, preset
-    >>> graph = thesis_graph(alexnet(batch=200))
-    >>> round(extent(Simulator(graph).report(preset("cost-aware", graph))).lost, 3)
-    0.108
     """
     pool, sizes = FirstFit(block_bytes), [storage.bytes for storage in report.graph.storages]
     for event in sorted((*report.events, *_fixed(report)), key=lambda event: (event.step, event.order)):

@@ -17,18 +17,6 @@ def preset(name: str, graph: StepGraph) -> Plan:
         "offload" offloads outputs of convolutions; the last three also recompute storages that are not checkpoints.
     graph : StepGraph
         The training step.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs import alexnet, thesis_graph
-    >>> from lamcts.neural.memory import preset
-    >>> preset("cost-aware", thesis_graph(alexnet(batch=200))).counts()
-    {'recompute': 11, 'offload': 8, 'recompute-again': 3}
     """
     if name not in PRESETS:
         raise ValueError(f"expected the name of a plan ({', '.join(PRESETS)}), got {name!r}")
@@ -71,24 +59,13 @@ def layer_peak(graph: StepGraph) -> int:
 
     A gradient that overwrites another counts twice, as in the thesis. So `max(l_i)` is no lower bound: AlexNet needs
     less.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
     """
     sizes = [storage.bytes for storage in graph.storages]
     return max(sum(sizes[one] for one in (*step.reads, *step.writes)) for step in graph.steps if not step.forward)
 
 
 def segments(graph: StepGraph) -> list[list[int]]:
-    """Return the segments of the thesis: movable storages that are connected without passing a checkpoint.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    """
+    """Return the segments of the thesis: movable storages that are connected without passing a checkpoint."""
     free = [i for i, one in enumerate(graph.movable) if not graph.steps[graph.makers[one][-1]].checkpoint]
     number = {graph.movable[i]: i for i in free}
     found: dict[int, list[int]] = {}

@@ -27,33 +27,17 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A simulated plan on a graph, from `Simulator.report`.
-
-    Attributes
-    ----------
-    peak_bytes : int
-        Peak of live bytes, without `graph.outside_bytes`.
-    seconds : float
-        Time of one training step.
-    recomputes : int
-        Number of recomputed storages.
-    sent_bytes, fetched_bytes : int
-        Bytes sent to and fetched from the host.
-    live_bytes, live_count : list of int
-        Peak bytes of each step, with its recomputations, and the number of live storages.
-    events : list of Event
-        Allocations and frees of movable storages.
-    """
+    """A simulated plan on a graph, from `Simulator.report`."""
 
     graph: StepGraph
     plan: Plan
-    peak_bytes: int
+    peak_bytes: int  # peak of live bytes, without `graph.outside_bytes`
     seconds: float
     recomputes: int
     sent_bytes: int
     fetched_bytes: int
-    live_bytes: list[int]
-    live_count: list[int]
+    live_bytes: list[int]  # peak bytes of each step, with its recomputations, and the number of live storages
+    live_count: list[int]  # peak bytes of each step, with its recomputations, and the number of live storages
     events: list[Event]
 
     @property

@@ -1,8 +1,4 @@
-"""Simulation of a training step under a plan: live bytes, recomputations, transfers and time.
-
-simulator = Simulator(graph)
-simulator.cost(plan.actions).peak_bytes
-"""
+"""Simulation of a training step under a plan: live bytes, recomputations, transfers and time."""
 
 from collections.abc import Sequence
 from itertools import compress
@@ -66,10 +62,7 @@ class Simulator:
         return self._playback(actions).live
 
     def excess(self, actions: Sequence[int], budget_bytes: int) -> tuple[int, float]:
-        """Return the bytes above a budget, summed over steps, and the seconds of a training step.
-
-        The sum ranks plans that exceed the budget: one change does not lower a peak that two steps share.
-        """
+        """Return the bytes above a budget, summed over steps, and the seconds of a training step."""
         playback = self._playback(actions)
         return sum([live - budget_bytes for live in playback.live if live > budget_bytes]), playback.cost().seconds
 
@@ -78,13 +71,7 @@ class Simulator:
         return live_ranges(self.tables, actions)[1]
 
     def report(self, plan: Plan) -> Report:
-        """Return the cost of a plan, its live memory by step, and its allocations and frees.
-
-        Raises
-        ------
-        ValueError
-            If the plan is for another graph, or recomputes a storage whose inputs are overwritten.
-        """
+        """Return the cost of a plan, its live memory by step, and its allocations and frees."""
         plan.checked(self.graph)
         for i, action in enumerate(plan.actions):
             if action in RECOMPUTED and not self.tables.recomputable[i]:

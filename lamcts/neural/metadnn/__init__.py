@@ -1,8 +1,4 @@
-"""The meta-DNN of AlphaX: an architecture's accuracy, predicted from its encoding (thesis 3.2.3 and 3.3.2).
-
-predictor = metadnn.make("mlp").fit(features, accuracy, seed=0)
-predictor(features)  # [m]
-"""
+"""The meta-DNN of AlphaX: an architecture's accuracy, predicted from its encoding (thesis 3.2.3 and 3.3.2)."""
 
 from lamcts.neural.metadnn.meta_dnn import MetaDnn, make
 from lamcts.neural.metadnn.settings import KINDS, Predictor

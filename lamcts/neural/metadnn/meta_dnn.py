@@ -38,11 +38,7 @@ class MetaDnn(MetaDnnSettings):
     """
 
     def fit(self, features: ArrayLike, accuracy: ArrayLike, seed: int = 0, start: Predictor | None = None) -> Predictor:
-        """Fit the network to rows `features` [n, k] and their `accuracy` [n], at least two rows.
-
-        The result is the same for the same seed; no global generator is seeded. `start`: predictor of an earlier fit
-        of these settings, whose weights are the initial ones.
-        """
+        """Fit the network to rows `features` [n, k] and their `accuracy` [n], at least two rows."""
         x, y = self._checked(features, accuracy)
         if find_spec("torch") is None:
             raise MissingExtra.of("torch", "torch")
@@ -65,13 +61,5 @@ class MetaDnn(MetaDnnSettings):
 
 
 def make(kind: str, **settings: Any) -> MetaDnn:
-    """Return a `MetaDnn` of a kind, "mlp", "recurrent" or "multistage", with other settings as given.
-
-    Parameters
-    ----------
-    kind : {"mlp", "recurrent", "multistage"}
-        Kind of network.
-    **settings
-        Other settings of `MetaDnn`.
-    """
+    """Return a `MetaDnn` of a kind, "mlp", "recurrent" or "multistage", with other settings as given."""
     return MetaDnn(kind=kind, **settings)  # type: ignore[arg-type]  # checked there

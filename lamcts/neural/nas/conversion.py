@@ -49,18 +49,6 @@ def convert_nats_bench(folder: PathLike, target: PathLike, report: Report | None
     report : callable, optional
         Called as ``report(done, total)`` after each network.
 
-    Returns
-    -------
-    int
-        The number of networks.
-
-    Raises
-    ------
-    ValueError
-        If a file is damaged, or contains anything but numbers, texts and containers.
-    FileNotFoundError
-        If the file of a network is missing.
-
     Notes
     -----
     Accuracies are means over seeds, as `get_more_info(..., is_random=False)` of the authors' package returns them.
@@ -90,18 +78,6 @@ def convert_hw_nas_bench(source: PathLike, target: PathLike) -> int:
         The file "HW-NAS-Bench-v1_0.pickle".
     target : path
         The table to write, "hw_nasbench201.npz": the setting `hardware` of the objective "nasbench201".
-
-    Returns
-    -------
-    int
-        The number of cells.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, has no cells of NAS-Bench-201, or contains anything but numbers, texts and containers.
-    FileNotFoundError
-        If there is no such file.
 
     Notes
     -----

@@ -16,10 +16,6 @@ class ConvNet(ArchitectureSpace):
     ----------
     layers : int, default 10
         Number of convolutions.
-
-    Notes
-    -----
-    The thesis speaks of depths 1 to 10; its count and its ten variables are those of ten layers.
     """
 
     name = "convnet"

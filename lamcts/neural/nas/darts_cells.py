@@ -29,17 +29,6 @@ class DartsCells(GenotypeSpace):
     `normal_inputs2` = 4 says that node 2 takes the pair of inputs number 4 of (0, 1), (0, 2), ..., (2, 3);
     `normal_op4` and `normal_op5` are the operations on the first and the second of these inputs. A cell concatenates
     all of its nodes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lamcts.neural.nas import DartsCells
-    >>> space = DartsCells()
-    >>> point = space.random(np.random.default_rng(0))
-    >>> space.parse(space.text(point)) == point
-    True
-    >>> f"{space.space.size:.2g}"
-    '1.1e+18'
     """
 
     name = "darts"

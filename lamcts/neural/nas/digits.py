@@ -1,8 +1,4 @@
-"""The space of `digits4096`, the table that ships: one of four operations on each of the six edges of a cell.
-
-Its networks are small enough that all of them were trained here, on scikit-learn's digits;
-`benchmarks/neural/nas/digits_table.py` is the program, `lamcts.neural.nas.published` the table.
-"""
+"""The space of `digits4096`, the table that ships: one of four operations on each of the six edges of a cell."""
 
 from lamcts.neural.nas.base import Point
 from lamcts.neural.nas.cells import EdgeCells, reachable

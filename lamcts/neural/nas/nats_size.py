@@ -18,13 +18,6 @@ class NatsSize(TabledSpace):
     """The 32,768 networks of five widths, in the notation `8:16:24:64:32`: channels of each part.
 
     A parameter is the number of channels divided by 8, from 1 to 8. The cell is the same in all networks.
-
-    Examples
-    --------
-    >>> from lamcts.neural.nas import NatsSize
-    >>> space = NatsSize()
-    >>> space.parse("8:16:24:64:32")
-    {'stem': 1, 'stage_1': 2, 'block_1': 3, 'stage_2': 8, 'block_2': 4}
     """
 
     name = "nats-size"

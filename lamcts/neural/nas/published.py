@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from lamcts.neural.nas import formats
 from lamcts.neural.nas.base import Point
+from lamcts.neural.nas.cells import TransNas
 from lamcts.neural.nas.digits import OPERATIONS as DIGITS_OPERATIONS
 from lamcts.neural.nas.digits import Digits4096
 from lamcts.neural.nas.graph_hash import pruned
-from lamcts.neural.nas.macro import NasBenchMacro
 from lamcts.neural.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101
 from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, LAYERS, LINKS, TENS, NasBenchGraph
 from lamcts.neural.nas.nasbench_graph import OPERATIONS as GRAPH_OPERATIONS
 from lamcts.neural.nas.objective import TableObjective
-from lamcts.neural.nas.tabled import OperationSpace
+from lamcts.neural.nas.tabled import NasBenchMacro, OperationSpace
 from lamcts.neural.nas.tables import Arrays, one_of, read
-from lamcts.neural.nas.transnas import TransNas
 from lamcts.objectives.base import register
 from lamcts.types import Floats
 

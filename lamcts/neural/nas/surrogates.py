@@ -1,10 +1,4 @@
-"""Surrogate benchmarks as objectives, by their own packages: NAS-Bench-301 and JAHS-Bench-201.
-
-f = lamcts.objectives.make("nasbench301", models="nb_models_1.0/xgb_v1.0", python="/opt/py38/bin/python")
-
-The packages need older versions of Python than lamcts does, so that `python` names the interpreter that has them. None
-imports the package here.
-"""
+"""Surrogate benchmarks as objectives, by their own packages: NAS-Bench-301 and JAHS-Bench-201."""
 
 import hashlib
 import json
@@ -141,10 +135,6 @@ class SurrogateObjective:
         The space of networks, with texts and pictures.
     fixed : dict, default {}
         Values that are added to each query.
-
-    Notes
-    -----
-    Predictions have no noise, so `seed` has no effect.
     """
 
     name: str

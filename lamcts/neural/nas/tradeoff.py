@@ -29,23 +29,6 @@ class TableTradeOff(TradeOff):
         The name of the pair; empty: "OBJECTIVE against COST".
     value : str, default "accuracy_percent"
         The name of the value among the objectives.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such cost.
-
-    Notes
-    -----
-    Hypervolumes are measured from the least accuracy and the highest cost of a network in the table.
-
-    Examples
-    --------
-    >>> from lamcts import objectives
-    >>> from lamcts.neural import nas
-    >>> f = nas.TableTradeOff(objectives.make("digits4096"), "params")
-    >>> f.reference
-    {'accuracy_percent': 10.185185185185185, 'params': 3746.0}
     """
 
     objective: TableObjective

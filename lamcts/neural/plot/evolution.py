@@ -28,17 +28,6 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
         What `lamcts.neural.evolve.search.fit` returned.
     cost : str, optional
         A cost by name, drawn as a share of the parent's; by default the first one of `against`, else "flops".
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Dots are children of the search, trained with one seed. Parent and finalists are means over seeds with bars of
-        one standard deviation; finalists that are not on the front are hollow.
-
-    Raises
-    ------
-    ValueError
-        If there is no such cost.
     """
     evolution = found.parent.evolution
     cost = cost or next(iter(evolution.against), "flops")
@@ -95,11 +84,6 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
         What `lamcts.neural.evolve.search.fit` returned.
     child : Child, optional
         The child; by default the best.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        From top to bottom, side by side; an operation is drawn with the norms and activations that follow it.
     """
     child, parent = child or found.best, found.parent
     names, origins = parent.evolution.networks.model.names, child.origins

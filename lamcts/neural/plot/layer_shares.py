@@ -31,19 +31,6 @@ def layer_shares(
         Kinds of each network, from `lamcts.neural.memory.layer_shares`.
     title : str
         The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there is no network, or one without operations.
-
-    Notes
-    -----
-    Kinds below one percent of time and of memory are drawn as "other". Colours that are used again are pale.
     """
     from lamcts.neural.memory.layer_shares import merged
 

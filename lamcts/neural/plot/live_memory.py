@@ -34,19 +34,6 @@ def live_memory(
         A budget that is drawn as a dashed line.
     title : str
         The title.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If there is no report, or the reports are of several graphs.
-
-    Notes
-    -----
-    Memory that does not depend on the plan (parameters, gradients, optimiser state) is a band at the bottom.
     """
     if not reports or any(one.graph is not reports[0].graph for one in reports):
         raise ValueError(f"expected reports of plans on one graph, at least one, got {len(reports)}")

@@ -7,10 +7,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 def evaluation_copy(net: nn.Module, by_batch: bool = True) -> nn.Module:
-    """Return a copy in evaluation mode without gradients; no random layer draws.
-
-    by_batch: whether batch norms use the statistics of the batch, as an untrained network does in its first step.
-    """
+    """Return a copy in evaluation mode without gradients; no random layer draws."""
     made = copy.deepcopy(net).eval()
     made.zero_grad(set_to_none=True)
     for module in made.modules():

@@ -29,16 +29,6 @@ def first_networks(proxy: "ProxyObjective", n: int, among: int = AMONG, seed: in
     seed : int, default 0
         Random seed of the draw.
 
-    Returns
-    -------
-    list of dict
-        Points for the argument `x0` of `lamcts.maximize`; fewer than `n` if the space has fewer networks.
-
-    Raises
-    ------
-    ValueError
-        If `n` is below 1 or above `among`.
-
     Notes
     -----
     Networks without a finite score come last. Of networks with equal scores the first drawn comes first. Scores are an
@@ -47,16 +37,6 @@ def first_networks(proxy: "ProxyObjective", n: int, among: int = AMONG, seed: in
     References
     ----------
     Abdelfattah et al. 2021, Zero-cost proxies for lightweight NAS (section 4.2, warm-up of a search).
-
-    Examples
-    --------
-    >>> from lamcts.neural import nas
-    >>> from lamcts.neural.proxies import ProxyObjective, first_networks
-    >>> from lamcts.neural.train import digits
-    >>> space = nas.Digits4096()
-    >>> f = ProxyObjective(space, digits(), "parameters", {"widths": (8,), "cells": 1})
-    >>> [f(point) for point in first_networks(f, 2, among=20)]
-    [2562.0, 1970.0]
     """
     whole_number(n, "n", least=1)
     if whole_number(among, "among", least=1) < n:

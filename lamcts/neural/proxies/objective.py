@@ -48,24 +48,9 @@ class ProxyObjective:
     keyed : bool, default True
         Whether points of one network count as one, and invalid points are never proposed.
 
-    Raises
-    ------
-    ValueError
-        If the proxy is unknown or a setting is out of range.
-
     Notes
     -----
     A call raises RuntimeError if a network has no finite score. A run records a failed evaluation.
-
-    Examples
-    --------
-    >>> from lamcts.neural import nas
-    >>> from lamcts.neural.proxies import ProxyObjective
-    >>> from lamcts.neural.train import digits
-    >>> space = nas.Digits4096()
-    >>> f = ProxyObjective(space, digits(), "parameters", {"widths": (8,), "cells": 1})
-    >>> f(space.point((3, 0, 0, 3, 0, 3)))
-    786.0
     """
 
     architectures: ArchitectureSpace

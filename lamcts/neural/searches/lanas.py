@@ -1,7 +1,5 @@
 """LaNAS: a full tree of linear splits, refitted in rounds, and draws inside its leaves (thesis ch. 4).
 
-result = lamcts.maximize(f, f.space, budget=1000, **lanas.improved())
-
 Letters: n rows, d coordinates.
 """
 
@@ -114,26 +112,7 @@ def published(
 
 @dataclass(frozen=True)
 class Leaf(LocalSampler):
-    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis).
-
-    Parameters
-    ----------
-    model : RewardModel, default None
-        Model of all evaluations, an object with `fit` such as `searches.alphax.Ridge()` or
-        `lamcts.neural.metadnn.MetaDnn()`; None: no model. Paper: none, or the meta-DNN.
-    candidates : int, default 500
-        Draws inside the leaf that the model compares; untuned; paper: not stated.
-    refit : int, default 50
-        Evaluations between two fits of the model; as the tree of LaNAS.
-    draws : int, default 65536
-        Most draws of the whole space before a leaf counts as exhausted and its parent is used; untuned;
-        paper: none.
-
-    Notes
-    -----
-    With a model, return the draw with the highest expected improvement (pi_bayes). The model error is assumed to be
-    constant, so this is the draw with the best prediction.
-    """
+    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis)."""
 
     model: RewardModel | None = None
     candidates: int = 500

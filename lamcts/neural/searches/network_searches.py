@@ -1,8 +1,4 @@
-"""Searches of network architectures by name, as `lamcts nas --search NAME` takes them.
-
-settings = network_searches.names()["evolution"].settings(space)
-result = lamcts.maximize(f, space, budget=200, **settings)
-"""
+"""Searches of network architectures by name, as `lamcts nas --search NAME` takes them."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -24,16 +20,7 @@ S = TypeVar("S", bound=Settings)
 
 
 class NetworkSearch(NamedTuple):
-    """A search of architectures.
-
-    Attributes
-    ----------
-    line : str
-        Description in one line.
-    settings : callable
-        `settings(space, first)` returns settings of `lamcts.Optimizer`; first is the number of random networks at the
-        start, None for the search's own.
-    """
+    """A search of architectures."""
 
     line: str
     settings: Settings
@@ -51,11 +38,6 @@ def register(name: str, line: str) -> Callable[[S], S]:
         Name of the search.
     line : str
         Description in one line.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken.
     """
 
     def add(settings: S) -> S:
@@ -68,18 +50,7 @@ def register(name: str, line: str) -> Callable[[S], S]:
 
 
 def names() -> dict[str, NetworkSearch]:
-    """Return every search by its name.
-
-    Examples
-    --------
-    >>> import lamcts
-    >>> from lamcts.neural.searches import network_searches
-    >>> search = network_searches.names()["random"]
-    >>> search.line
-    'uniform draws'
-    >>> sorted(search.settings(lamcts.Space({"a": lamcts.Choice((1, 2))}), 5))
-    ['n_init', 'sampler', 'tree']
-    """
+    """Return every search by its name."""
     return dict(_searches)
 
 

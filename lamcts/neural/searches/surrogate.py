@@ -18,13 +18,7 @@ class RewardModel(Protocol):
 
 @dataclass(frozen=True)
 class Ridge:
-    """Ridge regression on standardised features.
-
-    Parameters
-    ----------
-    penalty : float, default 1.0
-        Weight of the squared coefficients, in rows; untuned.
-    """
+    """Ridge regression on standardised features."""
 
     penalty: float = 1.0
 

@@ -1,9 +1,4 @@
-"""Supernets: shared weights of all architectures of a space. Needs torch.
-
-net = supernet(nas.Digits4096(), channels=1, widths=(8,), cells=1)
-net.fit(digits(), Recipe(epochs=20))
-f = SupernetObjective(net, digits())
-"""
+"""Supernets: shared weights of all architectures of a space. Needs torch."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.supernet.base import Supernet, recalibrate

@@ -55,10 +55,7 @@ class Supernet(nn.Module):
         checkpoint: Path | str | None = None,
         report: "Callable[[Epoch], None] | None" = None,
     ) -> "Supernet":
-        """Train all architectures by one random network a batch, and return the trained supernet.
-
-        Parameters are those of `lamcts.neural.train.train`, which also returns the results of each epoch.
-        """
+        """Train all architectures by one random network a batch, and return the trained supernet."""
         trained = train(self, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report).net
         assert isinstance(trained, Supernet)
         return trained
@@ -85,10 +82,7 @@ class Supernet(nn.Module):
         raise NotImplementedError
 
     def subnet(self, point: Point, batches: Iterable[Tensor] | None = None) -> nn.Module:
-        """Return the stand-alone network of a point with copies of the weights.
-
-        batches: examples for new batch-norm statistics (None: copies of the supernet's, which average architectures).
-        """
+        """Return the stand-alone network of a point with copies of the weights."""
         with torch.device("meta"):
             net = maker_of(self.space)(self.space, self.checked(point), *self.shape, **self.sizes)
         net.to_empty(device=next(self.parameters()).device).train(self.training)
@@ -158,13 +152,6 @@ def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
     """Estimate all batch-norm statistics of a network from examples: the means over the batches.
 
     Nothing else changes, and no random numbers are drawn.
-
-    Parameters
-    ----------
-    net : torch.nn.Module
-        The network, changed in place.
-    batches : iterable of tensor
-        Batches of training examples.
     """
     norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     training, momenta = net.training, [norm.momentum for norm in norms]

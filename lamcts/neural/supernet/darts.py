@@ -1,8 +1,4 @@
-"""Differentiable architecture search (DARTS, Liu et al. 2018): operations are mixed in shares learnt by gradients.
-
-The training images are split in two halves: weights learn from one, shares from the other, batch by batch. The result
-is the architecture of the largest shares.
-"""
+"""Differentiable architecture search (DARTS, Liu et al. 2018): operations are mixed in shares learnt by gradients."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -56,35 +52,7 @@ class Darts:
         checkpoint: Path | str | None = None,
         report: Callable[[int], None] | None = None,
     ) -> "Searched":
-        """Train weights and shares in place.
-
-        Parameters
-        ----------
-        relaxed : Relaxed
-            The mixture.
-        data : Data
-            Training and validation data.
-        recipe : Recipe
-            Training settings of the weights; an epoch is one pass over their half.
-        seed : int or Seeds, default 0
-            Seed of all random numbers.
-        device : str, default "cpu"
-            Device of torch.
-        checkpoint : path, default None
-            File written after each epoch. If it exists, the search resumes from it with the same bits on the CPU.
-        report : callable, default None
-            Called after each epoch with its number, from 1; after a resume, with new epochs alone.
-
-        Returns
-        -------
-        Searched
-            The mixture and its validation loss.
-
-        Raises
-        ------
-        Diverged
-            If the validation loss is not finite.
-        """
+        """Train weights and shares in place."""
         _check(recipe)
         seeds, here = Seeds.of(seed), torch.device(device)
         parts = [to_device(part, here) for part in halves(data.train)]
@@ -102,22 +70,12 @@ class Darts:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """Result of a differentiable search.
+    """Result of a differentiable search."""
 
-    Attributes
-    ----------
-    relaxed : Relaxed
-        The supernet with its shares.
-    steps : int
-        Gradient steps of weights and shares.
-    valid_loss, valid_accuracy : float
-        Of the mixture on the validation data, in nats and from 0 to 1.
-    """
-
-    relaxed: Relaxed
-    steps: int
-    valid_loss: float
-    valid_accuracy: float
+    relaxed: Relaxed  # the supernet with its shares
+    steps: int  # gradient steps of weights and shares
+    valid_loss: float  # of the mixture on the validation data, in nats and from 0 to 1
+    valid_accuracy: float  # of the mixture on the validation data, in nats and from 0 to 1
 
     @property
     def point(self) -> Point:

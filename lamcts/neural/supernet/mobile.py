@@ -1,9 +1,4 @@
-"""Supernets of mobile blocks, elastic in depth, width and kernel (Once-for-all, Cai et al. 2020; thesis 9.1.2).
-
-The weights are those of the largest network. A smaller network uses the first layers, the first channels between
-expansion and filter, and the centre of the kernels. Once-for-all also transforms the centre by a learnt matrix and
-sorts channels by norm; neither is done here. Stride and squeeze-and-excitation do not change other weights.
-"""
+"""Supernets of mobile blocks, elastic in depth, width and kernel (Once-for-all, Cai et al. 2020; thesis 9.1.2)."""
 
 from collections.abc import Mapping
 from functools import cached_property

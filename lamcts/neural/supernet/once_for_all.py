@@ -1,8 +1,4 @@
-"""Training of elastic mobile supernets: sandwich rule, in-place distillation and progressive shrinking.
-
-Sandwich rule: Yu and Huang 2019, arXiv 1903.05134. In-place distillation: the same, and BigNAS (Yu et al. 2020,
-arXiv 2003.11142). Progressive shrinking: Once-for-all (Cai et al. 2020, arXiv 1908.09791).
-"""
+"""Training of elastic mobile supernets: sandwich rule, in-place distillation and progressive shrinking."""
 
 import math
 import time
@@ -50,11 +46,6 @@ class OnceForAll:
     stages : tuple of str, default ("kernel", "depth", "width")
         Order in which choices open (Once-for-all). Before the first stage there is the largest network only, and all
         stages have equal numbers of epochs. () opens all choices at once, as BigNAS does.
-
-    Raises
-    ------
-    ValueError
-        For settings that contradict each other.
 
     Notes
     -----
@@ -127,36 +118,7 @@ class OnceForAll:
         checkpoint: Path | str | None = None,
         report: Callable[[Epoch], None] | None = None,
     ) -> list[Epoch]:
-        """Train a supernet in place.
-
-        Parameters
-        ----------
-        net : MobileSupernet
-            A supernet of `EfficientNet` or `AccelNasBench`.
-        data : Data
-            Training and validation data.
-        recipe : Recipe
-            Training settings, in float32 and without averaged weights. A step holds the activations of all of its
-            networks, and costs as much as one step of each.
-        seed : int or Seeds, default 0
-            Seeds of the order, the augmentation and the random networks.
-        device : str, default "cpu"
-            Device of torch.
-        checkpoint : path, default None
-            File written after each epoch, from which the training resumes.
-        report : callable, default None
-            Called after each epoch of this call.
-
-        Returns
-        -------
-        list of Epoch
-            Results of all epochs; validation deals the examples to eight networks of the whole region.
-
-        Raises
-        ------
-        Diverged
-            If the loss is not finite.
-        """
+        """Train a supernet in place."""
         if recipe.average or recipe.precision != "float32":
             got = f"average={recipe.average}, precision={recipe.precision!r}"
             raise ValueError(f"recipe: expected one without averages, in float32, got {got}; leave them out")
@@ -209,11 +171,6 @@ def extreme(region: SupernetRegion, *, largest: bool) -> Point:
         The networks.
     largest : bool
         Whether to return the largest.
-
-    Returns
-    -------
-    dict
-        The point with the largest kernels, depths and expansions and the smallest strides, or the other way round.
     """
     return {
         name: max(options) if largest == (_field(name) != SMALLER_IS_LARGER) else min(options)

@@ -13,15 +13,9 @@ Options = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class SupernetRegion:
-    """The points with allowed options for each parameter.
+    """The points with allowed options for each parameter."""
 
-    Parameters
-    ----------
-    allowed : mapping
-        Remaining options of each parameter of the space, in its order.
-    """
-
-    allowed: Mapping[str, Options]
+    allowed: Mapping[str, Options]  # remaining options of each parameter of the space, in its order
 
     @classmethod
     def whole(cls, space: ArchitectureSpace) -> "SupernetRegion":

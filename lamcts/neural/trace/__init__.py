@@ -1,8 +1,4 @@
-"""Trace a module into the graph of its training step (extra: torch).
-
-traced = trace(model, batch, optimizer="adam")
-liveness(traced.graph).peak_bytes + traced.graph.outside_bytes
-"""
+"""Trace a module into the graph of its training step (extra: torch)."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.trace.module import STATES, Trace, saved_bytes, trace

@@ -21,22 +21,10 @@ STATES = {"none": 0, "sgd": 0, "momentum": 1, "adam": 2}  # numbers that an opti
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A traced training step of a module.
-
-    Attributes
-    ----------
-    graph : StepGraph
-        Its steps, with accounting "traced".
-    packed : tuple of int
-        Storage of each tensor that autograd saved, in order.
-    parameter_bytes, input_bytes, buffer_bytes : int
-        Memory before the step. With gradients and optimizer state it is `graph.outside_bytes`.
-    without_grad : frozenset of int
-        Steps of the forward pass that ran under `torch.no_grad`.
-    """
+    """A traced training step of a module."""
 
     graph: StepGraph
-    packed: tuple[int, ...]
+    packed: tuple[int, ...]  # storage of each tensor that autograd saved, in order
     parameter_bytes: int
     buffer_bytes: int
     input_bytes: int
@@ -67,11 +55,6 @@ def trace(
         From the output to a scalar; None is the sum of all floats.
     optimizer : {"none", "sgd", "momentum", "adam"}, default "none"
         Optimizer whose state counts in `outside_bytes`.
-
-    Returns
-    -------
-    Trace
-        The step graph and its memory.
 
     Raises
     ------
@@ -163,11 +146,6 @@ def saved_bytes(module: nn.Module, batch: object, *, loss: Loss | None = None) -
     """Run a training step and return the peak of saved bytes, each storage once, without parameters and inputs.
 
     Parameters, buffers and global generators are restored.
-
-    Parameters
-    ----------
-    module, batch, loss
-        As in `trace`.
     """
     held = {name: one.detach().clone().requires_grad_(one.requires_grad) for name, one in module.named_parameters()}
     held |= {name: one.clone() for name, one in module.named_buffers()}

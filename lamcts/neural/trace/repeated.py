@@ -12,28 +12,7 @@ TRACES = 8  # of a model that draws from the global generators of Python or NumP
 
 
 def repeatable_trace(module: nn.Module, batch: object, *, loss: Loss | None = None, optimizer: str = "none") -> Trace:
-    """Trace a step at least twice and compare the traces.
-
-    Parameters
-    ----------
-    module, batch, loss, optimizer
-        As in `trace`.
-
-    Returns
-    -------
-    Trace
-        The first trace.
-
-    Raises
-    ------
-    ValueError
-        If two traces differ. The message has the first operation that differs.
-
-    Notes
-    -----
-    A model that draws from the global generators of Python or NumPy is traced eight times. Numbers that it draws may
-    change from step to step, but not its operations.
-    """
+    """Trace a step at least twice and compare the traces."""
     before = _global_states()
     found = trace(module, batch, loss=loss, optimizer=optimizer)
     draws = _global_states() != before

@@ -1,11 +1,4 @@
-"""Training of networks: one loop, recipes, and data in memory. Torch loads when the loop is called.
-
-trained = train(net, digits(), Recipe(epochs=6), seed=0, device="cpu", checkpoint="net.npz")
-print(trained.valid_accuracy, trained.epochs)
-
-f = TrainObjective(nas.NasBench101(), digits(), Recipe(epochs=6), sizes={"width": 16, "cells": 1}, folder="trained")
-result = lamcts.maximize(f, f.space, budget=30, pruner="median", journal="run.db")
-"""
+"""Training of networks: one loop, recipes, and data in memory. Torch loads when the loop is called."""
 
 from lamcts.neural.train.data import Data, Part
 from lamcts.neural.train.datasets import digits, load

@@ -34,11 +34,6 @@ class Data:
         Its parts: images [n, channels, height, width] as float32 or texts [n, t] as int64, and classes as int64.
     classes : int
         Number of classes.
-
-    Raises
-    ------
-    ValueError
-        If shapes or classes do not match.
     """
 
     name: str

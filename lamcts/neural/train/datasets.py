@@ -73,14 +73,7 @@ def load(name: str, side: int | None = None) -> Data:
 @dataset("digits")
 @lru_cache(maxsize=1)
 def digits() -> Data:
-    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split.
-
-    Examples
-    --------
-    >>> from lamcts.neural.train import digits
-    >>> digits().shape
-    (1, 8, 8)
-    """
+    """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split."""
     from sklearn.datasets import load_digits
 
     found = load_digits()

@@ -1,8 +1,4 @@
-"""Networks and recipe of the table `digits4096`, made by `benchmarks/neural/nas/digits_table.py`.
-
-net = network(lamcts.neural.nas.Digits4096().parse(text), seed=0)
-train(net, digits(), recipe(epochs=12), seed=0).valid_accuracy
-"""
+"""Networks and recipe of the table `digits4096`, made by `benchmarks/neural/nas/digits_table.py`."""
 
 from typing import TYPE_CHECKING
 

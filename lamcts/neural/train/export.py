@@ -41,17 +41,6 @@ def export_network(net: "nn.Module", example: "Tensor | NDArray[Any]", path: Pat
         If the suffix is another one, the example is too small, or torch cannot export the network.
     MissingExtra
         If the packages for ONNX are not installed.
-
-    Examples
-    --------
-    >>> import tempfile, torch
-    >>> from lamcts.neural.train import export_network
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export_network(torch.nn.Flatten(), torch.ones(4, 3, 2), f"{folder}/flat.pt2")
-    ...     program = torch.export.load(f"{folder}/flat.pt2")
-    True
-    >>> program.module()(torch.ones(5, 3, 2)).shape
-    torch.Size([5, 6])
     """
     write = checked_format(path)
     if len(example) < LEAST:

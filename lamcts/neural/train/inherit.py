@@ -36,11 +36,6 @@ def inherit(child: nn.Module, parent: nn.Module | dict[str, torch.Tensor]) -> In
         The network to change.
     parent : torch.nn.Module or dict
         The donor, or its `state_dict()`.
-
-    Returns
-    -------
-    Inherited
-        Names of copied and of other tensors, and the copied share of all numbers.
     """
     source = parent.state_dict() if isinstance(parent, nn.Module) else parent
     mine = child.state_dict()
@@ -64,15 +59,7 @@ class NearestNetwork(NamedTuple):
 
 
 class Archive:
-    """Trained networks of a space, one file each in a folder that processes may share.
-
-    Parameters
-    ----------
-    space : ArchitectureSpace
-        The space, whose canonical points are compared.
-    folder : path
-        The folder.
-    """
+    """Trained networks of a space, one file each in a folder that processes may share."""
 
     def __init__(self, space: ArchitectureSpace, folder: Path | str) -> None:
         self.space, self.folder = space, Path(folder)

@@ -32,16 +32,6 @@ def save_network(
         Point of the network.
     search : mapping, default None
         How the network was found, as JSON values: the entry "search" of the card.
-
-    Returns
-    -------
-    dict
-        The model card.
-
-    Raises
-    ------
-    RuntimeError
-        If the point was not trained into the folder.
     """
     from lamcts.neural.train import checkpoints
 
@@ -64,16 +54,6 @@ def trained_network(objective: TrainObjective, point: Point) -> "nn.Module":
         Objective with a `folder`, in which the network was trained.
     point : dict
         Point of the network.
-
-    Returns
-    -------
-    torch.nn.Module
-        The network, with averaged weights if the recipe averages.
-
-    Raises
-    ------
-    RuntimeError
-        If the point was not trained into the folder.
     """
     held, net = _kept(objective, point), objective.build(point)
     net.load_state_dict(_weights(held))
@@ -125,11 +105,6 @@ def load_network(
         The network.
     card : dict
         Its model card.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged or its card is incomplete.
     """
     from lamcts.neural.build import build
     from lamcts.neural.build.factory import built

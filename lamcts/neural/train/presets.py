@@ -23,19 +23,7 @@ PENN_TREEBANK = Recipe(batch=256, optimiser="adamw", rate=5e-3, decay=3e-7, clip
 
 @dataclass(frozen=True)
 class Preset:
-    """Training settings of a paper.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Training settings.
-    sizes : mapping
-        Keyword arguments of `lamcts.neural.build.build`.
-    space : str
-        The space of the networks, as `lamcts nas --space` names it.
-    source : str
-        Where the settings are from, and which of them the source leaves open.
-    """
+    """Training settings of a paper."""
 
     recipe: Recipe
     sizes: Mapping[str, object]
@@ -67,29 +55,6 @@ def preset(name: str) -> Preset:
     ----------
     name : str
         "lanet-s", "lanet-l" or "lanet-l-cutmix" (thesis 9.1, CIFAR-10), or "penn-treebank" (thesis 9.2).
-
-    Returns
-    -------
-    Preset
-        Recipe, sizes and their source.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
-
-    Notes
-    -----
-    The cells of LaNet are not among the points of `lamcts.neural.nas.NasNet`: the thesis shows them in a picture, and
-    the cell that its authors published has seven nodes, where the space has five. Table 9.4 lists mobile networks whose
-    kernels and expansions differ within a block and whose print has illegible rows, so they are no points of
-    `EfficientNet`.
-
-    Examples
-    --------
-    >>> from lamcts.neural.train import preset
-    >>> preset("lanet-s").recipe.epochs, preset("penn-treebank").sizes["width"]
-    (600, 300)
     """
     if name not in PRESETS:
         raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {name!r}")

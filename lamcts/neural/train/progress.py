@@ -16,10 +16,7 @@ from lamcts.neural.train.seeds import Seeds, in_epoch
 
 
 class TrainingState:
-    """A network during training.
-
-    average: its copy with averaged weights, or None.
-    """
+    """A network during training."""
 
     def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:
         self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True

@@ -27,28 +27,6 @@ def from_datasets(train: Dataset, valid: Dataset, test: Dataset, name: str = "ow
         Map-style data sets whose examples are pairs (x, y): tensors or arrays of one shape, and a class from 0.
     name : str, default "own"
         Name of the data.
-
-    Returns
-    -------
-    Data
-        The examples. The number of classes is the largest class plus one.
-
-    Raises
-    ------
-    ValueError
-        If a data set has no length, examples of several shapes, or images of integers.
-
-    Notes
-    -----
-    Each example is read once. Random transforms are therefore frozen; set augmentation in the `Recipe` instead.
-
-    Examples
-    --------
-    >>> from lamcts.neural.train import from_datasets
-    >>> part = [([0.0, 1.0], 0), ([1.0, 0.0], 1)]
-    >>> data = from_datasets(part, part, part, "toy")
-    >>> data.shape, data.classes
-    ((2,), 2)
     """
     named = {"train": train, "valid": valid, "test": test}
     parts = [_part(f"{name}, {part}", each) for part, each in named.items()]

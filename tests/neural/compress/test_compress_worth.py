@@ -10,7 +10,7 @@ import torch
 
 from lamcts.movement.sizes import rate_of
 from lamcts.neural import compress
-from lamcts.neural.compress.cost_model import (
+from lamcts.neural.compress.worth import (
     Throughput,
     exchange_seconds,
     gathered_bytes,

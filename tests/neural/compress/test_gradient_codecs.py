@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamcts.neural.compress.codecs import bits, indices, rice, sparse, values
-from lamcts.neural.compress.codecs.range_float import RangeFloat
+from lamcts.neural.compress.codecs.values import RangeFloat
 from lamcts.neural.compress.schemes import quantised
 
 sizes = st.integers(1, 3000)

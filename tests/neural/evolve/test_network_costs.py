@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install '.[torc
 import torch
 from torch import nn
 
-from lamcts.neural.evolve import costs
+from lamcts.neural.evolve import objective as costs
 
 
 def test_other_load_on_the_machine_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

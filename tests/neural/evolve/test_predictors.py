@@ -9,7 +9,7 @@ from lamcts.neural.graphs.computation.encoding import PairEncoding
 torch = pytest.importorskip("torch")
 
 from lamcts.neural.evolve import GnnPredictor, PscPredictor  # noqa: E402
-from lamcts.neural.evolve.gnn import GraphArrays, batch_of, regressor  # noqa: E402
+from lamcts.neural.evolve.predictor import GraphArrays, batch_of, regressor  # noqa: E402
 
 SHAPE = (4, 8, 8)
 SMALL = {"width": 8, "layers": 2, "batch": 8}

@@ -10,7 +10,7 @@ from user_models import MODELS
 
 from lamcts.neural.evolve import GraphNetwork, read
 from lamcts.neural.graphs.computation import flops, parameters
-from lamcts.neural.graphs.computation.scaling import WidthEdit, scalable, width_children
+from lamcts.neural.graphs.computation.paths import WidthEdit, scalable, width_children
 
 BATCH = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
 

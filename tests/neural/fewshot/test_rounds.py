@@ -5,7 +5,7 @@ from lamcts.neural import nas
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
 from lamcts.neural.fewshot import FewShot, Rounds, fewshot  # noqa: E402
-from lamcts.neural.fewshot.rounds import mean_loss  # noqa: E402
+from lamcts.neural.fewshot.fewshot import mean_loss  # noqa: E402
 from lamcts.neural.supernet import SupernetRegion, supernet  # noqa: E402
 from lamcts.neural.train import Recipe  # noqa: E402
 from tests.neural.few_digits import few_digits  # noqa: E402

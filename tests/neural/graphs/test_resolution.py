@@ -5,10 +5,10 @@ import random
 
 import pytest
 
+from lamcts.neural.graphs.computation.edits import free_widths, resolve
 from lamcts.neural.graphs.computation.graph import OperationNode
 from lamcts.neural.graphs.computation.kinds import Shape, output_shape
 from lamcts.neural.graphs.computation.levels import Infeasible
-from lamcts.neural.graphs.computation.resolution import free_widths, resolve
 from lamcts.neural.graphs.computation.segment import Segment
 
 SIZE = 16

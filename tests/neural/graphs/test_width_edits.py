@@ -7,8 +7,7 @@ import pytest
 
 from lamcts.neural.graphs.computation import ComputationGraph, Infeasible, OperationNode, WidthEdit, flops
 from lamcts.neural.graphs.computation.kinds import channels, with_channels
-from lamcts.neural.graphs.computation.paths import EditPaths
-from lamcts.neural.graphs.computation.scaling import scalable, width_children
+from lamcts.neural.graphs.computation.paths import EditPaths, scalable, width_children
 from tests.neural.graphs.computation_cases import database, network
 
 WINDOW = {"kernel": (3, 3), "padding": (1, 1)}

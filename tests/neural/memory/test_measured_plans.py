@@ -10,11 +10,14 @@ from torch import nn  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator, keep_all, size_text  # noqa: E402
-from lamcts.neural.memory.execution import allocations  # noqa: E402
-from lamcts.neural.memory.execution.allocations import allocation_peak, highest  # noqa: E402
-from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
+from lamcts.neural.memory.execution import measure as allocations  # noqa: E402
+from lamcts.neural.memory.execution.measure import (  # noqa: E402
+    MeasuredStep,
+    allocation_peak,
+    highest,
+)
 from lamcts.neural.memory.fitting import UnverifiedPlan, smallest, within  # noqa: E402
-from lamcts.neural.memory.fitting.measured_plans import tightened  # noqa: E402
+from lamcts.neural.memory.fitting.fitting import tightened  # noqa: E402
 from lamcts.neural.memory.scratch import with_scratch  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 

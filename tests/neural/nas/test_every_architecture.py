@@ -17,12 +17,12 @@ from lamcts.neural.nas import (
     NasNet,
     RandomGraphs,
 )
+from lamcts.neural.nas.cells import TransNas
 from lamcts.neural.nas.digits import Digits4096
-from lamcts.neural.nas.macro import NasBenchMacro
 from lamcts.neural.nas.nasbench101 import NasBench101
 from lamcts.neural.nas.nasbench201 import NasBench201
 from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, NasBenchGraph
-from lamcts.neural.nas.transnas import TransNas
+from lamcts.neural.nas.tabled import NasBenchMacro
 
 WITH_TABLES = [
     NasBench101(),

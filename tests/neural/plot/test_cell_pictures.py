@@ -12,8 +12,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[plot]'")
 
 from lamcts import plot
-from lamcts.neural.plot.layered import layered, ordered
-from lamcts.neural.plot.networks import drawing
+from lamcts.neural.plot.networks import drawing, layered, ordered
 
 # seven vertices, nine edges
 VERTICES = Graph(

@@ -7,8 +7,7 @@ import pytest
 
 from lamcts import Bool, Box, Finite
 from lamcts.neural.searches.alphax import Assign, BuildCells, BuiltCell, Ridge
-from lamcts.neural.searches.alphax.sampler import Rewards
-from lamcts.neural.searches.alphax.tree import ActionNode, Tree, forget_rewards, ucb1
+from lamcts.neural.searches.alphax.sampler import ActionNode, Rewards, Tree, forget_rewards, ucb1
 
 
 class Branches:

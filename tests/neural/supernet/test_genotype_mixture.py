@@ -11,7 +11,7 @@ from lamcts.neural.fewshot import FewShot, Matching, few_shot_darts  # noqa: E40
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
 from lamcts.neural.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed  # noqa: E402
-from lamcts.neural.supernet.genotype_mixture import GenotypeEdges, MixedEdge, edge  # noqa: E402
+from lamcts.neural.supernet.relaxed import GenotypeEdges, MixedEdge, edge  # noqa: E402
 from lamcts.neural.train import Recipe  # noqa: E402
 from tests.neural.few_digits import few_digits  # noqa: E402
 

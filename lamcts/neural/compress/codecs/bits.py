@@ -6,22 +6,14 @@ from torch import Tensor
 
 
 def to_bytes(bits: Tensor) -> Tensor:
-    """Return bits as bytes; zeros fill the last byte.
-
-    >>> to_bytes(torch.tensor([1, 0, 1, 0, 0, 0, 0, 0, 1], dtype=torch.bool)).tolist()
-    [5, 1]
-    """
+    """Return bits as bytes; zeros fill the last byte."""
     if bits.device.type == "cpu":
         return torch.from_numpy(np.packbits(bits.numpy(), bitorder="little"))
     return codes_to_bytes(bits, 1)
 
 
 def from_bytes(data: Tensor, count: int) -> Tensor:
-    """Return the first `count` bits of bytes, as booleans.
-
-    >>> from_bytes(torch.tensor([5, 1], dtype=torch.uint8), 9).int().tolist()
-    [1, 0, 1, 0, 0, 0, 0, 0, 1]
-    """
+    """Return the first `count` bits of bytes, as booleans."""
     if 8 * len(data) < count:
         raise ValueError(f"expected at least {-(-count // 8)} bytes for {count} bits, got {len(data)}: cut short?")
     if data.device.type == "cpu":
@@ -30,22 +22,14 @@ def from_bytes(data: Tensor, count: int) -> Tensor:
 
 
 def true_indices(bits: Tensor) -> Tensor:
-    """Return the indices of the bits that are set, rising.
-
-    >>> true_indices(torch.tensor([False, True, True])).tolist()
-    [1, 2]
-    """
+    """Return the indices of the bits that are set, rising."""
     if bits.device.type == "cpu":
         return torch.from_numpy(np.flatnonzero(bits.numpy()))  # twice as fast
     return torch.nonzero(bits).reshape(-1)
 
 
 def codes_to_bytes(codes: Tensor, width: int) -> Tensor:
-    """Return integers of `width` bits each as bytes: of every 8 bits of the width a stream, the low ones first.
-
-    >>> codes_to_bytes(torch.tensor([1, 2, 3]), 4).tolist()
-    [33, 3]
-    """
+    """Return integers of `width` bits each as bytes: of every 8 bits of the width a stream, the low ones first."""
     if width > 8:
         return torch.cat([codes_to_bytes(codes & 255, 8), codes_to_bytes(codes >> 8, width - 8)])
     if width == 8:
@@ -56,11 +40,7 @@ def codes_to_bytes(codes: Tensor, width: int) -> Tensor:
 
 
 def codes_from_bytes(data: Tensor, width: int, count: int) -> Tensor:
-    """Return `count` integers of `width` bits each, as int64.
-
-    >>> codes_from_bytes(torch.tensor([33, 3], dtype=torch.uint8), 4, 3).tolist()
-    [1, 2, 3]
-    """
+    """Return `count` integers of `width` bits each, as int64."""
     if len(data) < bytes_of(count, width):
         raise ValueError(f"expected {bytes_of(count, width)} bytes for {count} codes, got {len(data)}: cut short?")
     if width > 8:
@@ -74,11 +54,7 @@ def codes_from_bytes(data: Tensor, width: int, count: int) -> Tensor:
 
 
 def bytes_of(count: int, width: int) -> int:
-    """Return the number of bytes of `count` codes.
-
-    >>> bytes_of(3, 4), bytes_of(3, 10)  # of 10 bits, 3 bytes hold the lower 8 bits, and 1 the others
-    (2, 4)
-    """
+    """Return the number of bytes of `count` codes."""
     return count * (width // 8) + -(-count * (width % 8) // 8)
 
 

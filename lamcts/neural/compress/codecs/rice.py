@@ -16,11 +16,7 @@ WIDEST = 30  # remainder bits
 
 
 def gaps(indices: Tensor) -> Tensor:
-    """Return how many indices are left out before each one; ValueError if they do not rise.
-
-    >>> gaps(torch.tensor([2, 3, 7])).tolist()
-    [2, 0, 3]
-    """
+    """Return how many indices are left out before each one; ValueError if they do not rise."""
     left_out = torch.diff(indices, prepend=indices.new_tensor([-1])) - 1
     if len(left_out) and int(left_out.min()) < 0:
         raise ValueError("expected indices of 0 or more that rise, got some that do not: sort them, each once")
@@ -28,11 +24,7 @@ def gaps(indices: Tensor) -> Tensor:
 
 
 def best_width(left_out: Tensor) -> int:
-    """Return the number of remainder bits that makes the code shortest.
-
-    >>> best_width(torch.tensor([100, 90, 120]))
-    6
-    """
+    """Return the number of remainder bits that makes the code shortest."""
     if not len(left_out):
         return 0
     guess = max(0, int(float(left_out.float().mean()) * 0.69 + 1).bit_length() - 1)
@@ -46,11 +38,7 @@ def bit_length(left_out: Tensor, width: int) -> int:
 
 
 def encode(left_out: Tensor, width: int) -> Tensor:
-    """Return the code of gaps as bytes: all remainders, then all quotients in unary.
-
-    >>> encode(torch.tensor([2, 0, 3]), 1).tolist()  # remainders 0 0 1, quotients 1 0 1: 01 1 01
-    [4, 22]
-    """
+    """Return the code of gaps as bytes: all remainders, then all quotients in unary."""
     if not 0 <= width <= WIDEST:
         raise ValueError(f"expected 0 to {WIDEST} remainder bits, got {width}")
     ends = torch.cumsum((left_out >> width) + 1, 0)
@@ -60,11 +48,7 @@ def encode(left_out: Tensor, width: int) -> Tensor:
 
 
 def decode(data: Tensor, width: int, count: int) -> Tensor:
-    """Return the indices whose `count` gaps were encoded.
-
-    >>> decode(torch.tensor([4, 22], dtype=torch.uint8), 1, 3).tolist()  # gaps 2, 0, 3
-    [2, 3, 7]
-    """
+    """Return the indices whose `count` gaps were encoded."""
     head = bytes_of(count, width)
     remainders = codes_from_bytes(data[:head], width, count)
     ends = true_indices(from_bytes(data[head:], 8 * max(0, len(data) - head)))

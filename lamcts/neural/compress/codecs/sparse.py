@@ -14,12 +14,7 @@ HEAD = struct.Struct("<If")  # the number of indices, and the largest magnitude
 
 
 def encode(indices: Tensor, x: Tensor, size: int, values: str) -> Tensor:
-    """Return rising indices below `size` and their values as bytes; a head alone if a value is not finite.
-
-    >>> data = encode(torch.tensor([3, 7]), torch.tensor([0.5, -1.0]), 100, "fp16")
-    >>> [part.tolist() for part in decode(data, 100, "fp16")]
-    [[3, 7], [0.5, -1.0]]
-    """
+    """Return rising indices below `size` and their values as bytes; a head alone if a value is not finite."""
     top = float(x.abs().max()) if x.numel() else 0.0
     head = encode_indices(indices, top, size)
     return torch.cat([head, value_codec.encode(x.reshape(-1), values, top)]) if math.isfinite(top) else head

@@ -30,26 +30,11 @@ class Scheme(Protocol):
     sparse: ClassVar[bool]
 
     def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        """Return the mean over all workers.
-
-        Parameters
-        ----------
-        gradients : list of Tensor
-            A flat float32 vector for each worker of this process: finite, or nan in all places. Each becomes what its
-            worker did not send, if `bucket.rest`.
-        group : Group
-            The collectives.
-        bucket : Bucket
-            The parameters, the step, and what the scheme keeps.
-        """
+        """Return the mean over all workers."""
 
 
 def share(keep: Keep, step: int) -> float:
-    """Return the share that is sent in a step; ValueError if it is outside of (0, 1].
-
-    >>> share(0.1, step=3), share(lambda step: 1 / (1 + step), step=3)
-    (0.1, 0.25)
-    """
+    """Return the share that is sent in a step; ValueError if it is outside of (0, 1]."""
     now = keep(step) if callable(keep) else keep
     if not 0 < now <= 1:
         raise ValueError(f"expected keep in (0, 1], the share of numbers to send, got {now} in step {step}")

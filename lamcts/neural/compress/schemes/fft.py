@@ -83,17 +83,6 @@ def shrinking_theta(
         The Lipschitz constant L of the gradient, above 0.
     most : float, default 0.5
         The largest theta, in [0, 1); the proof of Lemma 1 needs theta^2 <= 1/4.
-
-    Returns
-    -------
-    callable
-        The share of frequencies to send in a step, 1 - theta.
-
-    Examples
-    --------
-    >>> keep = shrinking_theta(lambda step: 0.1 / (1 + step), smoothness=0.4)
-    >>> round(keep(0), 3), round(keep(3), 3)  # theta 0.2, then 0.1
-    (0.8, 0.9)
     """
     if not smoothness > 0:
         raise ValueError(f"expected smoothness above 0, got {smoothness}")

@@ -87,12 +87,7 @@ class PowerSgd:
 
 
 def orthonormal(matrix: Tensor) -> Tensor:
-    """Return orthonormal columns with the same span, by Gram-Schmidt; 0 for columns that depend on others.
-
-    >>> orthonormal(torch.tensor([[3.0, 1], [4, 2]]))
-    tensor([[ 0.6000, -0.8000],
-            [ 0.8000,  0.6000]])
-    """
+    """Return orthonormal columns with the same span, by Gram-Schmidt; 0 for columns that depend on others."""
     columns = list(matrix.T.clone())
     for i, one in enumerate(columns):
         one /= torch.linalg.vector_norm(one).clamp(min=TINY)

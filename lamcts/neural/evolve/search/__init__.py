@@ -1,7 +1,4 @@
-"""Evolution of a user's network: segments of its graph are replaced, and children are trained (AutoGO 2023).
-
-found = fit(model, batch, data, recipe, at_most={"flops": 0.8}, budget=200)
-"""
+"""Evolution of a user's network: segments of its graph are replaced, and children are trained (AutoGO 2023)."""
 
 from lamcts.neural.evolve.search.fit import fit, mine
 from lamcts.neural.evolve.search.found import Child, Found

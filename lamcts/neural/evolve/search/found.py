@@ -79,36 +79,14 @@ class Child:
         return networks.paths.origins(networks.path(self.point))
 
     def module(self) -> "GraphNetwork":
-        """Return the network with the weights of the seed with the best validation accuracy.
-
-        Returns
-        -------
-        GraphNetwork
-            A `torch.nn.Module` in training mode.
-        """
+        """Return the network with the weights of the seed with the best validation accuracy."""
         net = self.evolution.networks.network(self.point, seed=0)
         assert isinstance(net, evolve.GraphNetwork)
         net.load_state_dict(self.weights)
         return net
 
     def save(self, path: Path | str) -> Path:
-        """Write the network as source that imports torch alone, with its weights next to it.
-
-        Parameters
-        ----------
-        path : path
-            The file to write, which ends in .py; weights go to a file of the same name that ends in .safetensors.
-
-        Returns
-        -------
-        Path
-            The file of the weights.
-
-        Raises
-        ------
-        ValueError
-            If the path does not end in .py, or an opaque operation has an argument that cannot be written.
-        """
+        """Write the network as source that imports torch alone, with its weights next to it."""
         costs = ", ".join(f"{name} {value:.4g}" for name, value in self.costs.items())
         about = f"Validation accuracy {self.accuracy:.2f} % over {len(self.accuracies)} seeds; {costs}."
         return evolve.save_source(self.module(), path, about)
@@ -141,29 +119,11 @@ class Found:
         return self.front[0]
 
     def ratios(self, child: Child) -> dict[str, float]:
-        """Return the costs of a child as multiples of the parent's.
-
-        Parameters
-        ----------
-        child : Child
-            A child, or the parent.
-
-        Returns
-        -------
-        dict
-            Ratios by name of the cost; nan where the parent's cost is 0 and the child's is not.
-        """
+        """Return the costs of a child as multiples of the parent's."""
         return {name: _ratio(value, self.parent.costs[name]) for name, value in child.costs.items()}
 
     def to_dict(self) -> Json:
-        """Return parent, front and finalists as JSON values.
-
-        Returns
-        -------
-        dict
-            "parent" and "finalists" with accuracies (None for a failed training), costs, ratios and edits; "front"
-            has the numbers of finalists.
-        """
+        """Return parent, front and finalists as JSON values."""
         of_front = [self.finalists.index(child) for child in self.front]
         children = [self._row(child) for child in self.finalists]
         return {"parent": self._row(self.parent), "front": of_front, "finalists": children}

@@ -7,19 +7,7 @@ from lamcts.neural.graphs.computation.kinds import Shape, channels, pair
 
 
 def flops(graph: ComputationGraph) -> int:
-    """Return the floating-point operations of convolutions and linear layers for one example.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-
-    Returns
-    -------
-    int
-        Two for each multiplication with its addition, as `torch.utils.flop_counter` counts them; opaque operations
-        count as their attribute "flops", or as 0.
-    """
+    """Return the floating-point operations of convolutions and linear layers for one example."""
     return sum(node_flops(node, [graph.nodes[one].shape for one in node.inputs]) for node in graph.nodes)
 
 
@@ -34,18 +22,7 @@ def node_flops(node: OperationNode, shapes: list[Shape]) -> int:
 
 
 def parameters(graph: ComputationGraph) -> int:
-    """Return the number of parameters.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-
-    Returns
-    -------
-    int
-        Parameters of shared modules count once; opaque operations count as their attribute "parameters", or as 0.
-    """
+    """Return the number of parameters."""
     counted: dict[object, int] = {}
     for number, node in enumerate(graph.nodes):
         shapes = [graph.nodes[one].shape for one in node.inputs]

@@ -11,10 +11,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from lamcts.errors import MissingExtra
 from lamcts.neural.graphs.computation.encoding import PairEncoding, learn
 from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode, hashed
-from lamcts.neural.graphs.computation.isomorphism import distinct
-from lamcts.neural.graphs.computation.kinds import Shape
+from lamcts.neural.graphs.computation.kinds import OPERATIONS, Shape
 from lamcts.neural.graphs.computation.labels import labels
 from lamcts.neural.graphs.computation.segment import FIXED, Segment, cut
 from lamcts.utils.files import opened
@@ -64,30 +64,14 @@ class SegmentDatabase:
         return SegmentDatabase(tuple(one for one in self.segments if len(one.nodes) == 1), PairEncoding(()))
 
     def joined(self, other: "SegmentDatabase") -> "SegmentDatabase":
-        """Return the segments and merges of both databases, each once.
-
-        Parameters
-        ----------
-        other : SegmentDatabase
-            The other database; its segments and merges come after those of this one.
-
-        Returns
-        -------
-        SegmentDatabase
-        """
+        """Return the segments and merges of both databases, each once."""
         segments = {segment.digest: segment for segment in (*other.segments, *self.segments)}
         ordered = dict.fromkeys(segment.digest for segment in (*self.segments, *other.segments))
         merges = dict.fromkeys((*self.encoding.merges, *other.encoding.merges))
         return SegmentDatabase(tuple(segments[digest] for digest in ordered), PairEncoding(tuple(merges)))
 
     def save(self, path: Path | str) -> None:
-        """Write the database to a file of compressed JSON, the same bytes for equal databases.
-
-        Parameters
-        ----------
-        path : path
-            The file, such as "segments.json.gz".
-        """
+        """Write the database to a file of compressed JSON, the same bytes for equal databases."""
         values = {
             "format": FORMAT,
             "segments": [segment.to_json() for segment in self.segments],
@@ -97,22 +81,7 @@ class SegmentDatabase:
 
     @classmethod
     def load(cls, path: Path | str) -> "SegmentDatabase":
-        """Return the database that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-
-        Returns
-        -------
-        SegmentDatabase
-
-        Raises
-        ------
-        ValueError
-            If the file has another format.
-        """
+        """Return the database that `save` wrote."""
         try:
             with opened(path, "the database") as file:
                 values = json.loads(gzip.decompress(file.read()))
@@ -142,20 +111,7 @@ def axes(inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Axes:
 
 
 def mine(graphs: Iterable[ComputationGraph], size: int = VOCABULARY) -> SegmentDatabase:
-    """Return the frequent segments of networks.
-
-    Parameters
-    ----------
-    graphs : iterable of ComputationGraph
-        The networks.
-    size : int, default 2000
-        Largest number of tokens of the byte-pair encoding.
-
-    Returns
-    -------
-    SegmentDatabase
-        All tokens as segments, those of one operation included, without isomorphic ones, in a fixed order.
-    """
+    """Return the frequent segments of networks."""
     corpus = [(graph, start, names) for graph in graphs for start, names in runs(graph)]
     encoding = learn([names for _, _, names in corpus], size)
     segments = (segment for graph, start, names in corpus for segment in _tokens(graph, start, names, encoding))
@@ -179,3 +135,80 @@ def _tokens(graph: ComputationGraph, start: int, names: list[str], encoding: Pai
     for _, inner in encoding.trees(names):
         for first, after in inner:
             yield cut(graph, start + first, start + after)
+
+
+ROUNDS = 3  # of refinement; more separate more segments before the search, which decides
+
+
+def distinct(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield the segments that are not isomorphic to an earlier one.
+
+    Two segments are isomorphic if the same operations, with the same attributes and channels in proportion, are
+    connected alike, whatever the order of nodes, inputs and outputs.
+    """
+    seen: set[str] = set()
+    buckets: defaultdict[str, list[Any]] = defaultdict(list)
+    for segment in segments:
+        if segment.digest in seen:
+            continue
+        seen.add(segment.digest)
+        key = _hash(segment)
+        graph = _networkx(segment)
+        if not any(_same(graph, other) for other in buckets[key]):
+            buckets[key].append(graph)
+            yield segment
+
+
+def _names(segment: Segment) -> list[str]:
+    """Return a name of each input and node, by operation and attributes, and whether it is an output."""
+    named = [hashed([node.op, segment.relative(node), i in segment.outputs]) for i, node in enumerate(segment.nodes)]
+    return ["input"] * len(segment.shapes) + named
+
+
+def _edges(segment: Segment) -> Iterator[tuple[int, int, int]]:
+    """Yield edges as (from, to, place among the inputs); inputs of a commuting operation all have place 0."""
+    for number, node in enumerate(segment.nodes):
+        for place, one in enumerate(node.inputs):
+            ordered = 0 if OPERATIONS[node.op].commutes else place
+            yield _at(segment, one), _at(segment, number), ordered
+
+
+def _at(segment: Segment, one: int) -> int:
+    return -1 - one if one < 0 else len(segment.shapes) + one
+
+
+def _hash(segment: Segment) -> str:
+    names, edges = _names(segment), list(_edges(segment))
+    for _ in range(ROUNDS):
+        near: list[list[tuple[str, int, str]]] = [[] for _ in names]
+        for source, target, place in edges:
+            near[source].append(("to", place, names[target]))
+            near[target].append(("from", place, names[source]))
+        names = [hashed([name, sorted(around)]) for name, around in zip(names, near, strict=True)]
+    return hashed(sorted(names))
+
+
+def _networkx(segment: Segment) -> Any:
+    """Return the segment as a graph of networkx."""
+    graph = _library().MultiDiGraph()
+    for number, name in enumerate(_names(segment)):
+        graph.add_node(number, name=name)
+    for source, target, place in _edges(segment):
+        graph.add_edge(source, target, place=place)
+    return graph
+
+
+def _same(one: Any, other: Any) -> bool:
+    match = _library().algorithms.isomorphism
+    node = match.categorical_node_match("name", "")
+    edge = match.categorical_multiedge_match("place", 0)
+    return bool(_library().is_isomorphic(one, other, node_match=node, edge_match=edge))
+
+
+@cache
+def _library() -> Any:
+    try:
+        import networkx
+    except ModuleNotFoundError as error:
+        raise MissingExtra.of("networkx", "evolve") from error
+    return networkx

@@ -15,11 +15,7 @@ WORDS = 22  # letters of the name of an opaque operation (by eye)
 def drawable(
     graph: ComputationGraph, marked: Collection[int] = (), names: Mapping[int, str] | None = None
 ) -> tuple[Graph, set[int]]:
-    """Return a graph for figures, and the numbers of its marked nodes.
-
-    graph: the network. marked: numbers of operations to mark. Marked and unmarked operations are never one node. names:
-    names of opaque operations by their attribute "target".
-    """
+    """Return a graph for figures, and the numbers of its marked nodes."""
     group: list[int] = []
     labels: list[list[str]] = []
     sizes = _sizes(graph, names or {})

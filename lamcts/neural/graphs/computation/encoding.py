@@ -18,21 +18,7 @@ LEAST = 2  # occurrences of a pair that is merged
 
 @dataclass(frozen=True)
 class PairEncoding:
-    """The merges of a byte-pair encoding, in the order in which they were learnt.
-
-    Parameters
-    ----------
-    merges : tuple of pairs of tokens
-        A token is a tuple of labels.
-
-    Examples
-    --------
-    >>> encoding = learn([list("abab"), list("abc")], size=5)
-    >>> encoding.merges[0]
-    (('a',), ('b',))
-    >>> encoding.encode(list("cab"))
-    [(0, 1), (1, 3)]
-    """
+    """The merges of a byte-pair encoding, in the order in which they were learnt."""
 
     merges: tuple[Pair, ...]
 
@@ -47,15 +33,7 @@ class PairEncoding:
         return [left + right for left, right in self.merges]
 
     def encode(self, sequence: Sequence[str], masked: Collection[Token] = ()) -> list[tuple[int, int]]:
-        """Return the runs of labels that are one token, as (first, after the last), in order.
-
-        Parameters
-        ----------
-        sequence : sequence of str
-            Labels.
-        masked : collection of tokens, default ()
-            Tokens that are not formed; AutoGO 3.2 masks half of them at random for different segmentations.
-        """
+        """Return the runs of labels that are one token, as (first, after the last), in order."""
         return [run for run, _ in self.trees(sequence, masked)]
 
     def trees(
@@ -95,15 +73,7 @@ def _merged(runs: list[_Run], pair: Pair) -> list[_Run]:
 
 
 def learn(sequences: Iterable[Sequence[str]], size: int) -> PairEncoding:
-    """Return the encoding whose vocabulary has `size` tokens, or fewer where no pair occurs twice.
-
-    Parameters
-    ----------
-    sequences : iterable of sequences of str
-        The corpus.
-    size : int
-        Largest number of tokens, those of one label included; the paper takes 2,000.
-    """
+    """Return the encoding whose vocabulary has `size` tokens, or fewer where no pair occurs twice."""
     corpus = _Corpus(sequences)
     merges: list[Pair] = []
     while len(corpus.tokens) < size and (best := corpus.most_frequent()) is not None:

@@ -16,19 +16,7 @@ KINDS = {op: number for number, op in enumerate(OPERATIONS)}
 
 
 def node_features(graph: ComputationGraph) -> tuple[Rows, Floats]:
-    """Return kinds and numbers of a graph's operations.
-
-    graph: the network.
-
-    Places of the operations in `OPERATIONS`. Binary logarithms of channels, height (1 where there is none),
-    kernel, stride and groups.
-
-    >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
-    >>> image = OperationNode("input", (), (4, 8, 8))
-    >>> graph = ComputationGraph((image, OperationNode("relu", (0,), (4, 8, 8))), (1,))
-    >>> node_features(graph)[1].tolist()
-    [[2.0, 3.0, 0.0, 0.0, 0.0], [2.0, 3.0, 0.0, 0.0, 0.0]]
-    """
+    """Return kinds and numbers of a graph's operations."""
     kinds = np.array([KINDS[node.op] for node in graph.nodes], dtype=np.int64)
     return kinds, np.log2([_numbers(node) for node in graph.nodes])
 
@@ -48,17 +36,7 @@ def edges(graph: ComputationGraph) -> Rows:
 
 
 def counts(graph: ComputationGraph, labelled: bool = False) -> dict[str, float]:
-    """Return the numbers of operations by name and kernel, and the logarithms of FLOPs and parameters, and the depth.
-
-    graph: the network. labelled: whether to count labels too: an operation with its kernel and with those before and
-    after it.
-
-    >>> from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
-    >>> image = OperationNode("input", (), (4, 8, 8))
-    >>> graph = ComputationGraph((image, OperationNode("relu", (0,), (4, 8, 8))), (1,))
-    >>> counts(graph)
-    {'input': 1, 'relu': 1, 'log flops': 0.0, 'log params': 0.0, 'depth': 1}
-    """
+    """Return the counts of operations by name and kernel, the logarithms of FLOPs and parameters, and the depth."""
     names = [name(graph, number, kernel=True) for number in range(len(graph.nodes))]
     found: dict[str, float] = dict(Counter([*names, *(labels(graph) if labelled else ())]))
     costs = {"log flops": math.log1p(flops(graph)), "log params": math.log1p(parameters(graph))}

@@ -16,23 +16,7 @@ DIGEST = 16  # bytes of a hash
 
 @dataclass(frozen=True)
 class OperationNode:
-    """One operation of a graph.
-
-    Parameters
-    ----------
-    op : str
-        A name of `OPERATIONS`.
-    inputs : tuple of int
-        Numbers of the nodes that compute the inputs; in a segment, -1 - i is the segment's input i.
-    shape : tuple of int
-        Shape of the output without the batch axis.
-    attributes : mapping, default {}
-        Settings of the operation, such as "kernel", "stride", "channels" and "groups". The "target" of an opaque
-        operation is its number in the network that was read.
-    source : str or None, default None
-        Names of the parameters and buffers that the operation has in the network that was read, joined by "+"; None
-        if new.
-    """
+    """One operation of a graph."""
 
     op: str
     inputs: tuple[int, ...]
@@ -72,28 +56,7 @@ class OperationNode:
 
 @dataclass(frozen=True)
 class ComputationGraph:
-    """A network's operations in topological order.
-
-    Parameters
-    ----------
-    nodes : tuple of OperationNode
-        Inputs of a node have smaller numbers than the node.
-    outputs : tuple of int
-        Numbers of the nodes whose values the network returns.
-
-    Raises
-    ------
-    ValueError
-        If a node stands before one of its inputs, or its shape does not follow from its inputs.
-
-    Examples
-    --------
-    >>> image = OperationNode("input", (), (3, 8, 8))
-    >>> conv = OperationNode("conv", (0,), (4, 8, 8), {"channels": 4, "kernel": (3, 3), "padding": (1, 1)})
-    >>> graph = ComputationGraph((image, conv, OperationNode("relu", (1,), (4, 8, 8))), outputs=(2,))
-    >>> len(graph.digest)
-    32
-    """
+    """A network's operations in topological order."""
 
     nodes: tuple[OperationNode, ...]
     outputs: tuple[int, ...]

@@ -14,27 +14,13 @@ IMAGE = 3  # axes of an image
 
 
 class OperationKind(NamedTuple):
-    """Properties of a kind of operation.
+    """Properties of a kind of operation."""
 
-    Attributes
-    ----------
-    inputs : int or None
-        Number of input values; None for two or more.
-    resizes : bool
-        Whether a stride may reduce height and width ("mutable" in AutoGO 3.2).
-    sets_channels : bool
-        Whether the operation may change the number of channels; its attribute "channels" is that of its output.
-    parameters : bool
-        Whether it has parameters.
-    commutes : bool
-        Whether the order of the inputs has no effect.
-    """
-
-    inputs: int | None = 1
-    resizes: bool = False
+    inputs: int | None = 1  # number of input values; None for two or more
+    resizes: bool = False  # whether a stride may reduce height and width ("mutable" in AutoGO 3.2)
     sets_channels: bool = False
-    parameters: bool = False
-    commutes: bool = False
+    parameters: bool = False  # whether it has parameters
+    commutes: bool = False  # whether the order of the inputs has no effect
 
 
 POINTWISE = [
@@ -83,31 +69,7 @@ def with_channels(shape: Shape, count: int) -> Shape:
 
 
 def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Shape:
-    """Return the shape of an operation's output.
-
-    Parameters
-    ----------
-    op : str
-        A name of `OPERATIONS`, but neither "input" nor "opaque": the caller gives the shapes of these.
-    attributes : mapping
-        "channels" of `conv` and `linear`; "kernel", "stride", "padding" and "dilation" (pairs) of `conv` and pools.
-    shapes : sequence of tuple of int
-        Shapes of the inputs.
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ValueError
-        If the operation does not take inputs of these shapes.
-
-    Examples
-    --------
-    >>> output_shape("conv", {"channels": 8, "kernel": (3, 3), "stride": (2, 2), "padding": (1, 1)}, [(3, 32, 32)])
-    (8, 16, 16)
-    """
+    """Return the shape of an operation's output."""
     kind, first = OPERATIONS[op], shapes[0]
     if kind.inputs is not None and len(shapes) != kind.inputs:
         raise ValueError(f"{op}: expected {kind.inputs} input, got {len(shapes)}")

@@ -7,10 +7,7 @@ SHORT = {"conv": "conv2d", "batch_norm": "batchnorm", "layer_norm": "layernorm"}
 
 
 def label(graph: ComputationGraph, number: int) -> str:
-    """Return a node's label: its operation with the kernel, the operations before it, and those after it.
-
-    graph: the network. number: number of the node.
-    """
+    """Return a node's label: its operation with the kernel, the operations before it, and those after it."""
     node = graph.nodes[number]
     before = sorted(name(graph, one) for one in node.inputs)
     after = sorted(name(graph, one) for one in graph.users[number])

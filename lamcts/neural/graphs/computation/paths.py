@@ -1,17 +1,113 @@
 """Networks as paths of edits from a parent: each edit is drawn from one whole number, so that a path is a point."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from dataclasses import replace as changed
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.neural.graphs.computation.costs import flops, parameters
 from lamcts.neural.graphs.computation.database import SegmentDatabase
-from lamcts.neural.graphs.computation.edits import LONGEST, Edit, children
-from lamcts.neural.graphs.computation.graph import ComputationGraph
-from lamcts.neural.graphs.computation.scaling import WidthEdit, width_children
+from lamcts.neural.graphs.computation.edits import FACTORS, LONGEST, Edit, children
+from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation.kinds import OPERATIONS, Shape, channels, with_channels
+from lamcts.neural.graphs.computation.levels import Infeasible
+from lamcts.neural.graphs.computation.widths import Widths
 from lamcts.types import whole_number
+
+DIGITS = 3  # of a factor
+
+
+@dataclass(frozen=True)
+class WidthEdit:
+    """Numbers of channels of a network times a factor."""
+
+    factor: float
+    nodes: tuple[int, ...]
+
+    def apply(self, graph: ComputationGraph, database: SegmentDatabase | None = None) -> ComputationGraph:
+        """Return the graph with other numbers of channels."""
+        widths = _widths(graph)
+        for root in {widths.find(one) for one in self.nodes}:
+            widths.wanted[root] = max(round(self.factor * widths.wanted[root]), 1)
+        for total, parts in widths.sums:
+            widths.wanted[widths.find(total)] = sum(widths.wanted[widths.find(one)] for one in parts)
+        counts = widths.solve()
+        shapes = [with_channels(node.shape, count) for node, count in zip(graph.nodes, counts, strict=True)]
+        try:
+            return ComputationGraph(tuple(_scaled(graph, i, shapes) for i in range(len(shapes))), graph.outputs)
+        except ValueError as error:
+            raise Infeasible(f"channels: {error}") from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the edit as JSON values."""
+        return asdict(self) | {"nodes": list(self.nodes)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "WidthEdit":
+        """Return the edit that `to_json` described."""
+        return cls(values["factor"], tuple(values["nodes"]))
+
+
+def _widths(graph: ComputationGraph) -> Widths:
+    """Return the classes of equal channels of a graph; nodes with a parameter of one name have equal ones."""
+    found = Widths([channels(node.shape) for node in graph.nodes])
+    found.keep(graph.nodes)
+    for one in graph.outputs:
+        found.fix(one, channels(graph.nodes[one].shape))
+    first: dict[str, int] = {}
+    for number, node in enumerate(graph.nodes):
+        for name in node.source.split("+") if node.source else ():
+            other = first.setdefault(name, number)
+            found.equal(other, number)
+            found.equal(graph.nodes[other].inputs[0], node.inputs[0])
+    return found
+
+
+def _scaled(graph: ComputationGraph, number: int, shapes: list[Shape]) -> OperationNode:
+    """Return a node with its new shape; the groups of a depthwise convolution follow its input."""
+    node, settings = graph.nodes[number], dict(graph.nodes[number].attributes)
+    if OPERATIONS[node.op].sets_channels:
+        settings["channels"] = channels(shapes[number])
+    if 1 < settings.get("groups", 1) == channels(graph.nodes[node.inputs[0]].shape):  # type: ignore[operator]
+        settings["groups"] = channels(shapes[node.inputs[0]])
+    same = shapes[number] == node.shape and settings == node.attributes
+    return node if same else changed(node, shape=shapes[number], attributes=settings)
+
+
+def scalable(graph: ComputationGraph) -> list[int]:
+    """Return the first node of each class of equal channels whose number is free."""
+    found = _widths(graph)
+    fixed = set(found.known) | {found.find(total) for total, _ in found.sums}
+    return sorted({found.find(one) for one in range(len(graph.nodes))} - fixed)
+
+
+def width_children(
+    graph: ComputationGraph, rng: np.random.Generator, tries: int
+) -> Iterator[tuple[WidthEdit, ComputationGraph]]:
+    """Yield random width edits with their results, which differ from the graph.
+
+    An edit scales all free numbers of channels, those of one resolution, or one alone, each as often. The factor is
+    log-uniform between 1/2 and 2, the least and the largest of `FACTORS`.
+    """
+    free = scalable(graph)
+    sizes = {one: with_channels(graph.nodes[one].shape, 0) for one in free}
+    for _ in range(tries if free else 0):
+        one = free[rng.integers(len(free))]
+        alike = [other for other in free if sizes[other] == sizes[one]]
+        nodes = (free, alike, [one])[rng.integers(3)]
+        factor = round(float(np.exp(rng.uniform(*np.log([FACTORS[0], FACTORS[-1]])))), DIGITS)
+        edit = WidthEdit(factor, tuple(nodes))
+        try:
+            child = edit.apply(graph)
+        except Infeasible:
+            continue
+        if child.digest != graph.digest:
+            yield edit, child
+
 
 COSTS: dict[str, Callable[[ComputationGraph], int]] = {"flops": flops, "params": parameters}
 SEEDS = 2**20  # different draws of an edit
@@ -46,11 +142,6 @@ class EditPaths:
         Edits of which a walk to the caps takes the nearest; with many, paths are short.
     widths : float, default 0.0
         Share of edits that scale numbers of channels (`WidthEdit`), from 0 to 1; the others replace segments.
-
-    Raises
-    ------
-    ValueError
-        For unknown costs, or an argument out of range.
 
     Notes
     -----
@@ -89,48 +180,15 @@ class EditPaths:
         return f"EditPaths({self.graph.digest}, database {self.database.digest}, {limits})"
 
     def child(self, path: Sequence[int]) -> ComputationGraph | None:
-        """Return the network of a path.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits.
-
-        Returns
-        -------
-        ComputationGraph or None
-            None if an edit has no feasible replacement.
-        """
+        """Return the network of a path."""
         return self._reach(tuple(path))[1]
 
     def edits(self, path: Sequence[int]) -> list[AnyEdit | None]:
-        """Return the edits of a path.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits.
-
-        Returns
-        -------
-        list of Edit, WidthEdit or None
-            None for an edit without a feasible replacement.
-        """
+        """Return the edits of a path."""
         return [self._reach(tuple(path[: i + 1]))[0] for i in range(len(path))]
 
     def origins(self, path: Sequence[int]) -> list[int | None]:
-        """Return where the operations of a path's network come from.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits, all of which have replacements.
-
-        Returns
-        -------
-        list of int or None
-            For each operation its number in the parent, also with other channels; None if an edit added it.
-        """
+        """Return where the operations of a path's network come from."""
         found: list[int | None] = list(range(len(self.graph.nodes)))
         for edit in self.edits(path):
             if isinstance(edit, Edit):
@@ -149,39 +207,12 @@ class EditPaths:
         return next(children(before, self.database, rng, RUNS, TRIES, self.longest), (None, None))
 
     def distance(self, graph: ComputationGraph) -> float:
-        """Return how far a network is from keeping caps and floors.
-
-        Parameters
-        ----------
-        graph : ComputationGraph
-            The network.
-
-        Returns
-        -------
-        float
-            The sum of all excesses as shares of their caps or floors; 0 if the network keeps all of them.
-        """
+        """Return how far a network is from keeping caps and floors."""
         over = sum(max(COSTS[name](graph) / cap - 1, 0.0) for name, cap in self.caps.items())
         return over + sum(max(1 - COSTS[name](graph) / floor, 0.0) for name, floor in self.floors.items())
 
     def walk(self, path: Sequence[int], rng: np.random.Generator) -> tuple[int, ...] | None:
-        """Return a longer path to a network that keeps caps and floors.
-
-        Where the path's own network keeps them, one edit is added after which it still does. Else edits are added that
-        bring it nearer until it does, each the best of 40: accuracy falls with the number of edits.
-
-        Parameters
-        ----------
-        path : sequence of int
-            Seeds of the edits so far.
-        rng : numpy.random.Generator
-            Draws the seeds of further edits.
-
-        Returns
-        -------
-        tuple of int or None
-            None if no edit was found, or the path would be longer than `steps`.
-        """
+        """Return a longer path to a network that keeps caps and floors."""
         here, graph = tuple(path), self.child(path)
         if graph is None:
             return None
@@ -207,17 +238,7 @@ class EditPaths:
         return nearest, least
 
     def smallest(self, rng: np.random.Generator) -> ComputationGraph:
-        """Return the network of least costs that a walk finds, for messages about caps that no child keeps.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Draws the seeds of edits; those that lower the sum of the capped costs, as shares of their caps, are kept.
-
-        Returns
-        -------
-        ComputationGraph
-        """
+        """Return the network of least costs that a walk finds, for messages about caps that no child keeps."""
         path, found = tuple[int, ...](), self.graph
         for seed in map(int, rng.integers(1, SEEDS, SMALLEST)):
             child = self.child((*path, seed)) if len(path) < self.steps else None

@@ -45,25 +45,7 @@ def checked(graphs: Sequence[ComputationGraph], values: ArrayLike, seed: int) ->
 
 @dataclass(frozen=True)
 class CountsForest:
-    """A random forest on counts of operations, FLOPs, parameters and depth. It needs no torch.
-
-    Parameters
-    ----------
-    labelled : bool, default True
-        Whether labels are counted too: an operation with its kernel and with those before and after it (AutoGO 3.1).
-    trees : int, default 100
-        Number of trees.
-
-    Examples
-    --------
-    >>> from lamcts.neural.graphs.computation import ComputationGraph, CountsForest, OperationNode
-    >>> def network(layers):
-    ...     nodes = [OperationNode("relu", (i,), (4, 8, 8)) for i in range(layers)]
-    ...     return ComputationGraph((OperationNode("input", (), (4, 8, 8)), *nodes), (layers,))
-    >>> fitted = CountsForest().fit([network(i) for i in range(20)], range(20), seed=0)
-    >>> bool(fitted.predict([network(3)])[0] < fitted.predict([network(15)])[0])
-    True
-    """
+    """A random forest on counts of operations, FLOPs, parameters and depth. It needs no torch."""
 
     labelled: bool = True
     trees: int = TREES
@@ -72,22 +54,7 @@ class CountsForest:
         whole_number(self.trees, "CountsForest: trees")
 
     def fit(self, graphs: Sequence[ComputationGraph], values: ArrayLike, seed: int = 0) -> "FittedForest":
-        """Return the forest of networks and their values.
-
-        Parameters
-        ----------
-        graphs : sequence of ComputationGraph
-            Two networks or more.
-        values : array of shape (n,)
-            Finite numbers, such as accuracies.
-        seed : int, default 0
-            Seed of the forest.
-
-        Raises
-        ------
-        ValueError
-            If values are not finite, or their number differs from that of the networks.
-        """
+        """Return the forest of networks and their values."""
         from sklearn.ensemble import RandomForestRegressor
 
         y = checked(graphs, values, seed)

@@ -15,17 +15,7 @@ FIXED = ("input", "opaque", "flatten")  # operations that are never part of a se
 
 @dataclass(frozen=True)
 class Segment:
-    """Operations with their inputs and outputs, in topological order.
-
-    Parameters
-    ----------
-    nodes : tuple of OperationNode
-        An input of a node is the number of another node, or -1 - i for the segment's input i.
-    shapes : tuple of tuple of int
-        Shapes of the inputs where the segment was found.
-    outputs : tuple of int
-        Numbers of the nodes whose values are read outside.
-    """
+    """Operations with their inputs and outputs, in topological order."""
 
     nodes: tuple[OperationNode, ...]
     shapes: tuple[Shape, ...]
@@ -65,26 +55,7 @@ class Segment:
 
 
 def cut(graph: ComputationGraph, start: int, stop: int) -> Segment:
-    """Return the nodes from `start` to before `stop` as a segment.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    start, stop : int
-        First node, and the node after the last one.
-
-    Returns
-    -------
-    Segment
-        Its inputs are the nodes before `start` that it reads, ascending; its outputs are the nodes that later nodes
-        or the graph's outputs read, ascending.
-
-    Raises
-    ------
-    ValueError
-        If the run is empty or holds an input or an opaque operation.
-    """
+    """Return the nodes from `start` to before `stop` as a segment."""
     run = graph.nodes[start:stop]
     if not run or not 0 <= start < stop <= len(graph.nodes):
         raise ValueError(f"expected a run of nodes from 0 to {len(graph.nodes)}, got {start} to {stop}")
@@ -111,31 +82,7 @@ def replace(
     inputs: Sequence[int],
     outputs: Sequence[int],
 ) -> ComputationGraph:
-    """Return the graph with a segment in the place of the nodes from `start` to before `stop`.
-
-    Parameters
-    ----------
-    graph : ComputationGraph
-        The network.
-    start, stop : int
-        First node of the run that is replaced, and the node after its last one.
-    segment : Segment
-        The replacement; its shapes are those that the network gives and needs (`resolution.resolve` adapts it).
-    inputs : sequence of int
-        The entry of the run (0 for the lowest node) that each input of the segment reads; a permutation.
-    outputs : sequence of int
-        The output of the segment (0 for the first) that stands for each output of the run; a permutation.
-
-    Returns
-    -------
-    ComputationGraph
-        Nodes before the run keep their numbers; those after it are shifted. No other node is changed.
-
-    Raises
-    ------
-    ValueError
-        If numbers of inputs or outputs differ, or shapes do not fit.
-    """
+    """Return the graph with a segment in the place of the nodes from `start` to before `stop`."""
     entries, exits = ports(graph, start, stop)
     if sorted(inputs) != list(range(len(entries))) or len(segment.shapes) != len(entries):
         raise ValueError(f"expected a segment of {len(entries)} inputs, got {len(segment.shapes)}, read as {inputs}")

@@ -14,10 +14,7 @@ from lamcts.neural.graphs.computation.levels import Infeasible
 
 @dataclass
 class Widths:
-    """Unknown numbers of channels, some equal to others, some known, some sums of others.
-
-    wanted: the channels that each value should have if nothing else decides.
-    """
+    """Unknown numbers of channels, some equal to others, some known, some sums of others."""
 
     wanted: list[int]
     parent: list[int] = field(init=False)
@@ -84,10 +81,7 @@ class Widths:
                     self.equal(one, here)
 
     def solve(self, factors: Sequence[float] = ()) -> list[int]:
-        """Return the number of channels of each value.
-
-        factors: of each free class, in the order of `free`; 1 for those beyond its end.
-        """
+        """Return the number of channels of each value."""
         found = dict(self.known)
         for i, root in enumerate(self.free()):
             count = self.wanted[root] * (factors[i] if i < len(factors) else 1)

@@ -1,8 +1,4 @@
-"""Execution of memory plans in torch (extra: torch).
-
-with apply(model, plan, traced):
-    loss(model(batch)).backward()
-"""
+"""Execution of memory plans in torch (extra: torch)."""
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.memory.execution.apply import apply

@@ -38,10 +38,7 @@ def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
 def generators_of(
     args: Args, kwargs: Kwargs, default: Callable[[torch.device], Generator | None] | None = None
 ) -> list[Generator]:
-    """Return the explicit generators of a call, else the default ones of all its devices.
-
-    default: maps a device to its generator.
-    """
+    """Return the explicit generators of a call, else the default ones of all its devices."""
     find = default or default_generator
     if not kwargs and all(type(one) in PLAIN for one in args):  # quicker
         devices = {one.device for one in args if isinstance(one, Tensor)}

@@ -160,10 +160,7 @@ def operation(
     read: Callable[[int, Tensor, bool], Read | Outside],
     made: int,
 ) -> Operation:
-    """Record an operation that wrote storage `made`.
-
-    read: maps `made`, an input, and whether it is modified, to the source of the input.
-    """
+    """Record an operation that wrote storage `made`."""
     signature = signature_of(func)
     if output is not None and signature.reads_shapes:
         return _shaped_operation(func, args, kwargs, output, random)

@@ -1,7 +1,4 @@
-"""Train a module within a memory budget, in one call. `lamcts.neural.memory` exports the names for users.
-
-with fit(model, batch, budget="8GiB") as fitted: ...
-"""
+"""Train a module within a memory budget, in one call. `lamcts.neural.memory` exports the names for users."""
 
 from lamcts.neural.memory.fitting.budget import Budget
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest

@@ -31,21 +31,10 @@ class Budget:
     verify : bool, default True
         Whether a step of each plan is measured. A plan whose measured step exceeds the budget is a failed evaluation.
 
-    Raises
-    ------
-    ValueError
-        If the size is no size of memory.
-
     Notes
     -----
     A network whose step fits is trained without a plan. Else each form of a step has a plan: the batch sizes of an
     epoch differ by one, dropped paths begin in the second epoch, and mixed labels change the loss.
-
-    Examples
-    --------
-    >>> from lamcts.neural.memory import Budget
-    >>> Budget("8GiB").budget_bytes
-    8589934592
     """
 
     size: int | str

@@ -1,8 +1,4 @@
-"""Plans without a search: presets of the thesis, checkpointing, the greedy plan, and the smallest plan.
-
-plans = [*presets(graph), *greedy(graph, room)]
-smallest(graph).peak_bytes
-"""
+"""Plans without a search: presets of the thesis, checkpointing, the greedy plan, and the smallest plan."""
 
 from collections.abc import Collection, Sequence
 
@@ -43,19 +39,13 @@ def greedy(
     choices: Collection[Action] = ALL,
     starts: Sequence[Plan] = (),
 ) -> list[Report]:
-    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found.
-
-    starts: plans of an earlier search, from which it begins then.
-    """
+    """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found."""
     found = greedy_plan(graph, room, machine, choices=choices, starts=starts) if room >= _floor(graph) else None
     return [] if found is None else [Simulator(graph, machine).report(found)]
 
 
 def smallest(graph: StepGraph, machine: Machine | None = None, choices: Collection[Action] = ALL) -> Report:
-    """Return the plan with the lowest peak, found by bisection over budgets of the greedy plan.
-
-    The result does not depend on any budget of the caller.
-    """
+    """Return the plan with the lowest peak, found by bisection over budgets of the greedy plan."""
     best = min(presets(graph, machine, choices), key=lambda one: one.peak_bytes)
     low, room = _floor(graph), _floor(graph)
     for _ in range(ROUNDS):

@@ -1,7 +1,4 @@
-"""Plans at many budgets: the trade-off of memory and time.
-
-front(curve(graph, evaluations=0))
-"""
+"""Plans at many budgets: the trade-off of memory and time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,23 +22,7 @@ def curve(
     machine: Machine | None = None,
     **settings: Any,
 ) -> list[Report]:
-    """Simulate presets, and the greedy and the searched plan at each budget of SHARES.
-
-    Budgets below the smallest known plan are skipped.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    evaluations : int, default None
-        Evaluations of `least_time` at each budget; None is its default, 0 searches nothing.
-    seed : int, default 0
-        Seed of the search.
-    machine : Machine, default Machine()
-        Rates of the simulation.
-    **settings
-        Options of `lamcts.minimize`.
-    """
+    """Simulate presets, and the greedy and the searched plan at each budget of SHARES."""
     found, simulator = presets(graph, machine), Simulator(graph, machine)
     kept = next(one for one in found if one.plan.name == KEEPING)
     for share in SHARES:

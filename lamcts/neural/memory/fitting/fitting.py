@@ -1,29 +1,24 @@
-"""From a module, a batch and a memory budget to training steps within it.
-
-with fit(model, batch, budget="8GiB", loss=loss, optimizer=adam) as fitted:
-    print(fitted)
-    for step in range(100): ...
-"""
+"""From a module, a batch and a memory budget to training steps within it."""
 
 import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.execute import measure, measured_machine
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
-from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted
-from lamcts.neural.memory.fitting.measured_plans import MeasuredPlan, tightened
+from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted, total_bytes
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS
 from lamcts.neural.memory.plan import WORDS, Action, Plan
 from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.memory.report import Report
+from lamcts.neural.memory.scratch import Work, with_scratch
 from lamcts.neural.memory.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -87,11 +82,6 @@ def fit(
     **settings
         Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed
         actions: all by default, and no offloading if steps are measured on the CPU, where it frees no memory.
-
-    Returns
-    -------
-    Fitted
-        The model with its plan, for use in a `with` block.
 
     Raises
     ------
@@ -173,32 +163,7 @@ def within(
     starts: Sequence[Plan] = (),
     **settings: Any,
 ) -> Chosen:
-    """Return the fastest plan within a budget, with all candidates; `fit` carries it out.
-
-    Everything is kept if that fits.
-
-    Parameters
-    ----------
-    graph : StepGraph
-        The training step.
-    budget : int or str
-        Largest total memory, with `graph.outside_bytes`; bytes, or a text such as "8GiB".
-    evaluations : int, default None
-        Evaluations of `least_time`; None is its default, 0 searches nothing.
-    seed : int, default 0
-        Seed of the search.
-    machine : Machine, default Machine()
-        Rates of the simulation.
-    starts : sequence of Plan, default ()
-        Plans of an earlier search of this step, from which the search continues, see `least_time`.
-    **settings
-        Options of `least_time`, such as the allowed actions, and of `lamcts.minimize`.
-
-    Raises
-    ------
-    ValueError
-        If no plan fits; the message has the smallest budget that works.
-    """
+    """Return the fastest plan within a budget, with all candidates; `fit` carries it out."""
     room = budget_of(budget) - graph.outside_bytes
     search: dict[str, Any] = {"seconds": SECONDS, "options": ALL_OPTIONS} | settings
     choices = [WORDS[word] for word in search["options"]]
@@ -319,3 +284,66 @@ def _rounded(size: int, unit: int) -> int:
 
 def _size(tensor: Any) -> int:
     return int(tensor.numel() * tensor.element_size())
+
+
+ROUNDS = 4  # plans after the first; the second knows all scratch memory, on the CPU (untuned)
+
+STARTS = 3  # plans of a round from which the next one continues (untuned)
+
+
+class Planner(Protocol):
+    """Plan for a graph and a budget, from plans of an earlier round; raise ValueError if no plan fits."""
+
+    def __call__(self, graph: StepGraph, room: int, starts: Sequence[Plan] = ()) -> Chosen: ...
+
+
+@dataclass(frozen=True)
+class MeasuredPlan:
+    """A plan with its measurement; `margin_bytes` of the budget were left free."""
+
+    chosen: Chosen
+    measured: Any = None
+    margin_bytes: int = 0
+
+
+def tightened(
+    planned: Planner,
+    measured: Callable[[Plan], Any],
+    smallest: Callable[[StepGraph], Report],
+    traced: "Trace",
+    optimizer: str,
+    budget: int,
+) -> MeasuredPlan:
+    """Return the first plan whose measured step fits the budget, else the one that exceeds it least."""
+
+    def total(one: MeasuredPlan) -> int:
+        return total_bytes(traced, optimizer, one.measured) or 0
+
+    graph, scratch, room = traced.graph, dict[Work, int](), budget
+    chosen = planned(graph, budget)
+    found = [MeasuredPlan(chosen, measured(chosen.report.plan))]
+    for _ in range(ROUNDS):
+        over = total(found[-1]) - budget
+        if over <= 0:
+            return found[-1]
+        for work, size in found[-1].measured.scratch.items():
+            scratch[work] = max(size, scratch.get(work, 0))
+        graph = with_scratch(traced.graph, scratch)
+        known = Simulator(graph).report(chosen.report.plan).total_bytes
+        room = min(room, known - over)  # the budget, unless more was allocated than the graph knows
+        try:
+            chosen = planned(graph, room, _best(chosen))
+        except ValueError:  # no plan is that small
+            least = smallest(graph)
+            if least.plan.actions == chosen.report.plan.actions:
+                break
+            chosen = Chosen(least, chosen.kept, [*chosen.plans, least])
+        found.append(MeasuredPlan(chosen, measured(chosen.report.plan), budget - room))
+    return min(found, key=total)
+
+
+def _best(chosen: Chosen) -> list[Plan]:
+    """Return the plan of a round, and the fastest of the others with at most its peak."""
+    others = sorted(chosen.plans, key=lambda one: one.seconds)
+    small = [one.plan for one in others if one.peak_bytes <= chosen.report.peak_bytes and one.plan.frees]
+    return [chosen.report.plan, *(plan for plan in small if plan.actions != chosen.report.plan.actions)][:STARTS]

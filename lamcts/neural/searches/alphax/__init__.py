@@ -1,7 +1,4 @@
-"""AlphaX: tree search over actions that build an architecture (thesis ch. 3).
-
-optimizer = lamcts.Optimizer(space, sampler=alphax.AlphaX(), tree=None)
-"""
+"""AlphaX: tree search over actions that build an architecture (thesis ch. 3)."""
 
 from lamcts.neural.searches.alphax.actions import Actions, Assign, Game
 from lamcts.neural.searches.alphax.cells import BuildCells, BuiltCell

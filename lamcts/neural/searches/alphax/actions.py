@@ -52,14 +52,7 @@ class Actions(Protocol):
 
 @dataclass(frozen=True)
 class Assign:
-    """Assign the parameters of any space one after the other, in the order of the space.
-
-    Parameters
-    ----------
-    parts : int, default 8
-        Number of intervals for parameters with more levels; a move selects one, and the value is drawn
-        inside it; untuned.
-    """
+    """Assign the parameters of any space one after the other, in the order of the space."""
 
     parts: int = 8
 

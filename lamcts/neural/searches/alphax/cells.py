@@ -43,21 +43,11 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True)
 class BuildCells:
-    """Build cells of limited size. Override `point` for spaces with other points.
+    """Build cells of limited size. Override `point` for spaces with other points."""
 
-    Parameters
-    ----------
-    nodes : int, default 7
-        Most nodes, with input and output; NAS-Bench-101; paper: 6 in fig. 3.6.
-    edges : int, default 9
-        Most edges; NAS-Bench-101.
-    operations : int, default 3
-        Kinds of inner nodes; NAS-Bench-101.
-    """
-
-    nodes: int = 7
-    edges: int = 9
-    operations: int = 3
+    nodes: int = 7  # with input and output; NAS-Bench-101
+    edges: int = 9  # most edges; NAS-Bench-101
+    operations: int = 3  # kinds of inner nodes; NAS-Bench-101
 
     def __post_init__(self) -> None:
         if self.nodes < 2 or self.edges < 1 or self.operations < 1:

@@ -14,8 +14,7 @@ import torch
 
 from lamcts import plot
 from lamcts.neural.evolve import search as evolve
-from lamcts.neural.evolve.search.finalists import front_of, ordered
-from lamcts.neural.evolve.search.fit import absolute
+from lamcts.neural.evolve.search.fit import absolute, front_of, ordered
 from lamcts.neural.graphs.computation.database import SegmentDatabase
 from tests.neural.evolve.search.evolve_cases import data, made, quick
 
