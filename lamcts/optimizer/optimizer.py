@@ -8,7 +8,7 @@ from typing import Any, Never, Self
 from lamcts.errors import Exhausted
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain
-from lamcts.optimizer import arguments, persistence, prediction, records, saving
+from lamcts.optimizer import arguments, prediction, records, saving
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
@@ -433,7 +433,7 @@ class Optimizer:
         dict
             `json.dumps` writes it and `json.loads` reads it. nan is an unknown number, which `json` writes as NaN.
         """
-        return persistence.state_of(self).to_json()
+        return saving.state_of(self).to_json()
 
     def load_state_dict(self, state: Json) -> None:
         """Load the state of an optimizer with equal settings; only a fresh optimizer can.
@@ -456,7 +456,7 @@ class Optimizer:
 
     def restore(self, state: State) -> None:
         """Load a state as `load_state_dict` does, from a journal."""
-        persistence.restore(self, state)
+        saving.restore(self, state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and state into one file, which `Optimizer.load` reads. It contains no pickle.
@@ -481,7 +481,7 @@ class Optimizer:
         saving.write(
             path,
             saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest),
-            persistence.state_of(self),
+            saving.state_of(self),
         )
 
     @classmethod
@@ -510,7 +510,7 @@ class Optimizer:
 
     def delta(self, since: Mark) -> Delta:
         """Return what is new since a mark (`Mark()`: everything), with the next mark. Changes nothing."""
-        return persistence.delta(self, since)
+        return saving.delta(self, since)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 

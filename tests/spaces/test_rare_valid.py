@@ -8,8 +8,8 @@ import pytest
 
 import lamcts
 from lamcts.spaces import Box, Choice, Float, Int, Space, Valid
-from lamcts.spaces.hit_and_run import HitAndRun
 from lamcts.spaces.linear import Within, polytope
+from lamcts.spaces.valid import HitAndRun
 
 ONES = ((1.0,) * 10,)
 CUBE = Box(-1.0, 1.0, dim=10)

@@ -1,5 +1,6 @@
 """Score an untrained network by a proxy, by name."""
 
+import copy
 import math
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -12,12 +13,21 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lamcts.neural.build.sizes import size_of
-from lamcts.neural.proxies.copies import evaluation_copy
 
 SMALL = 1e-5  # added to eigenvalues, as in the code of Mellor et al. 2020
 ATEN = torch.ops.aten
 RELUS = (ATEN.relu.default, ATEN.relu_.default)
 RELU6 = (ATEN.hardtanh.default, ATEN.hardtanh_.default, ATEN.relu6.default, ATEN.relu6_.default)
+
+
+def evaluation_copy(net: nn.Module, by_batch: bool = True) -> nn.Module:
+    """Return a copy in evaluation mode without gradients; no random layer draws."""
+    made = copy.deepcopy(net).eval()
+    made.zero_grad(set_to_none=True)
+    for module in made.modules():
+        if by_batch and isinstance(module, _BatchNorm):
+            module.train()
+    return made
 
 
 def naswot(net: nn.Module, x: Tensor, y: Tensor) -> float:
