@@ -70,7 +70,7 @@ class Lock:
     """The right to write a journal, held by one process at a time; the system takes it back when the process dies.
 
     Held in a file of its own, so that readers (`lamcts show`) are not locked out while a run goes on. That file goes
-    away with the lock: who opened it just before locks a file that nobody else will find, so it looks once more.
+    away with the lock: a process that opened it just before locks a file that is gone, so it looks once more.
     """
 
     def __init__(self, path: str) -> None:

@@ -33,7 +33,7 @@ class JournalTable:
         return f"CREATE TABLE {self.name} ({self.columns}, crc INTEGER NOT NULL{self.key}"
 
     def put(self, db: sqlite3.Connection, rows: Iterable[Row]) -> None:
-        """Write rows, in place of those of the same key."""
+        """Write rows, which replace those of the same key."""
         sealed = [(*row, checksum(*row)) for row in rows]
         if sealed:
             db.executemany(f"INSERT OR REPLACE INTO {self.name} VALUES ({', '.join('?' * len(sealed[0]))})", sealed)

@@ -121,7 +121,7 @@ def _is_pruned(raised: BaseException) -> bool:
 
 
 def _handles_stops() -> bool:
-    """Return whether a handler may have been called that somebody set for a signal that would end this process."""
+    """Return whether a handler of the user for a signal that would end this process may have been called."""
     if threading.current_thread() is not threading.main_thread():  # where no handler is called
         return False
     stops = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))

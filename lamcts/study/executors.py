@@ -157,7 +157,7 @@ class InProcess(Executor):
 
 
 class Together(Executor):
-    """Collects jobs, and evaluates them by one call as soon as somebody asks whether one of them is done."""
+    """Collects jobs, and evaluates all of them by one call when the first result is asked for."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Future[Any], tuple[Any, ...]]] = []
@@ -187,7 +187,7 @@ class _Collected(Future[Any]):
 
 
 class Renewed(Executor):
-    """An executor that is made at the first job, and anew when it has broken. One that is given is left open."""
+    """An executor that is made at the first job and replaced once it has broken; a given one is left open."""
 
     def __init__(self, make: Callable[[], Executor], given: Executor | None = None) -> None:
         self._make, self._executor = make, given
@@ -234,7 +234,7 @@ def _twin(pool: Executor) -> Executor:
     """Return a pool like one that broke. Its settings have no public names; without them, the defaults serve."""
     if not isinstance(pool, ProcessPoolExecutor):
         raise RuntimeError(
-            f"the executor {type(pool).__name__} broke and cannot be made anew; pass executor=a function that makes it"
+            f"the executor {type(pool).__name__} broke and cannot be replaced; pass executor=a function that makes it"
         )
     return ProcessPoolExecutor(
         getattr(pool, "_max_workers", None),

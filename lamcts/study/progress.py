@@ -13,14 +13,14 @@ WIDTH = 24  # characters of the bar (by eye)
 REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
 MOST_SECONDS = 3.6e9  # that a clock shows: a million hours; more, or infinitely many, are no whole number to print
 TICK = 1e-9  # seconds: a clock may stand still
-FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log that somebody reads later (by eye)
+FIRST_SECONDS, MOST_SECONDS_APART = 10.0, 60.0  # between two plain lines: a log that is read later (by eye)
 GROWTH = 1.5  # of the time between them: a minute after six lines
 
 
 def make(
     wanted: "bool | TextIO | None", budget: int, done: float, several: bool = False
 ) -> "Bar | Lines | Widget | None":
-    """Return what shows progress: None where somebody looks, True anywhere, False nowhere; or a stream."""
+    """Return what shows progress. None: on a terminal only, True: always, False: never; or a stream."""
     if wanted is False:
         return None
     notebook = (wanted is None or wanted is True) and _in_notebook()

@@ -181,5 +181,5 @@ def _answer_to(text: bytes, judge: Callable[..., bool]) -> Json | None:
         return None
     try:
         return {"stop": bool(judge(*report))}
-    except Exception as error:  # a pruner of anybody's
+    except Exception as error:  # a pruner may raise anything
         return {"error": f"{type(error).__name__}: {safe_text(error)}"}

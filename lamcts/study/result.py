@@ -182,7 +182,7 @@ class Result(dict[str, Any]):
         return rows_of(self["history"])
 
     def to_dict(self) -> Json:
-        """Return JSON values of all that was found; the history as its rows, None in place of nan."""
+        """Return JSON values of all that was found; the history as its rows, with None for nan."""
         return {name: json_values(value) for name, value in self.items()}
 
     def to_dataframe(self) -> "DataFrame":

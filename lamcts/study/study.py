@@ -232,7 +232,7 @@ class Study:
         return self.spending.start(self._queue.popleft()) if affordable else None
 
     def _ask(self, n: int) -> list[Trial]:
-        """Return new trials, recorded before anybody evaluates them; none once a finite space is exhausted."""
+        """Return new trials, recorded before they are evaluated; none once a finite space is exhausted."""
         if self._exhausted:
             return []
         try:

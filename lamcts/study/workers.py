@@ -40,7 +40,7 @@ def check_workers(workers: object, executor: object) -> None:
 
 
 def check_timeout(timeout: object, workers: object) -> None:
-    """Raise ValueError where `timeout` is no number of seconds, or nobody could keep it."""
+    """Raise ValueError where `timeout` is no number of seconds, or cannot be enforced."""
     if timeout is None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):

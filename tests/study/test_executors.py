@@ -164,7 +164,7 @@ class Fragile(Executor):
 
 
 def test_a_broken_executor_that_cannot_be_made_anew_says_what_to_pass() -> None:
-    with pytest.raises(RuntimeError, match="Fragile broke and cannot be made anew; pass executor=a function"):
+    with pytest.raises(RuntimeError, match="Fragile broke and cannot be replaced; pass executor=a function"):
         minimize(sphere, BOUNDS, budget=9, executor=Fragile(), workers=2, **OPTIONS)
 
 
