@@ -214,7 +214,10 @@ class Renewed(Executor):
 
     def submit(self, call: Callable[..., Any], /, *arguments: Any, **words: Any) -> "Future[Any]":
         try:
-            future = self.executor.submit(call, *arguments, **words)
+            try:
+                future = self.executor.submit(call, *arguments, **words)
+            except (OSError, ValueError):  # of a pool that breaks while it starts a process: asked again, it says so
+                future = self.executor.submit(call, *arguments, **words)
         except BrokenExecutor:
             self._executor = None
             future = self.executor.submit(call, *arguments, **words)

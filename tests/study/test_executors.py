@@ -168,8 +168,21 @@ def test_a_broken_executor_that_cannot_be_made_anew_says_what_to_pass() -> None:
         minimize(sphere, BOUNDS, budget=9, executor=Fragile(), workers=2, **OPTIONS)
 
 
-def test_an_executor_made_by_a_function_is_made_again_when_it_breaks() -> None:
-    result = minimize(sphere, BOUNDS, budget=20, executor=Fragile, workers=2, **OPTIONS)
+class Racing(Fragile):
+    """Raises first what a process pool raises that breaks while it starts a process."""
+
+    raced = False
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        if self.jobs == 3 and not self.raced:
+            self.raced = True
+            raise ValueError("bad value(s) in fds_to_keep")
+        return super().submit(fn, *args, **kwargs)
+
+
+@pytest.mark.parametrize("make", [Fragile, Racing])
+def test_an_executor_made_by_a_function_is_made_again_when_it_breaks(make: type[Fragile]) -> None:
+    result = minimize(sphere, BOUNDS, budget=20, executor=make, workers=2, **OPTIONS)
     assert all_told(result, 20) and not result.history.failed.any()
 
 

@@ -10,8 +10,8 @@ from torch import nn  # noqa: E402
 
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, Plan, Simulator, keep_all, size_text  # noqa: E402
-from lamcts.neural.memory.execution import measure as allocations  # noqa: E402
 from lamcts.neural.memory.execution.measure import (  # noqa: E402
+    LOG_LEVEL,
     MeasuredStep,
     allocation_peak,
     highest,
@@ -94,10 +94,10 @@ def test_cuda_compares_above_what_was_there_before(monkeypatch):
 
 
 def test_the_environment_is_as_before(monkeypatch):
-    monkeypatch.delenv(allocations.LOG_LEVEL, raising=False)
+    monkeypatch.delenv(LOG_LEVEL, raising=False)
     with allocation_peak(CPU):
         pass
-    assert allocations.LOG_LEVEL not in os.environ
+    assert LOG_LEVEL not in os.environ
 
 
 @ONEDNN
