@@ -15,8 +15,8 @@ TALLY = 5  # operations a number of a pointwise layer, as for a normalisation; b
 class LayerKind(NamedTuple):
     """Properties of a kind of layer."""
 
-    needs_input: bool  # whether the backward step reads the input or the output, in addition to the gradient
-    needs_output: bool  # whether the backward step reads the input or the output, in addition to the gradient
+    needs_input: bool  # whether the backward step reads the input, in addition to the gradient
+    needs_output: bool  # whether the backward step reads the output, in addition to the gradient
     checkpoint: bool
     own_gradient: bool
 

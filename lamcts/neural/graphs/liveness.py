@@ -17,8 +17,8 @@ class Liveness:
     """Live ranges of storages."""
 
     graph: StepGraph
-    first: Rows  # first and last step of each storage, both included; -1 for storages that no step writes
-    last: Rows  # first and last step of each storage, both included; -1 for storages that no step writes
+    first: Rows  # first step of each storage; -1 for storages that no step writes
+    last: Rows  # last step of each storage, included; -1 for storages that no step writes
 
     def before(self, step: int) -> frozenset[int]:
         """Return the storages that are live before a step: its *in* set."""

@@ -35,8 +35,8 @@ class Step(NamedTuple):
     forward: bool  # whether it belongs to the forward pass
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    flops: int  # operations, and bytes read and written
-    moved_bytes: int  # operations, and bytes read and written
+    flops: int  # floating-point operations
+    moved_bytes: int  # bytes read and written
     checkpoint: bool = False
     workspace_bytes: int = 0
     node: int = -1

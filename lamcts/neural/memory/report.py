@@ -36,8 +36,8 @@ class Report:
     recomputes: int
     sent_bytes: int
     fetched_bytes: int
-    live_bytes: list[int]  # peak bytes of each step, with its recomputations, and the number of live storages
-    live_count: list[int]  # peak bytes of each step, with its recomputations, and the number of live storages
+    live_bytes: list[int]  # peak bytes of each step, with its recomputations
+    live_count: list[int]  # live storages of each step
     events: list[Event]
 
     @property

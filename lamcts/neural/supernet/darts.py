@@ -74,8 +74,8 @@ class Searched:
 
     relaxed: Relaxed  # the supernet with its shares
     steps: int  # gradient steps of weights and shares
-    valid_loss: float  # of the mixture on the validation data, in nats and from 0 to 1
-    valid_accuracy: float  # of the mixture on the validation data, in nats and from 0 to 1
+    valid_loss: float  # of the mixture on the validation data, in nats
+    valid_accuracy: float  # of the mixture on the validation data, from 0 to 1
 
     @property
     def point(self) -> Point:

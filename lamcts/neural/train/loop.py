@@ -135,8 +135,8 @@ class Epoch:
 
     epoch: int
     train_loss: float  # mean loss over the augmented training examples, in nats
-    valid_loss: float  # loss in nats, and accuracy from 0 to 1, after the epoch
-    valid_accuracy: float  # loss in nats, and accuracy from 0 to 1, after the epoch
+    valid_loss: float  # after the epoch, in nats
+    valid_accuracy: float  # after the epoch, from 0 to 1
     seconds: float
 
 
@@ -146,8 +146,8 @@ class Trained:
 
     net: nn.Module
     epochs: list[Epoch] = field(repr=False)  # results of each epoch, with those before a resume
-    test_loss: float  # loss in nats, and accuracy from 0 to 1, after the last epoch
-    test_accuracy: float  # loss in nats, and accuracy from 0 to 1, after the last epoch
+    test_loss: float  # after the last epoch, in nats
+    test_accuracy: float  # after the last epoch, from 0 to 1
     peak_bytes: int | None  # peak memory on a CUDA device; None elsewhere
     planned_peak_bytes: int | None = None
 

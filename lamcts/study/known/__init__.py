@@ -45,7 +45,8 @@ def known_results(given: PriorResults, problem: RunProblem) -> list[list[PriorOb
     """Return the known results of each source, checked; ValueError names the one that does not fit, and the reason."""
     found = []
     for source in [] if given is None else sources_of(given, bare(problem.space)):
-        results, others = _read(source, problem), list[str]()
+        results = _read(source, problem)
+        others: list[str] = []
         checked = [one for one in (_checked(each, problem, others) for each in results) if one is not None]
         if others:
             text = f"known: {len(others)} of {len(results)} results have other values than fix= and are left out"
