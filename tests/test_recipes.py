@@ -50,6 +50,7 @@ def test_an_objective_is_one_file_and_its_settings_are_options(copy):
     assert done.returncode == 2 and "--tilt: expected a number, got 'steep'" in done.stderr
 
 
+@pytest.mark.dear
 def test_a_cost_of_an_objective_is_a_second_objective(copy):
     done = lamcts(copy, "run", "bowl-new", "--against", "material_kg", "--budget", "20", "--no-plot", "--out", "costs")
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,7 @@ def test_a_cost_of_an_objective_is_a_second_objective(copy):
     assert done.returncode == 2 and "material_kg" in done.stderr
 
 
+@pytest.mark.dear
 def test_help_and_list_show_a_new_objective(copy):
     assert re.search(
         r"--tilt X +slope along the first axis \(default: 0.0\)", lamcts(copy, "run", "bowl-new", "-h").stdout
@@ -70,6 +72,7 @@ def test_help_and_list_show_a_new_objective(copy):
     assert "bowl-new          a bowl on a slope" in group and "  ackley  " in group
 
 
+@pytest.mark.dear
 def test_a_pruner_is_one_file(copy):
     assert re.search("limit +stop a trial that reports more", lamcts(copy, "list").stdout)
     assert "limit" in lamcts(copy, "run", "-h").stdout
@@ -102,6 +105,7 @@ for load, path in ((lamcts.load, "k"), (lamcts.Optimizer.load, "opt.npz")):
 """
 
 
+@pytest.mark.dear
 def test_a_kind_of_parameter_of_a_user_is_loaded_and_saved(copy):
     (copy / "sizes.py").write_text("import power\n\ndef f(p):\n    return abs(p['batch'] - 64)\n")
     done = lamcts(copy, "run", "sizes.py:f", "--param", "batch=10:power", "--budget", "11", "--no-plot", "--out", "k")

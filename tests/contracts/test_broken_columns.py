@@ -65,6 +65,7 @@ def of_columns(session: type[Session]) -> Plain:
     return sampler
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("several", [of, of_columns])
 def test_the_plain_sampler_holds_the_contract_of_columns(several: Any) -> None:
     check_columns(several(Columnar))

@@ -110,6 +110,7 @@ def test_a_vectorized_function_gets_columns() -> None:
     assert shapes == [(3, 10), (3, 10), (3, 5)] and result.fun == pytest.approx(bowl(result.x))
 
 
+@pytest.mark.dear
 def test_workers_may_be_a_number_or_something_like_map() -> None:
     assert lamcts.scipy.minimize(bowl, BOUNDS, maxfev=6, workers=2, **FAST).nfev == 6
     with ThreadPoolExecutor(2) as pool:

@@ -11,6 +11,7 @@ RECORD = load()
 ARITHMETIC = arithmetic()
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "case",

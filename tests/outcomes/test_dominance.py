@@ -34,6 +34,7 @@ def test_two_points_of_a_front_a_copy_and_what_they_dominate():
     assert non_dominated(f).tolist() == [True, True, True, False, False, False]
 
 
+@pytest.mark.dear
 def test_ten_thousand_sets_are_as_the_definition_says():
     for seed in range(10_000):
         f = drawn(seed)

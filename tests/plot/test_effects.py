@@ -82,6 +82,7 @@ def test_a_run_without_a_value_has_no_figure_of_its_parameters():
             draw(result)
 
 
+@pytest.mark.dear
 def test_panels_and_names_do_not_overlap():
     names = ["learning_rate_of_the_encoder", "learning_rate_of_the_decoder", "weight_decay_of_both"]
     space = {name: lamcts.Float(1e-6, 1e-1, log=True) for name in names}

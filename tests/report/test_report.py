@@ -200,6 +200,7 @@ def test_without_plotly_the_message_names_the_extra(capsys, monkeypatch):
     assert code == 2 and "pip install '.[report]'" in err
 
 
+@pytest.mark.dear
 def test_many_evaluations_are_thinned_and_the_page_says_so(capsys):
     n, space = 6_000, lamcts.Box(0, 1, dim=10)
     opt = Optimizer(space, **HOW)

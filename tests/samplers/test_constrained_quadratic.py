@@ -66,6 +66,7 @@ def test_batches_reach_it_too() -> None:
     assert opt.best.value - least(corner) < 1e-3
 
 
+@pytest.mark.dear
 def test_equalities_are_met_and_kept_to_while_the_loss_falls_along_them() -> None:
     opt = optimizer(constraints=["sum == 2 +- 1e-4", "ball == 0.3 +- 1e-4"])
     go(opt, corner, 60)
@@ -194,6 +195,7 @@ def searched(seed: int) -> tuple[list[Any], list[bool], Observations]:
     return told, drawn, seen
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("seed", range(2))
 def test_its_end_is_seen_by_the_mean_of_the_models_and_never_by_a_draw(seed: int) -> None:
     told, drawn, _ = searched(seed)

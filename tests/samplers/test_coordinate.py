@@ -41,6 +41,7 @@ def test_of_two_thousand_million_discrete_points_the_best_is_found_in_seventy_fi
     assert best(search) == 0.0
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("seed", range(2))
 def test_more_parameters_than_are_considered_at_once_all_get_their_turn(seed: int) -> None:
     dim = MAX_PARAMETERS + 22

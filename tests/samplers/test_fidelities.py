@@ -61,6 +61,7 @@ def test_a_batch_has_each_configuration_once():
     assert not {key(trial.point) for trial in trials} & {key(trial.point) for trial in more}
 
 
+@pytest.mark.dear
 def test_a_configuration_that_failed_is_not_proposed_again():
     opt = told(60, lambda point: None if point["x"] > 0.5 else loss(point))
     points = [opt.seen.point(row, opt.space) for row in range(60)]

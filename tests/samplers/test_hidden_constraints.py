@@ -46,6 +46,7 @@ def share(sampler: Any, loss: Callable[[Floats], float]) -> float:
     return float(np.mean(failed))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("sampler", SEARCHES, ids=USERS)
 def test_fewer_evaluations_fail_than_where_failures_are_dropped(sampler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt = share(sampler, failing_half)

@@ -199,11 +199,13 @@ def test_losses_of_any_kind_do_no_harm(loss: Loss) -> None:
 # Its settings and its contract --------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("space", [SWITCHED, SMALL[1], SMALL[2], Int(1, 2**60)], ids=repr)
 def test_it_holds_the_contract_in_spaces_of_other_kinds(space: SearchSpace) -> None:
     check_sampler(MixedGp(), space)
 
 
+@pytest.mark.dear
 def test_as_an_arm_of_the_default_it_holds_the_contract() -> None:
     space = Space([Float(1e-4, 1, log=True), Float(0, 1), Choice(list("abc"))])
     assert MixedGp() in default(space).arms  # type: ignore[attr-defined]

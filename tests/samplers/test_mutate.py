@@ -126,6 +126,7 @@ def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
         Mutate(**settings)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tree", [None, lamcts.LatentTree(leaf_size=5)])
 def test_it_finds_more_ones_than_draws_do(tree: Any) -> None:
     best = {}

@@ -20,6 +20,7 @@ def best(search: Search) -> float:
     return float(search.seen.y[search.seen.best])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["CMA", "TwoPointsDE", "OnePlusOne", "NGOpt"])
 def test_a_method_learns(name: str) -> None:
     search = Search(Nevergrad(name), CUBE, 0)
@@ -109,6 +110,7 @@ def test_it_is_never_told_that_it_works_alone() -> None:
     assert search.session._method._optimizer.num_workers == 2  # type: ignore[attr-defined]
 
 
+@pytest.mark.dear
 def test_the_interpreter_ends_while_a_thread_of_the_library_waits() -> None:
     script = """
         import numpy as np

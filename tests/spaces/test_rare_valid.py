@@ -44,6 +44,7 @@ def bounded_and_valid() -> Valid:
     return Valid(CUBE, [lambda point: point[0] > 0.3 - 1, Within(ONES, (-np.inf,), (-9.0,))], "both")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("build", [simplex, band, mixed, known, plane, bounded_and_valid])
 def test_draws_are_valid_different_and_the_same_from_the_same_numbers(build: Callable[[], Valid]) -> None:
     u = np.random.default_rng(0).random((30, build().dim))
@@ -61,6 +62,7 @@ def test_draws_of_a_simplex_reach_all_its_corners_alike() -> None:
     assert 0.06 < x.std() < 0.1  # 0.083 where all are independent and uniform
 
 
+@pytest.mark.dear
 def test_draws_of_a_thin_band_reach_both_ends() -> None:
     x = band().spread(np.random.default_rng(0).random((100, 2)))
     assert np.histogram(x[:, 0], bins=4, range=(0, 1))[0].min() > 10
@@ -110,6 +112,7 @@ def _drawn(u: np.ndarray, share: float) -> np.ndarray:
     return next((x for x in drawn if x[0] < share), u)
 
 
+@pytest.mark.dear
 def test_linear_rules_that_leave_nothing_have_no_centre() -> None:
     assert polytope(CUBE, [Within(ONES, (11.0,), (np.inf,))]) is None
     with pytest.raises(ValueError, match=r"got none among .* draws, nor by other methods"):

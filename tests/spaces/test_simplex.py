@@ -166,6 +166,7 @@ def test_searches_find_the_nearest_mixture_inside_and_on_a_face(sampler: str) ->
     assert np.allclose(edge.x, [0.6, 0.4, 0, 0, 0], atol=0.03) and edge.x.count(0.0) >= 2
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("sampler", ["gp_cma", "turbo", "quadratic", "coordinate", "hillclimb", "mutate"])
 def test_samplers_hold_their_contract_over_mixtures_and_subsets(sampler: str) -> None:
     mixed = {

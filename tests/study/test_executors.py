@@ -132,6 +132,7 @@ def test_a_worker_that_dies_once_costs_no_point(tmp_path: Path) -> None:
     assert all_told(result, 6) and not result.history.failed.any()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("given", ["pool", "function"])
 def test_a_broken_pool_of_the_user_is_made_anew_and_only_the_deadly_points_fail(given: str) -> None:
     def make() -> ProcessPoolExecutor:

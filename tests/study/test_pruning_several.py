@@ -67,6 +67,7 @@ def test_a_run_goes_on_bit_for_bit(tmp_path: Path, sampler: str) -> None:
     assert repr(loaded.rows()) == repr(result.rows())
 
 
+@pytest.mark.dear
 def test_a_run_that_is_killed_goes_on_bit_for_bit(tmp_path: Path) -> None:
     path, kills = tmp_path / "run.db", 0
     for n in (8, 12):

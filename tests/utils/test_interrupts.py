@@ -189,6 +189,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("snippet", "expected"), [(RUN, "interrupted 0"), (ASK, "raised")])
 def test_a_ctrl_c_while_scipy_reads_its_table_is_not_lost_and_changes_no_point(snippet: str, expected: str) -> None:
     def printed(first: str) -> list[str]:

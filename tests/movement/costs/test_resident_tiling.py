@@ -16,6 +16,7 @@ def best(nest: costs.Nest, memory: int) -> int:
     return min(tiling.reuse_distances().misses(memory) for tiling in found)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("nest", "memory"),
     [

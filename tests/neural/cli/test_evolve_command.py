@@ -69,6 +69,7 @@ def outcome(folder: Path | str) -> str:
     return json.dumps([rows, found["front"], found["evaluations"]])
 
 
+@pytest.mark.dear
 def test_the_best_child_is_written_as_source_with_results_and_figures(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def test_a_cell_is_found_by_shares_trained_alone_and_kept_with_its_card(capsys, 
     assert json.loads((folder / "result.json").read_text()) == result and (folder / "darts.npz").read_bytes() == kept
 
 
+@pytest.mark.dear
 def test_cells_of_darts_are_found_by_shares_and_trained_alone(capsys, tmp_path):
     more = ["--space", "darts", "--size", "width=4", "--size", "cells=3", "--steps", "2", "--out", "out"]
     code, out, err = said(capsys, *QUICK, *more)

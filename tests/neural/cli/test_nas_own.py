@@ -94,6 +94,7 @@ def factory(capsys, *more, space="own_nets.py:factory"):
     return said(capsys, "nas", "--space", space, "--data", "own_nets.py:data", *QUICK, *more)
 
 
+@pytest.mark.dear
 def test_a_space_with_its_builder_needs_no_other_option(capsys, tmp_path):
     code, out, err = factory(capsys, "--budget", "3")
     assert (code, err) == (0, "") and "own_nets.py:factory trained on own_nets-data" in out

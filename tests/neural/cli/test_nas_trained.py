@@ -32,6 +32,7 @@ def test_networks_are_trained_and_the_best_is_kept_with_its_card(capsys, tmp_pat
     assert len(list((folder / "trained").rglob("*.npz"))) == 3
 
 
+@pytest.mark.dear
 def test_the_same_command_goes_on_and_another_recipe_is_another_run(capsys):
     assert search(capsys, "--budget", "2")[0] == 0
     code, out, _ = search(capsys, "--budget", "3")
@@ -52,6 +53,7 @@ def epochs_in(file):
         return json.loads(str(held["values"]))["epochs"]
 
 
+@pytest.mark.dear
 def test_the_best_network_is_exported(capsys, tmp_path):
     code, out, err = search(capsys, "--budget", "2", "--export", "best.pt2", "--out", "run")
     assert (code, err) == (0, "") and "exported: best.pt2, for batches of any size" in out
@@ -62,6 +64,7 @@ def test_the_best_network_is_exported(capsys, tmp_path):
     assert json.loads((tmp_path / "run" / "result.json").read_text())["exports"] == ["best.pt2"]
 
 
+@pytest.mark.dear
 def test_each_network_is_trained_within_a_budget_of_memory(capsys, tmp_path):
     code, out, _ = search(capsys, "--budget", "2", "--memory", "8MiB")
     card = json.loads((tmp_path / "convnet-mine-random-seed0" / "result.json").read_text())["card"]

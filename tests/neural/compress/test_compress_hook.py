@@ -56,6 +56,7 @@ def simulated(case: str, ranks: Ranks) -> tuple[compress.SimulatedWorkers, list[
     return workers, means
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("case", CASES)
 def test_two_processes_and_two_simulated_workers_differ_by_nothing(case: str, ranks: Ranks) -> None:
     workers, means = simulated(case, ranks)

@@ -74,6 +74,7 @@ def test_the_order_of_nodes_has_no_effect_on_a_whole_graph() -> None:
     assert one == pytest.approx(other, abs=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "predictor",
     [GnnPredictor, PscPredictor, lambda **own: PscPredictor(ratio=1, encoding=SINGLE, **own)],

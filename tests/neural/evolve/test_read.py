@@ -56,6 +56,7 @@ def test_round_trip_is_exact(name: str) -> None:
     assert buffers[0] == buffers[1]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", MODELS)
 def test_costs_are_those_of_torch(name: str) -> None:
     model = made(name)
@@ -67,6 +68,7 @@ def test_costs_are_those_of_torch(name: str) -> None:
         assert parameters(graph) == sum(p.numel() for p in model.parameters())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["transformer", "unet"])
 def test_networks_with_opaque_operations_can_be_copied_and_pickled(name: str) -> None:
     found = read(made(name), BATCH)

@@ -22,6 +22,7 @@ def _own_generator() -> Iterator[None]:
         yield
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", MODELS)
 def test_scaled_networks_run_and_have_the_promised_costs(name: str) -> None:
     model = read(MODELS[name](), BATCH)

@@ -29,6 +29,7 @@ with torch.no_grad():
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "name", [*(pytest.param(name, marks=pytest.mark.dear) for name in ("mobilenet", "unet")), "transformer", "shared"]
 )

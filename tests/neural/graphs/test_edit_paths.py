@@ -69,6 +69,7 @@ def test_walks_keep_caps_and_floors(limits: dict[str, dict[str, float]]) -> None
             assert where.floors.get(name, 0) <= cost <= where.caps.get(name, np.inf)
 
 
+@pytest.mark.dear
 def test_walks_of_many_drawn_edits_are_short() -> None:
     cap = {"caps": {"flops": 0.4 * flops(GRAPH)}}
     lengths = {}

@@ -105,6 +105,7 @@ def test_lists_of_layers_have_blocks_too():
     assert len(checkpointing(graph).checked(graph).actions) == len(graph.movable)
 
 
+@pytest.mark.dear
 @partitioner
 def test_the_partitioners_set_is_a_plan_that_keeps_as_many_bytes_and_peaks_where_its_graphs_do():
     module, batch = made(convolved)

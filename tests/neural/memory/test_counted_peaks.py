@@ -58,6 +58,7 @@ ABOVE = {("alexnet", "memory, preset")}
 HELD_BY_VARIABLES = ("1.add", "1.mixed.addmm", "1._scaled_dot_product_flash_attention_for_cpu")
 
 
+@pytest.mark.dear
 def test_no_plan_takes_more_than_simulated_but_for_variables_and_nearly_all_take_just_that(traced):
     name, module, batch, found = traced
     graph = found.graph

@@ -34,6 +34,7 @@ def go(made, rounds, n=3, f=loss):
     return asked
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "settings",
     [

@@ -92,6 +92,7 @@ def test_a_walk_gets_round_a_curved_shell() -> None:
     assert np.mean(x[:, 0] < 0.28) > 0.2
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("close", [False, True], ids=["cuts", "close parallel pairs"])
 def test_a_polytope_at_fifty_dimensions_has_the_moments_of_a_long_run(
     close: bool, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def test_the_module_has_the_weights_of_the_best_seed(found: evolve.Found) -> Non
     assert 100 * right == pytest.approx(max(child.accuracies))
 
 
+@pytest.mark.dear
 def test_equal_seeds_give_equal_evolutions(found: evolve.Found) -> None:
     again = quick()
     assert points(again) == points(found)
@@ -76,6 +77,7 @@ class WithDropout(Network):
         return super().forward(dropout(x, 0.5, self.training))
 
 
+@pytest.mark.dear
 def test_equal_seeds_give_equal_evolutions_with_dropout() -> None:
     one, other = (quick(made(WithDropout), budget=6, seeds=1, finalists=1) for _ in range(2))
     assert points(one) == points(other) and one.parent.accuracies == other.parent.accuracies

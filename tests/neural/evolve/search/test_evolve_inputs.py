@@ -63,6 +63,7 @@ def test_a_model_without_operations() -> None:
         quick(nn.Sequential(nn.AvgPool2d(2), nn.Flatten()))
 
 
+@pytest.mark.dear
 def test_a_cap_below_the_smallest_child_names_that() -> None:
     with pytest.raises(
         ValueError,
