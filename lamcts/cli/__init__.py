@@ -51,7 +51,7 @@ def _run(argv: Sequence[str] | None) -> int:
     who = name_of(args)
     try:
         with warnings_as_lines(who):
-            return int(import_module(getattr(args, MODULE)).main(args))
+            return int(import_module(getattr(args, MODULE)).main(args) or 0)  # None, as of sys.exit: all is well
     except ReaderLeft:
         silence()
         return READER_LEFT

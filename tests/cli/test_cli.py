@@ -3,13 +3,14 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from commands import said
 
 from lamcts import objectives
-from lamcts.cli import READER_LEFT, main, parser
+from lamcts.cli import COMMANDS, READER_LEFT, main, parser
 from lamcts.cli.console import number, span
 from lamcts.cli.parser import SETTING
 from lamcts.journal import Journal
@@ -23,6 +24,18 @@ QUICK = ["--sampler", "uniform", "--quiet"]
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("words", "printed"), [([], "hello world"), (["--name", "x", "--options", "y"], "hello x")])
+def test_a_new_command_may_call_its_options_anything_and_return_nothing(monkeypatch, capsys, words, printed):
+    def add_options(parser, argv):
+        parser.add_argument("--name", default="world")
+        parser.add_argument("--options")
+
+    hello = SimpleNamespace(add_options=add_options, main=lambda args: sys.stdout.write(f"hello {args.name}\n") and None)
+    monkeypatch.setitem(COMMANDS, "hello", "greet")
+    monkeypatch.setitem(sys.modules, "lamcts.cli.hello", hello)
+    assert said(capsys, "hello", *words) == (0, f"{printed}\n", "")
 
 
 def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
