@@ -32,7 +32,10 @@ def test_a_new_command_may_call_its_options_anything_and_return_nothing(monkeypa
         parser.add_argument("--name", default="world")
         parser.add_argument("--options")
 
-    hello = SimpleNamespace(add_options=add_options, main=lambda args: sys.stdout.write(f"hello {args.name}\n") and None)
+    def greet(args):
+        sys.stdout.write(f"hello {args.name}\n")
+
+    hello = SimpleNamespace(add_options=add_options, main=greet)
     monkeypatch.setitem(COMMANDS, "hello", "greet")
     monkeypatch.setitem(sys.modules, "lamcts.cli.hello", hello)
     assert said(capsys, "hello", *words) == (0, f"{printed}\n", "")
