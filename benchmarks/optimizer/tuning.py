@@ -40,7 +40,6 @@ TRIED: dict[str, dict[str, tuple[float, ...]]] = {  # d = 20: the default has 46
     "quadratic": {
         "rows": (115, 231),
         "length": (0.5, 1.0),
-        "success_tolerance": (1, 4),
         "failure_tolerance": (3, 12),
     },
     "coordinate": {"patience": (60, 240)},

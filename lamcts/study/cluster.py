@@ -114,10 +114,10 @@ class DaskExecutor(Executor):
         return here
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Cancel queued tasks; running ones finish and their results are dropped."""
-        futures, self._out = [*self._out], set()
+        """Cancel queued tasks; running ones finish and their results are dropped. A second call does nothing."""
+        futures, self._out, comm, self._comm = [*self._out], set(), self._comm, None
         with suppress(Exception):  # whatever a connection that is lost has to say: the run is over
-            if self._client.status == "running":
+            if comm is not None and self._client.status == "running":
                 self._client.cancel(futures, force=True)
                 self._client.unregister_worker_plugin(self._function.name)
 

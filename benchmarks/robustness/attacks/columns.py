@@ -22,7 +22,7 @@ SENSES = ("min", "max")
 
 
 class Row(NamedTuple):
-    """A row of the ledger: losses [m] and excesses [c], nan where there are none, in the optimizer's own sense."""
+    """A row of the ledger: losses [m] and violations [c], nan where there are none, in the optimizer's own sense."""
 
     x: bytes
     f: tuple[float, ...]
@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
     name: str
     text: str
-    excess: Callable[[float], float]
+    violation: Callable[[float], float]
 
 
 def check(case: Case, folder: Path, make: Any = lamcts.Optimizer) -> int:
