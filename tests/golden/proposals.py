@@ -60,16 +60,6 @@ class Case(NamedTuple):
     def key(self) -> str:
         return f"{self.sampler} {self.space} d={self.dim} batch={self.batch}"
 
-    @property
-    def dear(self) -> bool:
-        """Whether it takes many seconds: `.ci/full` runs it."""
-        slow = self.sampler.startswith(("bo", "cma", "nevergrad", "quadratic")) and self.space == "finite"
-        return (
-            self.dim == 20
-            or (self.dim == 5 and (self.batch == 1 or self.sampler != "auto"))
-            or (slow and (self.batch == 1 or self.sampler == "bo"))
-        )
-
 
 def cases() -> Iterator[Case]:
     for sampler in [*NAMES, *IMPATIENT]:

@@ -13,13 +13,7 @@ ARITHMETIC = arithmetic()
 
 @pytest.mark.dear
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=case.key, marks=[pytest.mark.dear] * (case.dear or case.sampler != "auto"))
-        for case in cases()
-    ],
-)
+@pytest.mark.parametrize("case", [*cases()], ids=lambda case: case.key)
 def test_the_same_seed_gives_the_points_on_record(case: Case) -> None:
     """Where the machine's arithmetic has other last bits, only the points that do not hang on them are compared."""
     _skip_without_its_package(case)

@@ -56,6 +56,13 @@ class Counted:
         self.arrived.append(1)
 
 
+def test_the_function_is_taken_from_the_workers_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names, real = list[str](), client.unregister_worker_plugin
+    monkeypatch.setattr(client, "unregister_worker_plugin", lambda name: names.append(name) or real(name))
+    minimize(sphere, BOUNDS, budget=8, executor=client, **OPTIONS)
+    assert len(names) == 1 and names[0].startswith("lamcts-")
+
+
 def test_each_point_is_told_once_and_the_function_travels_once_to_each_worker(client: Any) -> None:
     result = minimize(Counted(), BOUNDS, budget=20, executor=client, **OPTIONS)
     assert sorted(result.history.trial.tolist()) == list(range(20)) and not result.history.failed.any()

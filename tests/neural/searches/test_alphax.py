@@ -35,14 +35,7 @@ def go(made, rounds, n=3, f=loss):
 
 
 @pytest.mark.dear
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        pytest.param({"dispatch": "best", "simulations": 2}, marks=pytest.mark.dear),
-        pytest.param({"simulations": 0, "refit": 5}, marks=pytest.mark.dear),
-    ],
-)
+@pytest.mark.parametrize("settings", [{}, {"dispatch": "best", "simulations": 2}, {"simulations": 0, "refit": 5}])
 def test_the_contract_of_samplers_holds(settings):
     check_sampler(AlphaX(**settings))
 
