@@ -1,9 +1,11 @@
-"""Acquisition functions: what a point is worth trying, from the model's mean and standard deviation there.
+"""Acquisition functions: what a point is worth trying, from the model's means and standard deviations there.
 
-Losses are minimised; a higher acquisition is better. Letters: m points, k objectives, b cells.
+Losses are minimised; a higher acquisition is better. Letters: m points, k objectives, b cells, s draws.
 """
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +17,7 @@ LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
 TINY = 1e-300  # keeps quotients and logarithms finite
 MAX_Z = 1e8  # at so many deviations the improvement is the difference to the last bit
+MIN_Z = -40.0  # below it the normal distribution is no double any more
 MAX_ROOT = 1e150  # its square is a double, that of more is not
 MIN_SD = 1e-150  # that of a row of the model without noise: quotients of common losses by it stay doubles
 LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference would be 0, and its logarithm infinite
@@ -22,6 +25,8 @@ MAX_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd, 
 SERIES_BELOW = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 MIN_VOLUME = 1e-200  # below it the logarithm of a volume is summed up as one: what remains of the digits is few
 MIN_SHARE = 1e-16  # of a cell's side: about half an ulp of 1, nearer to 0 the logarithm would be infinite
+SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
+SMOOTHING = 1e-2  # of a standard deviation: by so much drawn improvements are smoothed, so that none is flat (untuned)
 
 
 def expected_improvement(mean: Floats, sd: Floats, best: float | Floats) -> Floats:
@@ -98,17 +103,152 @@ def log_expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     result: Floats = np.log(np.maximum(volume, TINY))
     few = np.flatnonzero(volume < MIN_VOLUME)  # the sum of logarithms takes ten times as long
     if len(few):
-        result[few] = np.logaddexp.reduce(_log_volumes(mean[few], sd[few], cells), axis=0)
+        sides = [_log_side(j, mean[few], sd[few], cells)[0] for j in range(mean.shape[1])]
+        result[few] = np.logaddexp.reduce(np.sum(sides, axis=0), axis=0)
     return result
 
 
-def _log_volumes(mean: Floats, sd: Floats, cells: Cells) -> Floats:
-    """Return the logarithm of the expected volume that points [m, k] dominate of each cell, [b, m]."""
-    total = np.zeros((len(cells.lower), len(mean)))
-    for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
-        levels, inverse = np.unique(np.r_[low, high], return_inverse=True)
-        none = np.full(len(mean), -np.inf)
-        gains = [log_expected_improvement(mean[:, j], sd[:, j], to) if np.isfinite(to) else none for to in levels]
-        below, above = np.stack(gains)[inverse.reshape(2, -1)]  # [b, m] each
-        total += above + np.log(-np.expm1(np.minimum(below - above, -MIN_SHARE)))
-    return total
+def _side(j: int, mean: Floats, sd: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
+    """Return the expected overlap with each cell's side in objective `j`, and its slopes as in `_log_side`, [b, m]."""
+    from scipy.special import ndtr
+
+    levels, inverse = np.unique(np.r_[cells.lower[:, j], cells.upper[:, j]], return_inverse=True)
+    mean, sd = mean[:, j], np.maximum(sd[:, j], TINY)
+    z = np.clip((levels[:, None] - mean) / sd, MIN_Z, MAX_Z)  # [levels, m]
+    density, chance = np.exp(-z * z / 2 - LOG_ROOT_2PI), ndtr(z)
+    below, above = inverse.reshape(2, -1)  # [b] each: the levels of a cell's ends
+    gain, by_mean = sd * (density + z * chance), -chance
+    return np.maximum(gain[above] - gain[below], 0.0), by_mean[above] - by_mean[below], density[above] - density[below]
+
+
+def _log_side(j: int, mean: Floats, sd: Floats, cells: Cells, sloped: bool = False) -> tuple[Floats, Floats, Floats]:
+    """Return the logarithm of the expected overlap with each cell's side in objective `j`, [b, m].
+
+    With it, if `sloped`, its slopes along the mean and the standard deviation, [b, m] each.
+    """
+    levels, inverse = np.unique(np.r_[cells.lower[:, j], cells.upper[:, j]], return_inverse=True)
+    shape = (len(levels), len(mean))
+    gains, by_mean, by_sd = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
+    for i in np.flatnonzero(np.isfinite(levels)):
+        gains[i] = log_expected_improvement(mean[:, j], sd[:, j], levels[i])
+        if sloped:
+            by_mean[i], by_sd[i] = slopes(mean[:, j], sd[:, j], levels[i])
+    below, above = inverse.reshape(2, -1)  # [b] each: the levels of a cell's ends
+    share = np.minimum(gains[below] - gains[above], -MIN_SHARE)  # log of the lower end's gain over the upper end's
+    left, ratio = -np.expm1(share), np.exp(share)
+    side = gains[above] + np.log(left)
+    return side, (by_mean[above] - ratio * by_mean[below]) / left, (by_sd[above] - ratio * by_sd[below]) / left
+
+
+Aim = Callable[[Floats], tuple[Floats, Floats]]  # of columns [s, k]: the values of one number, [s], its slopes [s, k]
+
+
+class Sloped(NamedTuple):
+    """An acquisition [m], and its slopes along the means and the standard deviations [m, k]."""
+
+    value: Floats
+    by_mean: Floats
+    by_sd: Floats
+
+
+class Gain(Protocol):
+    """The logarithm of what columns with means and standard deviations [m, k] are expected to gain."""
+
+    def value(self, mean: Floats, sd: Floats) -> Floats:
+        """Return it, [m]."""
+
+    def slopes(self, mean: Floats, sd: Floats) -> Sloped:
+        """Return it with its slopes."""
+
+
+class Improvement(NamedTuple):
+    """Log expected improvement of one loss on `best`."""
+
+    best: float
+
+    def value(self, mean: Floats, sd: Floats) -> Floats:
+        return log_expected_improvement(mean[:, 0], sd[:, 0], self.best)
+
+    def slopes(self, mean: Floats, sd: Floats) -> Sloped:
+        by_mean, by_sd = slopes(mean[:, 0], sd[:, 0], self.best)
+        return Sloped(self.value(mean, sd), by_mean[:, None], by_sd[:, None])
+
+
+class VolumeImprovement(NamedTuple):
+    """Log expected hypervolume improvement of several losses, over the cells that a front leaves.
+
+    Climbed along its slope as in Daulton et al. 2020 (arXiv 2006.05078).
+    """
+
+    cells: Cells
+
+    def value(self, mean: Floats, sd: Floats) -> Floats:
+        return log_expected_hypervolume(mean, sd, self.cells)
+
+    def slopes(self, mean: Floats, sd: Floats) -> Sloped:
+        result = _sloped_volume(mean, sd, self.cells)
+        few = np.flatnonzero(result.value < math.log(MIN_VOLUME))
+        if len(few):
+            for own, found in zip(result, _sloped_log_volume(mean[few], sd[few], self.cells), strict=True):
+                own[few] = found
+        return result
+
+
+def _sloped_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
+    """Return the log expected hypervolume improvement with its slopes, where it does not underflow."""
+    sides = [_side(j, mean, sd, cells) for j in range(mean.shape[1])]
+    total = np.prod([side for side, _, _ in sides], axis=0).sum(0)
+    some = np.maximum(total, TINY)
+    slopes = []
+    for j, (_, *along) in enumerate(sides):
+        others = np.prod([side for i, (side, _, _) in enumerate(sides) if i != j], axis=0) / some
+        slopes.append([(others * each).sum(0) for each in along])
+    by_mean, by_sd = np.moveaxis(np.array(slopes), 0, 2)  # [m, k] each
+    return Sloped(np.log(some), by_mean, by_sd)
+
+
+def _sloped_log_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
+    """Return the log expected hypervolume improvement with its slopes, by logarithms of the volume in each cell."""
+    parts = [_log_side(j, mean, sd, cells, sloped=True) for j in range(mean.shape[1])]
+    sides = np.sum([side for side, _, _ in parts], axis=0)  # [b, m]
+    value: Floats = np.logaddexp.reduce(sides, axis=0)
+    shares = np.exp(sides - np.where(np.isfinite(value), value, 0.0))  # of the cells, [b, m]
+    by_mean, by_sd = (np.stack([(shares * own[i]).sum(0) for own in parts], axis=1) for i in (1, 2))
+    return Sloped(value, by_mean, by_sd)
+
+
+class DrawnImprovement(NamedTuple):
+    """Log expected improvement on `best` of a function of the columns, by the same draws `normal` [s, k] everywhere.
+
+    Smoothed as `softplus`, so that it has a slope where no draw improves (Ament et al. 2023, arXiv 2310.20708).
+    """
+
+    of: Aim
+    best: float
+    normal: Floats
+
+    def value(self, mean: Floats, sd: Floats) -> Floats:
+        return self.slopes(mean, sd).value
+
+    def slopes(self, mean: Floats, sd: Floats) -> Sloped:
+        f = mean[:, None] + sd[:, None] * self.normal  # [m, s, k]
+        number, along = (own.reshape(*f.shape[:2], -1) for own in self.of(f.reshape(-1, f.shape[2])))
+        gain = (self.best - number[:, :, 0]) / SMOOTHING  # [m, s]
+        near = np.maximum(gain, SOFTPLUS_CUTOFF)
+        soft = np.logaddexp(0.0, near)
+        log = np.where(gain < SOFTPLUS_CUTOFF, gain, np.log(soft))
+        value: Floats = np.logaddexp.reduce(log, axis=1)
+        steep = np.where(gain < SOFTPLUS_CUTOFF, 1.0, -np.expm1(-soft) / soft)  # of `log`: the sigmoid over softplus
+        along = along * (np.exp(log - value[:, None]) * steep / -SMOOTHING)[:, :, None]
+        return Sloped(value, along.sum(1), (along * self.normal).sum(1))
+
+
+def log_feasible(mean: Floats, sd: Floats) -> Sloped:
+    """Return the logarithm of the probability that all columns [m, k] are at most 0, with its slopes."""
+    from scipy.special import log_ndtr
+
+    sd = _positive(sd)
+    z = np.clip(-mean / sd, -MAX_Z, MAX_Z)
+    log = log_ndtr(z)
+    steep = np.exp(np.minimum(-z * z / 2 - LOG_ROOT_2PI - log, MAX_LOG)) / sd
+    return Sloped(log.sum(1), -steep, -steep * z)

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain, left
-from lamcts.models.fit import ITERATIONS
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.fit import fit
+from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.output_transforms import UNITS, half_rank, rank_correlation
+from lamcts.models.multi_output import MultiOutput
+from lamcts.models.output_transforms import UNITS, Bilog, half_rank, rank_correlation
+from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
+from lamcts.models.priors import MixedPrior
 from lamcts.models.success import failed_rows
+from lamcts.models.surrogate import Surrogate, least_gain
 from lamcts.outcomes.constrained_rank import OK
-from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
@@ -28,20 +30,18 @@ REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a r
 WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:
 # without, two of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
 SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective share: costs are often sums (tuned)
-REFERENCE_OFFSET = 0.1  # beyond the worst losses, in the units of the processes, so that they gain too (untuned)
-MIN_SPREAD = 1e-9  # spread of a constraint below which all rows break it alike, but for rounding
 
 
 @dataclass
 class DiscreteModelState:
     """What the model's future depends on, besides the rows.
 
-    columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; empty: none
-    were fitted.
+    columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; None: not
+    fitted yet.
     """
 
-    columns: list[list[float]] = field(default_factory=list)
-    valid: list[float] = field(default_factory=list)  # hyper-parameters of what fails
+    columns: list[Hyper | None] = field(default_factory=list)
+    valid: Hyper | None = None  # hyper-parameters of what fails
     fitted: int = 0  # rows seen at the last fit
     units: list[int] = field(default_factory=list)  # which units each objective is in: of several, or of orders
 
@@ -53,37 +53,35 @@ class DiscreteModel:
     """
 
     def __init__(self, seen: Observations, parameters: Parameters, state: DiscreteModelState) -> None:
-        self._seen, self._parameters, self._prior, self.state = seen, parameters, HammingPrior(), state
-        self._of_losses = self._prior.beside_reals() if parameters.continuous.any() else self._prior
+        self._seen, self._parameters, self._prior, self.state = seen, parameters, MixedPrior(), state
+        self._of_losses = self._prior.with_reals() if parameters.continuous.any() else self._prior
         if parameters.permutations:
-            self._of_losses = self._of_losses.of_orders()
+            self._of_losses = self._of_losses.with_permutations()
         self.coding = Coding(parameters)
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, parameters, self.coding, self._of_losses) if related else None
 
-    def update(self, centre: int) -> DiscreteSurrogate:
-        """Return the processes up to date with `seen`; `centre` is the row near which they must be right."""
+    def update(self, centre: int, rng: np.random.Generator) -> Surrogate:
+        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right."""
         seen, due, state = self._seen, self._due(), self.state
         m, c = seen.f.shape[1], seen.g.shape[1]
-        state.columns += [[] for _ in range(2 * m + c - len(state.columns))]  # objectives in both units
+        state.columns += [None] * (2 * m + c - len(state.columns))  # objectives in both units
         state.units += [0] * (m - len(state.units))
         whole = self._chosen(np.union1d(np.flatnonzero(seen.kind == OK), [*seen.predicted]).astype(np.int64), centre)
         objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
-        constraints = [self._constraint(m + j, seen.g[:, j], centre, due) for j in range(c)]
+        constraints, violation = self._constraints(centre, due)
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
-        losses = [own.fitted() if m == 1 or own.known is not None else own.y for own in objectives]
+        losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
         known = np.array(losses).reshape(m, -1).T  # [n, k]
-        front, worst = known[seen.feasible[whole]], known.max(0, initial=-np.inf)
         failed = self._chosen(failed_rows(seen), centre)
         valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
         if due:
             state.fitted = len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
-        front, reference = front[non_dominated(front)], worst + REFERENCE_OFFSET
-        broken = [process for process in constraints if process is not None]
-        return DiscreteSurrogate(objectives, broken, valid, front, reference, least, left(front - least, reference))
+        model = MultiOutput(objectives + constraints, len(objectives))
+        return Surrogate(model, known[seen.feasible[whole]], violation, rng, valid, least)
 
-    def _objective(self, j: int, rows: Rows, due: bool) -> HammingPosterior:
+    def _objective(self, j: int, rows: Rows, due: bool) -> Posterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
 
         The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
@@ -96,28 +94,29 @@ class DiscreteModel:
         shared, ahead = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
         if due:
             made = [self._loss(j, slots[u], rows, units(y), due, shared) for u, units in enumerate(UNITS)]
-            warped, plain = (rank_correlation(process.left_out(), y) for process in made)
+            warped, plain = (rank_correlation(process.left_out()[:, 0], y) for process in made)
             self.state.units[j] = int(plain > warped - ahead)
             return made[self.state.units[j]]
         chosen = self.state.units[j]
         return self._loss(j, slots[chosen], rows, UNITS[chosen](y), due, shared)
 
-    def _loss(self, j: int, slot: int, rows: Rows, z: Floats, due: bool, shared: float = 0.0) -> HammingPosterior:
+    def _loss(self, j: int, slot: int, rows: Rows, z: Floats, due: bool, shared: float = 0.0) -> Posterior:
         """Return the process of objective `j`, whose losses are `z` [n] in its units."""
         f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
         known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
         prior = None if self._related is None else self._related.mean(self._inputs(rows), z)
         return self._process(slot, rows, z, due, shared, known, prior)
 
-    def _constraint(self, column: int, g: Floats, centre: int, due: bool) -> HammingPosterior | None:
-        """Return the process of one constraint, of the signed logarithm of its violation in usual units: 0 stays 0."""
-        rows = self._chosen(np.flatnonzero(np.isfinite(g)), centre)
-        if not (g[rows] > 0).any():
-            return None  # never broken: as if it were not there
-        unit = float(np.median(np.abs(g[rows])))
-        bent = np.sign(g[rows]) * np.log1p(np.abs(g[rows]) / (unit if unit > 0 else 1.0))
-        spread = float(bent.std())
-        return self._process(column, rows, bent / (spread if spread > MIN_SPREAD else 1.0), due)
+    def _constraints(self, centre: int, due: bool) -> tuple[list[Posterior], float]:
+        """Return the processes of the constraints that some row violates, and the least violation of any row in all."""
+        m, processes, over = self._seen.f.shape[1], [], []
+        for j, g in enumerate(self._seen.g.T):
+            rows = self._chosen(np.flatnonzero(np.isfinite(g)), centre)
+            if (g[rows] > 0).any():
+                unit = Bilog.of(g[rows])
+                processes.append(self._process(m + j, rows, unit.down(g[rows]), due))
+                over.append(np.maximum(unit.down(g), 0.0))  # nan where it is not known
+        return processes, float(np.nanmin(np.sum(over, axis=0), initial=np.inf)) if over else np.inf
 
     def _process(
         self,
@@ -128,46 +127,43 @@ class DiscreteModel:
         shared: float = 0.0,
         known: KnownNoise | None = None,
         prior: PriorMean | None = None,
-    ) -> HammingPosterior:
-        inputs = self._inputs(rows)
-        if due or not self.state.columns[column]:
+    ) -> Posterior:
+        inputs, hyper = self._inputs(rows), self.state.columns[column]
+        if due or hyper is None:
             rest = y if prior is None else y - prior(inputs)
-            self.state.columns[column] = self._fit(inputs, rest, self.state.columns[column], shared=shared, known=known)
-        theta = np.array(self.state.columns[column])
-        return HammingPosterior(inputs, y, hyper_of(theta, self.coding.categories), self.coding.owner, known, prior)
+            hyper = self.state.columns[column] = self._fit(inputs, rest, hyper, shared=shared, known=known)
+        return Posterior(inputs, y[:, None], hyper, known, prior)
 
-    def _validity(self, good: Inputs, failed: Rows, due: bool) -> HammingPosterior:
+    def _validity(self, good: Inputs, failed: Rows, due: bool) -> Posterior:
         """Return the process of 1 for what succeeded and 0 for what failed."""
         inputs = good.joined(self._inputs(failed))
         y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
-        if due or not self.state.valid:
-            self.state.valid = self._fit(inputs, y, self.state.valid, spread=True)
-        return HammingPosterior(
-            inputs, y, hyper_of(np.array(self.state.valid), self.coding.categories), self.coding.owner
-        )
+        if due or self.state.valid is None:
+            self.state.valid = self._fit(inputs, y, self.state.valid, even=True)
+        return Posterior(inputs, y[:, None], self.state.valid)
 
     def _due(self) -> bool:
         n = len(self._seen)
         every = next(step for most, step in REFIT if n < most)
-        return not any(self.state.columns) or n - self.state.fitted >= every
+        return not any(hyper is not None for hyper in self.state.columns) or n - self.state.fitted >= every
 
     def _fit(
         self,
         inputs: Inputs,
         y: Floats,
-        start: list[float],
-        spread: bool = False,
+        start: Hyper | None,
+        even: bool = False,
         shared: float = 0.0,
         known: KnownNoise | None = None,
-    ) -> list[float]:
-        """Return the most likely hyper-parameters; of many rows to the best, or, if `spread`, to some of both kinds."""
-        begin, n, prior = np.array(start) if start else None, len(y), self._prior if spread else self._of_losses
+    ) -> Hyper:
+        """Return the most likely hyper-parameters; of many rows to the best, or, if `even`, to some of both kinds."""
+        n, settings = len(y), self._prior if even else self._of_losses
         if n > FIT_ROWS:
-            even = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
-            some = even if spread else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
+            all_alike = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
+            some = all_alike if even else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y, known = inputs.at(some), y[some], None if known is None else known.at(some)
-        theta: list[float] = fit(inputs, y, self.coding.owner, prior, begin, ITERATIONS, shared, known).tolist()
-        return theta
+        prior = settings.of(self.coding.categories, self.coding.numbers, shared)
+        return fit(inputs, y[:, None], prior, start, known=known)[0]
 
     def _inputs(self, rows: Rows) -> Inputs:
         return self.coding(self._parameters.codes(self._seen.x[rows]))

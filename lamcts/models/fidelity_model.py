@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.models.fit import ITERATIONS
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import WIDE_PRIOR, fit, hyper_of
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.fit import fit
+from lamcts.models.kernel import Hyper
 from lamcts.models.output_transforms import Scale
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import WIDE_PRIOR
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
@@ -56,7 +58,7 @@ class LogGap:
 class FidelityModel:
     """The process given values at any fidelity.
 
-    x [n, d] are configurations, at [n] their positions, y [n] finite losses. `theta` are hyper-parameters, the most
+    x [n, d] are configurations, at [n] their positions, y [n] finite losses. `hyper` are hyper-parameters, the most
     likely ones unless given. `offset`, in median gaps, is added to gaps before the logarithm: a smaller offset
     separates losses near the best one. `inflation`, at least 1, scales all standard deviations to fit the full values.
 
@@ -76,7 +78,7 @@ class FidelityModel:
         x: Floats,
         at: Floats,
         y: Floats,
-        theta: Floats | None = None,
+        hyper: Hyper | None = None,
         offset: float = OFFSET,
     ) -> None:
         self._parameters, self._coding = parameters, Coding(parameters)
@@ -89,10 +91,12 @@ class FidelityModel:
         self._mean_curve = _mean_curve(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
         inputs, z = self._inputs(x, at), self._scale.down(z - self._mean(at))
-        self.theta = fit(inputs, z, self._coding.owner, WIDE_PRIOR, None, ITERATIONS) if theta is None else theta
-        hyper = hyper_of(self.theta, self._coding.categories)
-        self._process = HammingPosterior(inputs, z, hyper, self._coding.owner)
-        self._noise = self._process.hyper.noise * self._process.signal
+        z = z[:, None]
+        prior = WIDE_PRIOR.of(self._coding.categories, inputs.numbers.shape[1])
+        self.hyper = fit(inputs, z, prior)[0] if hyper is None else hyper
+        self._process = Posterior(inputs, z, self.hyper)
+        self._signal = float(self._process.signal[0])
+        self._noise = self.hyper.noise * self._signal
         self.inflation = self._inflated([own for own in _rows_by_configuration(owner) if at[own[-1]] == 1.0])
 
     def full(self, x: Floats) -> tuple[Floats, Floats]:
@@ -100,7 +104,7 @@ class FidelityModel:
 
         They are in the units of the model, as those of `end`; `losses` makes losses of them.
         """
-        mean, variance = self._process.moments(self._inputs(x, np.ones(len(x))))
+        mean, variance = (own[:, 0] for own in self._process.moments(self._inputs(x, np.ones(len(x)))))
         return mean, self.inflation * np.sqrt(variance + self._noise)
 
     def end(self, x: Floats, at: Floats, y: Floats) -> tuple[float, float]:
@@ -109,7 +113,7 @@ class FidelityModel:
         at, y [k]: its finite losses so far at positions below 1.
         """
         asked = np.append(at, 1.0)
-        mean, covariance = self._process.joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
+        mean, covariance = self._joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
         covariance.flat[:: len(asked) + 1] += self._noise
         z = self._scale.down(self.units.down(y) - self._mean(at))
         gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
@@ -132,16 +136,21 @@ class FidelityModel:
         own configuration falls by `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
         """
         m, rows = len(x), self._inputs(x, at).joined(self._inputs(x, np.ones(len(x))))
-        mean, covariance = self._process.joint(rows)
+        mean, covariance = self._joint(rows)
         mean, variance = mean[m:], np.maximum(np.diagonal(covariance)[:m], 0.0)
         change = np.abs(np.diagonal(covariance[:m, m:])) / np.sqrt(variance + self._noise)
         known = np.maximum(best_of_others - mean, 0.0)
         gain: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
         return gain
 
+    def _joint(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the posterior means [m] and covariance [m, m] of noise-free values."""
+        mean, share = self._process.joint(inputs)
+        return mean[:, 0], self._signal * share
+
     def _inputs(self, x: Floats, at: Floats) -> Inputs:
         own = self._coding(self._parameters.codes(x))
-        return Inputs(own.options, own.orders, np.column_stack([own.numbers, at]))
+        return own.with_numbers(np.column_stack([own.numbers, at]))
 
     def _mean(self, at: Floats) -> Floats:
         result: Floats = _hats(at) @ self._mean_curve
@@ -155,14 +164,14 @@ class FidelityModel:
         are predicted from the first 1, 2, ... of the rows.
         """
         inverse = self._process.whiten(np.eye(len(self._process.white)))  # of the root of K
-        pull, squares = self._process.weights, []
+        pull, squares = self._process.weights[:, 0], []
         for own in configurations:
             if len(own) > 1:
                 columns = inverse[:, own[::-1]]  # the last row first: so the root of the inverse is lower again
                 root = np.linalg.inv(np.linalg.cholesky(columns.T @ columns)).T[::-1, ::-1]
                 error = np.cumsum((root[-1] * (root.T @ pull[own]))[:0:-1])
                 variance = np.cumsum(np.square(root[-1])[:0:-1])
-                squares.append(float(np.mean(error**2 / variance)) / self._process.signal)
+                squares.append(float(np.mean(error**2 / variance)) / self._signal)
         return max(1.0, math.sqrt((sum(squares) + EXACT_CONFIGURATIONS) / (len(squares) + EXACT_CONFIGURATIONS)))
 
 

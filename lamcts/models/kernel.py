@@ -1,17 +1,110 @@
-"""The Matern 5/2 kernel and its slope (Rasmussen and Williams 2006, eq. 4.17): all processes take them from here.
+"""The kernel of all Gaussian processes: Matern 5/2 of the numbers times overlap of the categories, plus a quadratic.
 
-With `R = sqrt(5) |a - b|` of rows divided by the length scales, the correlation is `(1 + R + R^2 / 3) exp(-R)`.
-Letters: n and m rows, d coordinates.
+`k(z, t) = exp(-sum_c w_c [z_c != t_c]) (1 + R + R^2 / 3) exp(-R) + b ((1 + z.t / q)^2 - 1)`, where
+`R = sqrt(5) |z - t|` of numbers divided by length scales (Rasmussen and Williams 2006, eq. 4.17), and `b` is usually 0.
+Letters: n rows of the model, m other rows, c categories, q numbers, r right-hand sides.
 """
 
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.coding import Inputs
+from lamcts.models.overlap import Overlap
 from lamcts.types import Floats
 
 Real = TypeVar("Real", np.float32, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Hyper:
+    """Hyper-parameters of a kernel, and of the noise on its diagonal.
+
+    lengths [q]: length scales, as shares of a range. noise: the noise's share of the signal's variance. weights [c]:
+    of the categories. quadratic: variance `b` of the quadratic part, that of the other part being 1.
+    """
+
+    lengths: Floats
+    noise: float
+    weights: Floats = field(default_factory=lambda: np.empty(0))
+    quadratic: float = 0.0
+
+
+class Kernel:
+    """The kernel between the rows of a model and others.
+
+    middle [q]: the numbers that distances are taken about, so that far-off rows lose no digits; None: the rows' mean.
+    """
+
+    def __init__(self, inputs: Inputs, hyper: Hyper, middle: Floats | None = None) -> None:
+        self.inputs, self.hyper = inputs, hyper
+        self.middle: Floats = inputs.numbers.mean(0) if middle is None else middle
+        self.scaled = self.scale(inputs.numbers)  # [n, q]
+
+    def scale(self, numbers: Floats) -> Floats:
+        """Return numbers [m, q] in length scales."""
+        scaled: Floats = (numbers - self.middle) / self.hyper.lengths
+        return scaled
+
+    def at(self, inputs: Inputs) -> "Kernel":
+        """Return the same kernel for other rows."""
+        return Kernel(inputs, self.hyper, self.middle)
+
+    @property
+    def matrix(self) -> Floats:
+        """The kernel between the rows of the model, [n, n]."""
+        return self(self.inputs)
+
+    def __call__(self, others: Inputs) -> Floats:
+        """Return the kernel between other rows and those of the model, [m, n]."""
+        kernel = matern(self.scale(others.numbers), self.scaled)
+        if len(self.inputs.owner):
+            kernel *= self._overlap(others, self.hyper.weights)
+        if self.hyper.quadratic:
+            inner = self._inner(others)
+            inner *= inner + 2.0  # (1 + inner)^2 - 1
+            inner *= self.hyper.quadratic
+            kernel += inner
+        return kernel
+
+    def diagonal(self, others: Inputs) -> Floats:
+        """Return the kernel of other rows with themselves, [m]."""
+        square = np.square(others.numbers).mean(1) if self.hyper.quadratic else np.zeros(len(others))
+        return 1.0 + self.hyper.quadratic * square * (square + 2.0)
+
+    def diagonal_slopes(self, others: Inputs) -> Floats:
+        """Return the slopes of `diagonal` along the numbers, [m, q]."""
+        square = np.square(others.numbers).mean(1, keepdims=True)
+        slopes: Floats = 4.0 * self.hyper.quadratic / len(self.middle) * (1.0 + square) * others.numbers
+        return slopes
+
+    def slopes(self, others: Inputs, weights: Floats) -> Floats:
+        """Return the slopes of `sum_i weights_i k(x, row_i)` along the numbers of other rows, [m, r, q].
+
+        weights [m, r, n] or [r, n].
+        """
+        scaled = self.scale(others.numbers)
+        steep = fall(np.sqrt(squares(scaled, self.scaled)))  # [m, n]
+        if len(self.inputs.owner):
+            steep *= self._overlap(others, self.hyper.weights)
+        pull = steep[:, None] * weights  # [m, r, n]
+        way: Floats = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
+        if self.hyper.quadratic:
+            per_number = 2.0 * self.hyper.quadratic / len(self.middle)
+            way += ((per_number * (1.0 + self._inner(others)))[:, None] * weights) @ self.inputs.numbers
+        return way
+
+    def _inner(self, others: Inputs) -> Floats:
+        """Return the mean over numbers of the products of other rows with those of the model, [m, n]."""
+        inner: Floats = others.numbers @ (self.inputs.numbers.T / len(self.middle))
+        return inner
+
+    @cached_property
+    def _overlap(self) -> Overlap:
+        return Overlap(self.inputs)
 
 
 def matern(a: NDArray[Real], b: NDArray[Real]) -> NDArray[Real]:

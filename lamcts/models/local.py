@@ -10,12 +10,16 @@ from functools import partial
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.models.fit import ITERATIONS, fit, prior_mode
-from lamcts.models.gp import GaussianProcess, Hyper
+from lamcts.models.coding import Inputs
+from lamcts.models.fit import ITERATIONS, fit
+from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.multi_output import MultiOutput, grouped
+from lamcts.models.multi_output import MultiOutput
 from lamcts.models.output_transforms import ColumnUnits
+from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of, modelled
+from lamcts.models.priors import local_prior
+from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
@@ -41,8 +45,7 @@ def limits(dim: int) -> tuple[int, int]:
 class ModelState:
     """What a local model's future depends on, besides the rows: JSON values once its hyper-parameters are."""
 
-    hyper: Hyper | None = None  # of the first group of columns
-    more: list[Hyper] = field(default_factory=list)  # of the others
+    hypers: list[Hyper] = field(default_factory=list)  # of each group of columns; one that appears later has the last
     fits: int = 0
     known: int = 0  # successful rows in `seen` that were looked at
     reach: float | None = None  # distance, in length scales, of the farthest row that was chosen; None if all were
@@ -63,7 +66,7 @@ class LocalModel:
         device: str | None = None,
         state: ModelState | None = None,
     ) -> None:
-        self._seen, self._location = seen, location
+        self._seen, self._prior = seen, local_prior(seen.dim, location)
         self.state = ModelState() if state is None else state
         self._model: MultiOutput | None = None
         self._fit, self._kind = route(device)
@@ -77,7 +80,7 @@ class LocalModel:
         chosen = len(state.chunks[0]) if state.chunks else 0
         held = sum(map(len, state.chunks)) + len(new)
         due = min(max(1.0, GROWTH * chosen), REFIT_ROWS)
-        if state.hyper is None or held - chosen >= due or held > self._most:
+        if not state.hypers or held - chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
         elif len(new):
@@ -87,6 +90,17 @@ class LocalModel:
         if self._model is None or self._seen.predicted:  # predictions change as trials end
             self._model = self._rebuilt()
         return self._model
+
+    def surrogate(self, model: MultiOutput, rng: np.random.Generator) -> Surrogate:
+        """Return the acquisition under the `model` of the latest update: fronts as seen, one loss without its noise."""
+        seen, rows, m = self._seen, self.rows, self._seen.f.shape[1]
+        feasible, units = seen.feasible[rows], self.units
+        if m == 1:
+            front = model.parts[0].fitted()[feasible, :1]
+        else:
+            front = units.lost(seen.f[np.union1d(rows[feasible], seen.front)])
+        violation = np.maximum(units.violated(seen.g[rows]), 0.0).sum(1)
+        return Surrogate(model, front, float(np.nanmin(violation, initial=np.inf)), rng)
 
     @property
     def rows(self) -> Rows:
@@ -109,7 +123,7 @@ class LocalModel:
 
     def _distances(self, centre: Floats, rows: Rows) -> Floats:
         """Return the squared distances of rows from `centre` [d], in length scales."""
-        lengths = (self.state.hyper or prior_mode(len(centre), self._location)).lengths
+        lengths = (self.state.hypers[0] if self.state.hypers else self._prior.mode).lengths
         far = np.empty(len(rows))
         for i in range(0, len(rows), DISTANCE_BLOCK):
             gap = (self._seen.x[rows[i : i + DISTANCE_BLOCK]] - centre) / lengths
@@ -127,38 +141,48 @@ class LocalModel:
         if len(rows) > self._most_fitted:
             order = np.argsort(self._seen.y[rows], kind="stable")
             rows = rows[np.sort(order[: self._most_fitted])]
-        x, z = self._seen.x[rows], self._standard(rows)
-        known = self._known(rows)
+        inputs, z, known = self._inputs(rows), self._standard(rows), self._known(rows)
         parts = grouped(np.hstack([z[:, :m], _most_broken(z[:, m:])]), m, bool(known))
-        warm, noises = [state.hyper, *state.more, *[None] * len(parts)], [*known, *[None] * len(parts)]
-        state.hyper, *state.more = (self._fitted(x, own, warm[i], noises[i]) for i, own in enumerate(parts))
+        starts, noises = [*state.hypers, *[None] * len(parts)], [*known, *[None] * len(parts)]
+        state.hypers = [self._fitted(inputs, own, starts[i], noises[i]) for i, own in enumerate(parts)]
         state.fits += 1
 
-    def _fitted(self, x: Floats, z: Floats, warm: Hyper | None, known: KnownNoise | None) -> Hyper:
+    def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
-            mode = prior_mode(x.shape[1], self._location)
+            mode = self._prior.mode
             starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
-        fitted = [self._fit(x, z, start, self._location, ITERATIONS, known) for start in starts]
+        fitted = [self._fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
     def _rebuilt(self) -> MultiOutput:
-        assert self.state.hyper is not None
         known = self._known(self.rows)
         rows = self.rows if known else np.array(self.state.chunks[0], np.int64)
-        hypers, m = [self.state.hyper, *self.state.more], self._seen.f.shape[1]
-        posterior = MultiOutput(self._seen.x[rows], self._standard(rows), m, hypers, self._kind, known)
+        m, noises = self._seen.f.shape[1], [*known, *[None] * (self._seen.f.shape[1] + 1)]
+        columns = grouped(self._standard(rows), m, bool(known))
+        model = MultiOutput([self._part(rows, z, i, noises[i]) for i, z in enumerate(columns)], m)
         if known:  # which shares the signal by all rows: no row is added to another's factor
-            return posterior
+            return model
         for i in range(1, len(self.state.chunks)):
-            posterior = self._grown(posterior, i)
-        return posterior
+            model = self._grown(model, i)
+        return model
 
-    def _grown(self, posterior: MultiOutput, i: int) -> MultiOutput:
-        """Return the process of chunks 0 to `i - 1` with chunk `i` added."""
+    def _part(self, rows: Rows, z: Floats, group: int, known: KnownNoise | None = None) -> Posterior:
+        """Return the posterior of a group of columns; one that is new since the last fit has the last kernel."""
+        hyper = self.state.hypers[min(group, len(self.state.hypers) - 1)]
+        return self._kind(self._inputs(rows), z, hyper, known)
+
+    def _grown(self, model: MultiOutput, i: int) -> MultiOutput:
+        """Return the model of chunks 0 to `i - 1` with chunk `i` added."""
         rows = np.array([row for chunk in self.state.chunks[: i + 1] for row in chunk], np.int64)
-        return posterior.extended(self._seen.x[self.state.chunks[i]], self._standard(rows))
+        columns, new = grouped(self._standard(rows), model.losses), self._inputs(rows[-len(self.state.chunks[i]) :])
+        parts = [part.extended(new, z) for part, z in zip(model.parts, columns, strict=False)]
+        parts += [self._part(rows, columns[j], j) for j in range(len(parts), len(columns))]
+        return MultiOutput(parts, model.losses)
+
+    def _inputs(self, rows: Rows) -> Inputs:
+        return Inputs.of(self._seen.x[rows])
 
     def _standard(self, rows: Rows) -> Floats:
         """Return the columns of rows in the standard units of those rows, [n, q]."""
@@ -174,6 +198,17 @@ class LocalModel:
         return tuple(map(KnownNoise.of, sems.T, f.T, z.T))
 
 
+def grouped(z: Floats, losses: int, apart: bool = False) -> list[Floats]:
+    """Return columns [n, q] by group: all, for one loss; else each loss, and all others together if there are any.
+
+    apart: one loss is a group of its own, too.
+    """
+    if losses == 1 and not apart:
+        return [z]
+    single = [z[:, [j]] for j in range(losses)]
+    return [*single, z[:, losses:]] if z.shape[1] > losses else single
+
+
 def _most_broken(z: Floats) -> Floats:
     """Return some of the constraints [n, c], chosen whatever their order."""
     if z.shape[1] <= MAX_FIT_CONSTRAINTS:
@@ -182,13 +217,13 @@ def _most_broken(z: Floats) -> Floats:
     return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
 
 
-def route(device: str | None) -> tuple[Fit, type[GaussianProcess]]:
+def route(device: str | None) -> tuple[Fit, type[Posterior]]:
     """Return how hyper-parameters are fitted, and the class of a process.
 
     MissingExtra without the packages of a device, ValueError for a device that torch does not have here.
     """
     if device is None:
-        return fit, GaussianProcess
+        return fit, Posterior
     try:
         from lamcts.models import torch_gp
     except ModuleNotFoundError as error:  # torch, or gpytorch where only torch is installed

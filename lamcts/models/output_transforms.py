@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats
 
 SQUARE_OFFSET = 0.3  # of the median: on turned Ackley 0.1 is as good, 1 and 0.03 are worse by one and two digits
 ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
@@ -53,51 +53,59 @@ def _halve(y: Floats, exponent: int) -> Floats:
 
 
 @dataclass(frozen=True)
+class Bilog:
+    """The map of violations `z = sign(g) log1p(|g| / unit) / width`, which keeps 0 and the sign.
+
+    The bilog transform of Eriksson and Poloczek (2021, arXiv 2002.08526), in usual units.
+    """
+
+    unit: float
+    width: float
+
+    @classmethod
+    def of(cls, g: Floats) -> "Bilog":
+        """Return the map of a constraint [n] that some row violates; nan where it is not known."""
+        size = np.abs(g[np.isfinite(g) & (g != 0)])
+        raw = cls(float(np.median(size)), 1.0)  # at the fifth or the ninth decile less was gained
+        return cls(raw.unit, float(np.sqrt(np.nanmean(np.square(raw.down(g))))))
+
+    def down(self, g: Floats) -> Floats:
+        """Return violations [n] in the units of the model."""
+        with np.errstate(over="ignore"):  # of a quotient: its logarithm is then cut
+            size = np.minimum(np.log1p(np.abs(g) / self.unit), MAX_LOG)
+        result: Floats = np.sign(g) * size / self.width
+        return result
+
+
+@dataclass(frozen=True)
 class ColumnUnits:
     """How columns are told to a model: losses f [n, m] by `losses`, and of the violations g [n, c] those that count.
 
-    An violation g becomes `sign(g) log1p(|g| / unit) / width`, which keeps 0 and the sign (Eriksson and Poloczek 2021,
-    arXiv 2002.08526, bilog). A constraint that none of the rows breaks does not count: it changes nothing.
-
-    counted: the constraints that count; unit, width: of each of these.
+    A constraint that no row violates does not count: it changes nothing. violations: the maps of those that count, by
+    column.
     """
 
     losses: list[Scale]
-    counted: Rows
-    unit: Floats
-    width: Floats
+    violations: dict[int, Bilog]
 
     @classmethod
     def of(cls, f: Floats, g: Floats) -> "ColumnUnits":
-        """Return the units of rows, in which columns have standard deviation 1."""
+        """Return the units of rows."""
         losses = [Scale.of(column[np.isfinite(column)]) for column in f.T]
-        counted: Rows = np.flatnonzero((g > 0).any(0))
-        g = g[:, counted]
-        unit = np.array([_typical(column) for column in g.T])
-        raw = _bilog(g, unit)
-        width = np.sqrt(np.nanmean(raw * raw, axis=0)) if len(counted) else np.ones(0)
-        return cls(losses, counted, unit, width)
+        return cls(losses, {int(j): Bilog.of(g[:, j]) for j in np.flatnonzero((g > 0).any(0))})
 
     def lost(self, f: Floats) -> Floats:
         """Return losses [n, m] in standard units."""
         return np.column_stack([scale.down(column) for scale, column in zip(self.losses, f.T, strict=True)])
 
+    def violated(self, g: Floats) -> Floats:
+        """Return the violations that count in the units of the model, [n, c]."""
+        columns = [map_.down(g[:, j]) for j, map_ in self.violations.items()]
+        return np.stack(columns, axis=1) if columns else np.empty((len(g), 0))
+
     def down(self, f: Floats, g: Floats) -> Floats:
-        """Return the columns of rows in standard units, losses first, [n, q]; nan where a column is not known."""
-        return np.hstack([self.lost(f), _bilog(g[:, self.counted], self.unit) / self.width])
-
-
-def _typical(column: Floats) -> float:
-    """Return the median size of the violations of a constraint: at the fifth or the ninth decile less was gained."""
-    size = np.abs(column[np.isfinite(column) & (column != 0)])
-    return float(np.median(size))
-
-
-def _bilog(g: Floats, unit: Floats) -> Floats:
-    with np.errstate(over="ignore"):  # of a quotient: its logarithm is then cut
-        size = np.minimum(np.log1p(np.abs(g) / unit), MAX_LOG)
-    result: Floats = np.sign(g) * size
-    return result
+        """Return the columns of rows in the units of the model, losses first, [n, q]; nan where one is not known."""
+        return np.hstack([self.lost(f), self.violated(g)])
 
 
 def half_rank(y: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Posterior draws as functions: one matrix product per point instead of a joint Cholesky over all of them.
+"""Posterior draws as functions of numbers: one matrix product per point instead of a joint Cholesky over all of them.
 
 Matheron's rule (Wilson et al. 2020, arXiv 2002.09309, eq. 9): a draw of the prior, moved by what the data say,
 `f(x) + k(x, X) (K + noise)^-1 (z - f(X) - e)`. The prior's draw is a sum of random cosines, the correction is exact.
@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.gp import GaussianProcess
 from lamcts.models.kernel import correlation, fall, matern, squares
+from lamcts.models.posterior import Posterior
 from lamcts.types import Floats
 
 Singles = NDArray[np.float32]
@@ -26,10 +26,8 @@ IN_VAIN = np.errstate(invalid="ignore")
 class PosteriorPaths:
     """`k` draws of each of the q columns of a process, evaluated in single precision."""
 
-    def __init__(
-        self, process: GaussianProcess, k: int, rng: np.random.Generator, waves: int = FOURIER_FEATURES
-    ) -> None:
-        z, (n, d), q = process.z, process.x.shape, process.z.shape[1]
+    def __init__(self, process: Posterior, k: int, rng: np.random.Generator, waves: int = FOURIER_FEATURES) -> None:
+        z, (n, d), q = process.z, process.inputs.numbers.shape, process.z.shape[1]
         self.shape, self._process = (k, q), process
         # A Matern 5/2 kernel is the mean of cosines whose frequencies follow a t distribution of 5 degrees of freedom.
         tails = np.sqrt(rng.chisquare(5.0, waves) / 5.0)  # [w]
@@ -44,7 +42,7 @@ class PosteriorPaths:
         drawn = drawn.transpose(1, 2, 0)  # [w + n, k, q]: draw i of column j is the path `i q + j`
         self._heights = np.ascontiguousarray(drawn[:waves]).reshape(waves, k * q)
         self._mean = np.tile(process.mean, k).astype(np.float32)
-        self._rows: Singles = process.scaled.astype(np.float32)
+        self._rows: Singles = process.kernel.scaled.astype(np.float32)
         prior = (self._waves(self._rows) @ self._heights).reshape(n, k, q)
         gap = ((z - process.mean)[:, None] - prior - drawn[waves:]).reshape(n, k * q)
         self._weights = process.unwhiten(process.whiten(gap)).astype(np.float32)
@@ -81,7 +79,7 @@ class PosteriorPaths:
         return heights, weights
 
     def _scale(self, x: Floats) -> Singles:
-        scaled: Singles = ((x - self._process.middle) / self._process.hyper.lengths).astype(np.float32)
+        scaled: Singles = self._process.kernel.scale(x).astype(np.float32)
         return scaled
 
     def _waves(self, scaled: Singles) -> Singles:

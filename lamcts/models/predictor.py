@@ -1,17 +1,20 @@
 """Predictions of a run: a Gaussian process of each objective and each constraint over all evaluations.
 
-The kernel is that of `hamming.py`, which every space has. Letters: n rows, m points, k objectives, c constraints.
+The kernel is that of mixed spaces, which every space has. Letters: n rows, m points, k objectives, c constraints.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import WIDE_PRIOR, HammingLoss, fit, hyper_of
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.fit import Loss, search, shares
+from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import Scale, rank_correlation
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import WIDE_PRIOR
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
@@ -134,14 +137,12 @@ class RunModel:
         scale = Scale.of(y)
         z = scale.down(y)
         inputs, known = self._inputs(x), KnownNoise.of(sems, y, z)
-        theta = self._theta(inputs, z, known)
-        hyper = hyper_of(theta, self.coding.categories)
-        return Column(scale, HammingPosterior(inputs, z, hyper, self.coding.owner, known))
+        return Column(scale, Posterior(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
         """Return the process in which rows far from what the others predict have their residuals as errors."""
         for _ in range(REFITS):
-            residual = np.abs(column.process.y - column.process.left_out())
+            residual = np.abs(column.process.z - column.process.left_out())[:, 0]
             far = residual > OUTLIER_RESIDUALS * np.median(residual)
             if column.process.hyper.noise < MIN_OUTLIER_NOISE or not far.any() or not np.ptp(kept := y[~far]) > 0:
                 break
@@ -149,24 +150,17 @@ class RunModel:
             column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
         return column
 
-    def _theta(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Floats:
+    def _hyper(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Hyper:
         """Return the most likely hyper-parameters found from two starts, of little noise and of much."""
         if len(z) > FIT_ROWS:
             some = np.unique(np.rint(np.linspace(0, len(z) - 1, FIT_ROWS)).astype(np.int64))
             some = np.argsort(z, kind="stable")[some]  # of all heights alike
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
-        prior = WIDE_PRIOR.of_orders() if self._parameters.permutations else WIDE_PRIOR
-        loss = HammingLoss(inputs, z, self.coding.owner, prior)
-        noisy = loss.centre.copy()
-        noisy[-1] = np.log(NOISY_START)
-        thetas = [fit(inputs, z, self.coding.owner, prior, start, ITERATIONS, known=known) for start in (None, noisy)]
-        if known is not None:
-            signals = [
-                HammingPosterior(inputs, z, hyper_of(theta, self.coding.categories), self.coding.owner, known).signal
-                for theta in thetas
-            ]
-            loss.known = known.shared(float(np.mean(signals)))
-        return min(thetas, key=lambda theta: loss(theta)[0])
+        settings = WIDE_PRIOR.with_permutations() if self._parameters.permutations else WIDE_PRIOR
+        prior = settings.of(self.coding.categories, self.coding.numbers)
+        starts = (prior.mode, replace(prior.mode, noise=NOISY_START))
+        loss = Loss(inputs, z[:, None], prior, shares(inputs, z[:, None], prior.mode, known))
+        return min((search(loss, prior, start, ITERATIONS) for start in starts), key=lambda pair: pair[1])[0]
 
     def _inputs(self, x: Floats) -> Inputs:
         return self.coding(self._parameters.codes(x))
@@ -177,14 +171,14 @@ class Column:
     """The process of a column in standard units, and these units."""
 
     scale: Scale
-    process: HammingPosterior
+    process: Posterior
 
     def moments(self, parts: list[Inputs]) -> tuple[Floats, Floats]:
         """Return means and standard deviations at points, [m], in the units of the column."""
         if not parts:
             return np.empty(0), np.empty(0)
         means, variances = zip(*(self.process.moments(inputs) for inputs in parts), strict=True)
-        return self.scale.up(np.concatenate(means)), self.width * np.sqrt(np.concatenate(variances))
+        return self.scale.up(np.concatenate(means)[:, 0]), self.width * np.sqrt(np.concatenate(variances)[:, 0])
 
     @property
     def width(self) -> float:
@@ -194,7 +188,7 @@ class Column:
     @property
     def quality(self) -> tuple[float, float]:
         """Leave-one-out R^2, and the rank correlation of leave-one-out predictions with the values."""
-        z, left_out = self.process.y, self.process.left_out()
+        z, left_out = self.process.z[:, 0], self.process.left_out()[:, 0]
         r2 = 1.0 - float(np.square(z - left_out).sum() / np.square(z - z.mean()).sum())
         return r2, rank_correlation(left_out, z)
 

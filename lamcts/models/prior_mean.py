@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.fit import ITERATIONS
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior, fit, hyper_of
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.fit import fit
 from lamcts.models.output_transforms import half_rank, rank_correlation
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import MixedPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -25,17 +26,17 @@ CHANCE_LEVEL = 1.645  # times the standard error of a rank correlation: the leve
 class PriorMean(NamedTuple):
     """A weighted sum of the forecasts of related tasks."""
 
-    processes: list[HammingPosterior]
+    processes: list[Posterior]
     weights: Floats  # [t]
 
     def __call__(self, inputs: Inputs) -> Floats:
         """Return the forecasts at some rows, [m]."""
-        result: Floats = self.weights @ np.array([process.expect(inputs) for process in self.processes])
+        result: Floats = self.weights @ np.array([process.expect(inputs)[:, 0] for process in self.processes])
         return result
 
     def slopes(self, inputs: Inputs) -> Floats:
         """Return the slopes of the forecasts along the numbers, [m, q]."""
-        slopes = np.array([process.slopes(inputs)[2] for process in self.processes])
+        slopes = np.array([process.mean_slopes(inputs)[1][:, 0] for process in self.processes])
         result: Floats = np.tensordot(self.weights, slopes, 1)
         return result
 
@@ -43,7 +44,7 @@ class PriorMean(NamedTuple):
 class RelatedModels:
     """The processes of related tasks, made once: they depend on nothing that happens in a run."""
 
-    def __init__(self, tasks: RelatedTasks, parameters: Parameters, coding: Coding, prior: HammingPrior) -> None:
+    def __init__(self, tasks: RelatedTasks, parameters: Parameters, coding: Coding, prior: MixedPrior) -> None:
         self._processes = [_process(task, parameters, coding, prior) for task in tasks]
 
     def mean(self, inputs: Inputs, z: Floats) -> PriorMean | None:
@@ -65,13 +66,13 @@ class RelatedModels:
 
     def rank_correlations(self, inputs: Inputs, z: Floats) -> Floats:
         """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
-        found = np.array([rank_correlation(process.expect(inputs), z) for process in self._processes])
+        found = np.array([rank_correlation(process.expect(inputs)[:, 0], z) for process in self._processes])
         return np.where(found > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
 
 
-def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: HammingPrior) -> HammingPosterior:
+def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: MixedPrior) -> Posterior:
     order = np.argsort(task.y, kind="stable")
     rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_ROWS)).astype(int))]
     inputs, z = coding(parameters.codes(task.x[rows])), half_rank(task.y[rows])
-    hyper = hyper_of(fit(inputs, z, coding.owner, prior, None, ITERATIONS), coding.categories)
-    return HammingPosterior(inputs, z, hyper, coding.owner)
+    hyper, _ = fit(inputs, z[:, None], prior.of(coding.categories, coding.numbers))
+    return Posterior(inputs, z[:, None], hyper)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.gp import GaussianProcess, Hyper
-from lamcts.models.hamming import Coding
+from lamcts.models.coding import Coding
 from lamcts.models.known_noise import carried
 from lamcts.models.output_transforms import half_rank
+from lamcts.models.posterior import Posterior
 from lamcts.models.posterior_paths import PosteriorPaths
 from lamcts.models.predictor import Evaluated, RunModel
 from lamcts.outcomes.goals import Goals
@@ -90,9 +90,8 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
     column = model.objectives[0]
     unit *= column.width
     own = column.process
-    process = GaussianProcess(own.inputs.numbers, own.y[:, None], Hyper(own.hyper.lengths, own.hyper.noise), own.known)
-    gains = unit * _gains(process, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
-    noise = unit * float(np.sqrt(own.signal * np.mean(own.noise)))
+    gains = unit * _gains(own, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
+    noise = unit * float(np.sqrt(own.signal[0] * np.mean(own.noise)))
     return RemainingGain(float(gains.mean()), float(np.quantile(gains, QUANTILE)), noise, column.quality[0])
 
 
@@ -105,11 +104,12 @@ def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
     return result
 
 
-def _gains(process: GaussianProcess, snap: Callable[[Floats], Floats], rng: np.random.Generator) -> Floats:
+def _gains(process: Posterior, snap: Callable[[Floats], Floats], rng: np.random.Generator) -> Floats:
     """Return by how much the minimum of each draw is below its value at the best row, in the model's units [k]."""
     paths = PosteriorPaths(process, DRAWS, rng)
-    best = process.x[np.argmin(process.fitted()[:, 0])]
-    x = snap(np.vstack([best, process.x, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
+    numbers = process.inputs.numbers
+    best = numbers[np.argmin(process.fitted()[:, 0])]
+    x = snap(np.vstack([best, numbers, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
     values = paths(x)[:, :, 0]  # [m, k]
     least = values.argmin(0)
     x = snap(_descended(paths, x[least], process.hyper.lengths))

@@ -10,8 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.gp import SIGNAL_SHAPE, GaussianProcess, Hyper, factor, profiled_signal
-from lamcts.models.kernel import fall, matern, squares
+from lamcts.models.coding import Inputs
+from lamcts.models.kernel import Hyper, matern
+from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, factor, profiled_signal
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
@@ -31,26 +32,24 @@ class Success:
 
     def __init__(self, x: Floats, good: NDArray[np.bool_], hyper: Hyper) -> None:
         self._share, self._spread = float(good.mean()), float(good.std())
-        self._process = GaussianProcess(x, ((good.astype(float) - self._share) / self._spread)[:, None], hyper)
+        marks = (good.astype(float) - self._share) / self._spread
+        self._process = Posterior(Inputs.of(x), marks[:, None], hyper)
 
     def chance(self, x: Floats) -> Floats:
         """Return the chance of success at `x` [m, d], [m]."""
-        result: Floats = np.clip(self._share + self._spread * self._process.expect(x)[:, 0], 0.0, 1.0)
+        result: Floats = np.clip(self._share + self._spread * self._process.expect(Inputs.of(x))[:, 0], 0.0, 1.0)
         return result
 
     def shortfall(self, x: Floats) -> Floats:
         """Return by how much the chance at `x` [m, d] is too low to be worth it, in usual differences of marks, [m]."""
-        result: Floats = np.maximum(self._least - self._process.expect(x)[:, 0], 0.0)
+        result: Floats = np.maximum(self._least - self._process.expect(Inputs.of(x))[:, 0], 0.0)
         return result
 
     def slope(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the shortfall at `x` [m, d], [m], and its gradient [m, d]."""
-        own = self._process
-        scaled = (x - own.middle) / own.hyper.lengths
-        pull = fall(np.sqrt(squares(scaled, own.scaled))) * own.weights[:, 0]  # [m, n]
-        gradient = (pull @ own.scaled - pull.sum(1)[:, None] * scaled) / own.hyper.lengths
-        short = self.shortfall(x)
-        return short, np.where(short[:, None] > 0, -gradient, 0.0)
+        mean, gradient = self._process.mean_slopes(Inputs.of(x))
+        short = np.maximum(self._least - mean[:, 0], 0.0)
+        return short, np.where(short[:, None] > 0, -gradient[:, 0], 0.0)
 
     @property
     def _least(self) -> float:

@@ -1,4 +1,4 @@
-"""The process of `gp.py` through gpytorch, on CPU or CUDA: an independent route to the same numbers.
+"""The posterior of `posterior.py` through gpytorch, on CPU or CUDA: an independent route to the same numbers.
 
 The closed form is faster up to some thousand rows; on a GPU this one takes over beyond. Importing it loads torch.
 Letters: n rows in the model, m rows asked about, d coordinates.
@@ -19,15 +19,18 @@ with warnings.catch_warnings():
     import gpytorch
     from linear_operator.utils.cholesky import psd_safe_cholesky
 
-from lamcts.models.fit import NO_FACTOR, complete, priors, search, shares
-from lamcts.models.gp import SIGNAL_RATE, SIGNAL_SHAPE, GaussianProcess, Hyper, grown_noise
+from lamcts.models.coding import Inputs
+from lamcts.models.fit import NO_FACTOR, complete, search, shares
+from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
+from lamcts.models.posterior import SIGNAL_RATE, SIGNAL_SHAPE, Posterior
+from lamcts.models.priors import Prior
 from lamcts.types import Floats
 
 MAX_CHARACTERS = 150  # of torch's reason in a message (untuned)
 MIN_NOISE = 1e-12  # the library's parameters are positive (untuned: far below `NOISE_BOUNDS` of a fit)
 
-T = TypeVar("T", bound="TorchProcess")
+T = TypeVar("T", bound="TorchPosterior")
 
 
 def check(device: str) -> None:
@@ -40,16 +43,16 @@ def check(device: str) -> None:
         raise ValueError(f"device: expected one of {here}, got {device!r}: {reason}") from None
 
 
-class TorchProcess(GaussianProcess):
-    """The process of `gp.GaussianProcess` with its covariances, factors and solutions by gpytorch on `device`."""
+class TorchPosterior(Posterior):
+    """The posterior of numbers with its covariances, factors and solutions by gpytorch on `device`."""
 
     device = "cpu"
 
     def _factorise(self) -> None:
-        n, kernel = len(self.x), gpytorch.kernels.MaternKernel(nu=2.5).to(self.device, torch.float64)
+        n, kernel = len(self.inputs), gpytorch.kernels.MaternKernel(nu=2.5).to(self.device, torch.float64)
         kernel.lengthscale = 1.0  # the rows are scaled
         with torch.no_grad(), exactly():
-            covariance = kernel(self._tensor(self.scaled)).to_dense()
+            covariance = kernel(self._tensor(self.kernel.scaled)).to_dense()
             noise = self._tensor(np.maximum(self.noise, MIN_NOISE))
             covariance = covariance + noise * torch.eye(n).to(covariance)
             self._triangle = psd_safe_cholesky(covariance)  # [n, n], lower
@@ -64,12 +67,9 @@ class TorchProcess(GaussianProcess):
         result: Floats = torch.linalg.solve_triangular(triangle, self._tensor(b), upper=upper).cpu().numpy()
         return result
 
-    def _grown(self: T, x: Floats) -> T:
-        """Return a process of more rows, without columns yet, with a new factor."""
-        new = type(self).__new__(type(self))
-        new.x, new.hyper, new.middle = np.concatenate([self.x, x]), self.hyper, self.middle
-        new.scaled = np.concatenate([self.scaled, self._scale(x)])
-        new.noise = grown_noise(self.noise, len(x), self.hyper.noise)
+    def _grown(self: T, inputs: Inputs) -> T:
+        """Return a posterior of more rows, without columns yet, with a new factor."""
+        new = self._with_rows(inputs)
         new._factorise()
         return new
 
@@ -77,32 +77,32 @@ class TorchProcess(GaussianProcess):
         return torch.as_tensor(np.array(x), dtype=torch.float64, device=self.device)
 
 
-def process_on(device: str) -> type[TorchProcess]:
+def process_on(device: str) -> type[TorchPosterior]:
     """Return the class of processes on a device."""
-    return type("TorchProcess", (TorchProcess,), {"device": device})
+    return type("TorchPosterior", (TorchPosterior,), {"device": device})
 
 
 def fit(
-    x: Floats,
+    inputs: Inputs,
     z: Floats,
+    prior: Prior,
     start: Hyper,
-    location: float,
     iterations: int,
     known: KnownNoise | None = None,
     device: str = "cpu",
 ) -> tuple[Hyper, float]:
     """Return what `lamcts.models.fit.fit` returns, by gpytorch's kernels and automatic gradients on `device`."""
-    known = shares(x, z, start, known)
-    return search(TorchLoss(*complete(x, z), location, device, known), start, iterations)
+    known = shares(inputs, z, start, known)
+    return search(TorchLoss(*complete(inputs, z), prior, device, known), prior, start, iterations)
 
 
 class TorchLoss:
     """The loss of `lamcts.models.fit.Loss` and its gradient, by gpytorch's kernels and torch's autograd."""
 
     def __init__(
-        self, x: Floats, z: Floats, location: float, device: str = "cpu", known: KnownNoise | None = None
+        self, inputs: Inputs, z: Floats, prior: Prior, device: str = "cpu", known: KnownNoise | None = None
     ) -> None:
-        every = np.ones(len(z))
+        x, every = inputs.numbers, np.ones(len(z))
         known = KnownNoise(0.0 * every, every) if known is None else known
         fitted, fixed = known.fitted, known.diagonal(0.0)
         self._fitted, self._fixed = (
@@ -111,7 +111,7 @@ class TorchLoss:
         self._x = torch.as_tensor(np.array(x), dtype=torch.float64, device=device)
         self._z = torch.as_tensor(np.array(z), dtype=torch.float64, device=device)
         self._kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=x.shape[1]).to(device, torch.float64)
-        self._location = location
+        self._prior = prior
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         n = len(self._z)
@@ -130,11 +130,10 @@ class TorchLoss:
         gap = white - ones @ (ones.T @ white) / ones.square().sum()
         signal = (gap.square().sum(0) / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)  # [q]
         loss = (n / 2 + SIGNAL_SHAPE + 1) * signal.log().sum() + len(signal) * root.diagonal().log().sum()
-        for part, centre, spread in priors(len(theta) - 1, self._location):
-            loss = loss + (((log[part] - centre) / spread) ** 2 / 2 + log[part]).sum()
         loss.backward()
         assert log.grad is not None
-        return loss.item(), log.grad.cpu().numpy()
+        more, slope = self._prior.loss(theta)
+        return loss.item() + more, log.grad.cpu().numpy() + slope
 
 
 @contextmanager

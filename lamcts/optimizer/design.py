@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from lamcts.models.hamming import Coding
-from lamcts.models.hamming_fit import HammingPrior
+from lamcts.models.coding import Coding
 from lamcts.models.prior_mean import RelatedModels
+from lamcts.models.priors import MixedPrior
 from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
@@ -181,6 +181,6 @@ class WarmStart:
         if new.any():
             parameters = Parameters(self._space)
             coding = Coding(parameters)
-            self._models = self._models or RelatedModels(self._tasks, parameters, coding, HammingPrior())
+            self._models = self._models or RelatedModels(self._tasks, parameters, coding, MixedPrior())
             new &= self._models.rank_correlations(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
         return x[new][:n]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lamcts.models.fidelity_model import FidelityModel
+from lamcts.models.kernel import Hyper
 from lamcts.spaces.box import Box
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -76,10 +77,10 @@ def forecast(curves: "Curves", before: Forecast | None = None) -> Forecast | Non
         return None
     due = max(due, first + 1)
     old = before if before is not None and before.fitted == due else _model(curves, due)
-    return _model(curves, n, old.model.theta)._replace(fitted=due)
+    return _model(curves, n, old.model.hyper)._replace(fitted=due)
 
 
-def _model(curves: "Curves", n: int, theta: Floats | None = None) -> Forecast:
+def _model(curves: "Curves", n: int, hyper: Hyper | None = None) -> Forecast:
     """Return the model of the first `n` trials that have ended."""
     ended = curves.ended[:n]
     last = max([1, *(max(curves.losses.get(number, {1: 0.0})) for number in ended if number in curves.ends)])
@@ -93,7 +94,7 @@ def _model(curves: "Curves", n: int, theta: Floats | None = None) -> Forecast:
     at = _positions(np.array([step for own in steps for step in own]), last)
     losses = [whole[number][step] for number, own in zip(numbers, steps, strict=True) for step in own]
     parameters = Parameters(Box(0, 1, dim=x.shape[1]) if curves.space is None else curves.space)
-    return Forecast(FidelityModel(parameters, x, at, _finite(losses, worst), theta), last, worst, numbers, n, n)
+    return Forecast(FidelityModel(parameters, x, at, _finite(losses, worst), hyper), last, worst, numbers, n, n)
 
 
 def _known(number: int, curves: "Curves") -> bool:

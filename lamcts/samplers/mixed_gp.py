@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from lamcts.models.coding import Inputs
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
-from lamcts.models.discrete_surrogate import DiscreteSurrogate
+from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.perturb import gradient_descent
@@ -105,7 +106,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
         if batch.open and self.incumbent is not None:
-            self._propose(batch, self.model.update(self.incumbent))
+            self._propose(batch, self.model.update(self.incumbent, self.progress.rng))
         batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
         return Proposal(batch.x, [None] * len(batch.x))
 
@@ -155,7 +156,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
-    def _propose(self, batch: Batch, surrogate: DiscreteSurrogate) -> None:
+    def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
         """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
         out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
         known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
@@ -220,10 +221,10 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            loss, along = pool.surrogate.slope(model.coding(self.parameters.codes(x)))
+            value, along = pool.surrogate.slopes(model.coding(self.parameters.codes(x)))
             gradient = np.zeros(x.shape)
-            gradient[:, coordinate] = along
-            return loss, gradient
+            gradient[:, coordinate] = -along
+            return -value, gradient
 
         x = self.parameters.rows(z)
         free = np.tile(self.region.space.continuous, (len(x), 1))
@@ -246,7 +247,7 @@ class _CandidatePool:
     """The codes that a search for the best candidate has compared, and their acquisition: -inf if not `within`."""
 
     def __init__(
-        self, surrogate: DiscreteSurrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0
+        self, surrogate: Surrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0
     ) -> None:
         self.surrogate, self._model, self._within, self._share = surrogate, model, within, share
         self.z: list[Floats] = []
@@ -260,10 +261,22 @@ class _CandidatePool:
             inputs = self._model.coding(z[within])
             value[within] = self.surrogate.value(inputs)
             if self._share:
-                value[within] = np.where(self.surrogate.same(inputs, self._share), -np.inf, value[within])
+                value[within] = np.where(self._known(inputs), -np.inf, value[within])
         self.z.append(z)
         self._values.append(value)
         return value
+
+    def _known(self, inputs: Inputs) -> Mask:
+        """Return which rows are all but known, [m]: they differ from one by less than a share of all that counts.
+
+        Of several objectives none is: each tells rows apart by other parameters.
+        """
+        model = self.surrogate.model
+        if model.losses != 1:
+            return np.zeros(len(inputs), bool)
+        loss = model.parts[0]
+        known: Mask = -np.log(loss.likeness(inputs)) < self._share * float(loss.hyper.weights.sum())
+        return known
 
     def ranked(self) -> Floats:
         """Return all codes that are within, the best first, [m, p]."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
 from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Scope, Session
-from lamcts.samplers.parts.scalarisation import SUM_SHARE
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 

@@ -25,15 +25,14 @@ class GpBo(LocalSampler):
     ----------
     candidates : int, default 500
         Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
-    local_search_rounds : int, default 10
-        Rounds of shrinking random moves from the best candidates; untuned. Ament et al. climb the gradient instead.
     device : str or None, default None
         "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
         of thousands of rows.
 
     Notes
     -----
-    Pending points count with their predicted losses (kriging believer). With constraints, improvement is multiplied by
+    The best candidates climb the slope of the criterion. Pending points count with their predicted losses (kriging
+    believer). With constraints, improvement is multiplied by
     the probability of feasibility (Schonlau et al. 1998); before a feasible row, the violation is reduced. With up to
     four objectives the criterion is the exact expected hypervolume improvement. With more it is the improvement along
     random weights (Knowles 2006).
@@ -52,12 +51,10 @@ class GpBo(LocalSampler):
 
     multi_output: ClassVar[bool] = True
     candidates: int = 500
-    local_search_rounds: int = 10
     device: str | None = None
 
     def __post_init__(self) -> None:
         whole_number(self.candidates, "GpBo: candidates")
-        whole_number(self.local_search_rounds, "GpBo: local_search_rounds", least=0)
         route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamcts.models.lbfgsb import Limits, lowest
-from lamcts.samplers.gp_cma.model import DESCENT_STEPS, factor, standard
+from lamcts.models.posterior import factor
+from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
 from lamcts.types import Floats
 
 FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt's COBYLA takes, is worse from d = 20

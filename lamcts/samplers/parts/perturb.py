@@ -18,8 +18,6 @@ from lamcts.types import Floats
 
 FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes
 # (untuned)
-POLISH_STEP, POLISH_DECAY, POLISH_MOVES = 0.1, 0.9, 20  # of polishing: first step as a share of the box, its decay,
-# moves a round (untuned)
 MIN_INSIDE_SHARE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
 
 
@@ -78,37 +76,6 @@ def candidates(
         return x[inside]
     pulled = bisect_into(x[~inside][:short], centre, region)
     return np.vstack([x[inside], pulled[region.contains(pulled)]])
-
-
-def local_search(
-    region: Region,
-    x: Floats,
-    loss: Callable[[Floats], NDArray[np.floating]],
-    low: Floats,
-    high: Floats,
-    perturb_dims: float,
-    rounds: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Return the points `x` [k, d], each improved under a loss of its own by shrinking random moves in box and region.
-
-    `loss` maps points [k, p, d] to [k, p], row i of both belonging to `x[i]`.
-    """
-    space, k = region.space, len(x)
-    best, values = x.copy(), loss(x[:, None])[:, 0]  # [k, d], [k]
-    step = POLISH_STEP
-    for _ in range(rounds):
-        start = np.repeat(best, POLISH_MOVES, axis=0)  # [k POLISH_MOVES, d]
-        jump = start + step * (high - low) * rng.standard_normal(start.shape)
-        near = moved(space, start, np.clip(jump, low, high), masks(space, (len(start),), perturb_dims, rng), rng)
-        found = loss(near.reshape(k, POLISH_MOVES, -1))  # [k, POLISH_MOVES]
-        found[~region.contains(near).reshape(k, POLISH_MOVES)] = np.inf
-        winner = found.argmin(1)  # [k]
-        better = np.flatnonzero(found[np.arange(k), winner] < values)
-        best[better] = near.reshape(k, POLISH_MOVES, -1)[better, winner[better]]
-        values[better] = found[better, winner[better]]
-        step *= POLISH_DECAY
-    return best
 
 
 def gradient_descent(

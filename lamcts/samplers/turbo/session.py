@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.success import success_near
+from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, contributions
+from lamcts.outcomes.hypervolume import contributions
 from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
-from lamcts.samplers.turbo.acquisition import ExpectedVolume, picked
+from lamcts.samplers.turbo.acquisition import picked
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
@@ -153,14 +155,19 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
         Where a model cannot know the whole space, draws find what lies elsewhere.
         """
-        if self.losses != 2 or not len(front) or len(model.x) > EXACT_ROWS:
+        if self.losses != 2 or not len(front) or len(model.parts[0].z) > EXACT_ROWS:
             return False
         return self.seen.dim <= EXACT_MAX_DIM or self.progress.asks % 2 == 0
 
     def _expect(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> Floats:
         """Take the point that is expected to add most to the front; return the front as if it had."""
-        success = success_near(self.seen, pool.centre[0])
-        acquisition = penalised(ExpectedVolume(model, Hypervolume(front, REFERENCE_MARGIN)).slope, success)
+        surrogate = Surrogate(model, front, np.inf, self.progress.rng)
+
+        def loss(x: Floats) -> tuple[Floats, Floats]:
+            value, gradient = surrogate.slopes(Inputs.of(x))
+            return -value, -gradient
+
+        acquisition = penalised(loss, success_near(self.seen, pool.centre[0]))
         thin = -(-len(pool.x) // EXACT_CANDIDATES)
         pool = CandidatePool(*(own[::thin] for own in pool))
         starts = self._likely(model, pool.x, front)
@@ -170,18 +177,16 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         x = gradient_descent(self.region, start, acquisition, low, high, free, EXACT_STEPS)
         x = x[[acquisition(x)[0].argmin()]]
         batch.take(x)
-        z = model.expect(x)
+        z = model.expect(Inputs.of(x))
         feasible = (z[:, self.losses :] <= 0).all(1)
         return np.vstack([front, z[feasible, : self.losses]])
 
     def _likely(self, model: MultiOutput, x: Floats, front: Floats) -> Rows:
         """Return candidates [c, d] that some draws lead to, and those that add most where all comes out as expected."""
-        rng, mean = self.progress.rng, model.expect(x)
+        rng, mean = self.progress.rng, model.expect(Inputs.of(x))
         paths = MultiOutputPaths(model, min(EXACT_STARTS, len(x)), rng)
         drawn = picked(paths(x).astype(float), self.losses, front, rng).rows
-        value = Hypervolume(front, REFERENCE_MARGIN).of(mean[:, : self.losses]) + np.maximum(
-            mean[:, self.losses :], 0.0
-        ).sum(1)
+        value = Hypervolume(front).of(mean[:, : self.losses]) + np.maximum(mean[:, self.losses :], 0.0).sum(1)
         return np.unique(np.r_[drawn, value.argsort(kind="stable")[:EXACT_STARTS]])
 
     def _pool(

@@ -60,20 +60,25 @@ class Chebyshev:
         result: Floats = weighted.max(1) + SUM_SHARE * weighted.sum(1)
         return result
 
+    def slopes(self, f: Floats) -> tuple[Floats, Floats]:
+        """Return the values of losses `f` [k, m], [k], and their slopes, [k, m]."""
+        weighted = (f - self.low) * self.scale
+        way = np.tile(SUM_SHARE * self.scale, (len(f), 1))
+        worst = weighted.argmax(1)
+        way[np.arange(len(f)), worst] += self.scale[worst]
+        return self.of(f), way
+
     def slope(self, f: Floats) -> tuple[float, Floats]:
-        way = SUM_SHARE * self.scale
-        worst = ((f - self.low) * self.scale).argmax()
-        way[worst] += self.scale[worst]
-        return float(self.of(f[None])[0]), way
+        value, way = self.slopes(f[None])
+        return float(value[0]), way[0]
 
 
 class Hypervolume:
     """The volume that a point adds to a front [p, m]: of three losses or more, to some rows of it."""
 
-    def __init__(self, front: Floats, margin: float = SEARCH_MARGIN) -> None:
-        self.front, self.reference = front, reference_of(front, margin)
-        thin = 1 if front.shape[1] == 2 else -(-len(front) // MAX_FRONT)
-        self._some = front[::thin]
+    def __init__(self, front: Floats) -> None:
+        self.front, self.reference = front, reference_of(front)
+        self._some = thinned(front)
         self._cells: Cells | None = None
 
     def of(self, f: Floats) -> Floats:
@@ -103,10 +108,15 @@ class Hypervolume:
         return Hypervolume(np.vstack([self.front, f])) if len(f) == 2 else self
 
 
-def reference_of(front: Floats, margin: float = SEARCH_MARGIN) -> Floats:
+def thinned(front: Floats) -> Floats:
+    """Return the rows of a front [p, m] that cells are made of: of three losses or more at most MAX_FRONT."""
+    return front if front.shape[1] == 2 else front[:: -(-len(front) // MAX_FRONT)]
+
+
+def reference_of(front: Floats) -> Floats:
     """Return the point [m] that volumes are measured from, beyond the worst of a front [p, m]."""
     worst = front.max(0)
-    result: Floats = worst + margin * np.maximum(worst - front.min(0), 1.0)
+    result: Floats = worst + SEARCH_MARGIN * np.maximum(worst - front.min(0), 1.0)
     return result
 
 

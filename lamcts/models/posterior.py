@@ -1,0 +1,259 @@
+"""The Gaussian process given evaluations: moments, slopes, fantasies, leave-one-out predictions.
+
+It has r >= 1 columns over the same rows, such as a loss and its constraints: one kernel and one Cholesky factor, and
+for each column a right-hand side with a mean and a signal.
+Letters: n rows in the model, m rows asked about, q numbers, r columns.
+"""
+
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from lamcts.models.coding import Inputs
+from lamcts.models.kernel import Hyper, Kernel
+from lamcts.models.known_noise import KnownNoise, settle
+from lamcts.types import Floats
+
+JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times its mean, at least 1
+# (untuned)
+SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, 4 rows' worth
+P = TypeVar("P", bound="Posterior")
+Number = TypeVar("Number", float, Floats)
+
+
+class MeanFunction(Protocol):
+    """A prior mean of a process with one column."""
+
+    def __call__(self, inputs: Inputs) -> Floats:
+        """Return the mean at some rows, [m]."""
+
+    def slopes(self, inputs: Inputs) -> Floats:
+        """Return the slopes of the mean along the numbers, [m, q]."""
+
+
+class Posterior:
+    """The process given rows and their columns `z` [n, r] in standard units; nan where a column is not known.
+
+    The covariance of two observations of a column is `signal (kernel + noise [same row])`. Its `signal` and `mean` [r]
+    are the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
+    known: the known noise of the rows, of a process with one column; `noise` is then the noise of each row, [n], known
+    and fitted. prior: a mean besides the constant one, of a process with one column.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        z: Floats,
+        hyper: Hyper,
+        known: KnownNoise | None = None,
+        prior: MeanFunction | None = None,
+    ) -> None:
+        self.kernel, self.known, self.prior = Kernel(inputs, hyper), known, prior
+        self.noise: float | Floats = hyper.noise
+        self._guess: float | None = None  # of the signal, which known noise is a share of
+        if known is None:
+            self._factorise()
+            self._condition(z)
+        else:
+            settle(lambda guess: self._signal_with(known, guess, z))
+
+    def _signal_with(self, known: KnownNoise, guess: float, z: Floats) -> float:
+        """Take known noise as a share of a guess of the signal, and return the signal that is most likely then."""
+        self._guess, self.noise = guess, known.diagonal(self.hyper.noise, guess)
+        self._factorise()
+        self._condition(z)
+        return float(self.signal[0])
+
+    @property
+    def hyper(self) -> Hyper:
+        return self.kernel.hyper
+
+    @property
+    def inputs(self) -> Inputs:
+        """The rows of the model."""
+        return self.kernel.inputs
+
+    def _factorise(self) -> None:
+        self.root = factor(self.kernel.matrix, self.noise)  # [n, n], lower
+
+    def _condition(self, z: Floats) -> None:
+        """Take the columns of the rows, with the most likely mean and signal of each."""
+        self.z, n = self._completed(z), len(z)
+        rest = self.z if self.prior is None else self.z - self.prior(self.inputs)[:, None]
+        white = self.whiten(np.column_stack([rest, np.ones(n)]))
+        white, ones = white[:, :-1], white[:, -1]
+        self.mean: Floats = ones @ white / (ones @ ones)  # [r]
+        self.white = white - np.outer(ones, self.mean)  # [n, r], L^-1 (z - mean), less the prior mean
+        self.signal: Floats = profiled_signal(np.einsum("nr,nr->r", self.white, self.white), n)  # [r]
+        self.__dict__.pop("weights", None)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """K^-1 (z - mean), [n, r]."""
+        return self.unwhiten(self.white)
+
+    def _completed(self, z: Floats) -> Floats:
+        """Return `z` with unknown entries at what the known rows of their column predict.
+
+        With `Q = K^-1` that is `-Q_uu^-1 Q_uk z_k` for unknown rows u and known rows k, about a mean of 0.
+        """
+        unknown = np.isnan(z)
+        if not unknown.any():
+            return z
+        z = np.where(unknown, 0.0, z)
+        some = np.flatnonzero(unknown.any(1))
+        unit = np.zeros((len(z), len(some)))
+        unit[some, np.arange(len(some))] = 1.0
+        white = self.whiten(unit)  # [n, u]
+        inverse = white.T @ white  # Q of the rows that lack a column
+        pull = white.T @ self.whiten(z)  # [u, r], Q z there
+        for j in np.flatnonzero(unknown.any(0)):
+            lacking = np.flatnonzero(unknown[some, j])
+            z[some[lacking], j] = -np.linalg.solve(inverse[np.ix_(lacking, lacking)], pull[lacking, j])
+        return z
+
+    def whiten(self, b: Floats) -> Floats:
+        """With `K = L L^T`, return `v` [n, k] such that `L v = b`."""
+        from scipy.linalg.blas import dtrsm
+
+        result: Floats = dtrsm(1.0, self.root, b, lower=1)
+        return result
+
+    def unwhiten(self, v: Floats) -> Floats:
+        """With `K = L L^T`, return `w` [n, k] such that `L^T w = v`."""
+        from scipy.linalg.blas import dtrsm
+
+        result: Floats = dtrsm(1.0, self.root, v, lower=1, trans_a=1)
+        return result
+
+    def expect(self, inputs: Inputs) -> Floats:
+        """Return the posterior means, [m, r]."""
+        return self._expect(inputs, self.kernel(inputs))
+
+    def _expect(self, inputs: Inputs, cross: Floats) -> Floats:
+        """Return the posterior means at rows whose kernel with those of the model is `cross` [m, n], [m, r]."""
+        mean: Floats = self.mean + cross @ self.weights
+        return mean if self.prior is None else mean + self.prior(inputs)[:, None]
+
+    def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the posterior means and variances, without noise, both [m, r]."""
+        cross = self.kernel(inputs)
+        return self._expect(inputs, cross), np.outer(self._left(inputs, self.whiten(cross.T)), self.signal)
+
+    def _left(self, inputs: Inputs, white: Floats) -> Floats:
+        """Return the share of the signal's variance that is left, [m]; `white` [n, m] is the whitened kernel."""
+        share: Floats = self.kernel.diagonal(inputs) - np.einsum("nm,nm->m", white, white)
+        return np.maximum(share, 0.0)
+
+    def joint(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the posterior means [m, r], and the covariance of the noise-free values as share of signals [m, m]."""
+        cross = self.kernel(inputs)
+        white = self.whiten(cross.T)
+        covariance: Floats = self.kernel.at(inputs).matrix - white.T @ white
+        return self._expect(inputs, cross), covariance
+
+    def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return means and variances without noise, [m, r] each, and their slopes along the numbers, [m, r, q] each."""
+        cross = self.kernel(inputs)
+        white = self.whiten(cross.T)  # [n, m]
+        weights = np.broadcast_to(self.weights.T, (len(inputs), *self.weights.T.shape))
+        way = self.kernel.slopes(inputs, np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1))
+        variance, by_variance = np.outer(self._left(inputs, white), self.signal), -2 * way[:, -1:]
+        if self.hyper.quadratic:
+            by_variance += self.kernel.diagonal_slopes(inputs)[:, None]
+        by_mean = way[:, :-1] if self.prior is None else way[:, :-1] + self.prior.slopes(inputs)[:, None]
+        return self._expect(inputs, cross), variance, by_mean, by_variance * self.signal[:, None]
+
+    def mean_slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return means [m, r] and their slopes along the numbers [m, r, q]."""
+        return self.expect(inputs), self.kernel.slopes(inputs, self.weights.T)
+
+    def likeness(self, inputs: Inputs) -> Floats:
+        """Return the kernel with the row of the model that is most like each of some rows, [m]."""
+        result: Floats = self.kernel(inputs).max(1)
+        return result
+
+    def fitted(self) -> Floats:
+        """Return the posterior means at the model's own rows, [n, r]: their columns less the noise seen in them."""
+        result: Floats = self.z - np.reshape(self.noise, (-1, 1)) * self.weights
+        return result
+
+    def left_out(self) -> Floats:
+        """Return the posterior means at each of the model's own rows given all others, [n, r].
+
+        They are `z - K^-1 (z - mean) / d`, where `d` is the diagonal of `K^-1` (Rasmussen and Williams 2006, eq. 5.12).
+        """
+        from scipy.linalg.lapack import dpotri
+
+        inverse, _ = dpotri(self.root, lower=1)
+        result: Floats = self.z - self.weights / np.diagonal(inverse)[:, None]
+        return result
+
+    def misfit(self) -> float:
+        """Return the negative log likelihood, mean and signals profiled out, less a constant."""
+        n, signal = len(self.z), self.signal
+        value = self.signal.size * float(np.log(self.root.diagonal()).sum()) + n / 2 * float(np.log(signal).sum())
+        if self._guess is not None:  # at the guess that the noise is a share of
+            value += n / 2 * float((np.log(self._guess / signal) + signal / self._guess - 1).sum())
+        return value
+
+    def fantasize(self: P, inputs: Inputs) -> P:
+        """Return the process as if the columns at some rows [k] had come out at their means (kriging believer)."""
+        new = self._grown(inputs)
+        new.z, new.mean, new.signal = np.vstack([self.z, self.expect(inputs)]), self.mean, self.signal
+        new.white = np.vstack([self.white, np.zeros((len(inputs), len(self.mean)))])  # nothing new was learned
+        return new
+
+    def extended(self: P, inputs: Inputs, z: Floats) -> P:
+        """Return the process with further rows [k]; `z` [n + k, r] are the columns of all rows, old and new."""
+        new = self._grown(inputs)
+        new._condition(z)
+        return new
+
+    def _grown(self: P, inputs: Inputs) -> P:
+        """Return a process of more rows, without columns yet; the root grows by k rows.
+
+        With `K' = [[K, B^T], [B, C]]` the root of K' is `[[L, 0], [V^T, S]]`, `L V = B^T`, `S S^T = C - V^T V`.
+        """
+        new, n, k = self._with_rows(inputs), len(self.inputs), len(inputs)
+        cross = self.whiten(self.kernel(inputs).T)  # [n, k]
+        new.root = np.zeros((n + k, n + k), order="F")
+        new.root[:n, :n] = self.root
+        new.root[n:, :n] = cross.T
+        new.root[n:, n:] = factor(self.kernel.at(inputs).matrix - cross.T @ cross, self.hyper.noise)
+        return new
+
+    def _with_rows(self: P, inputs: Inputs) -> P:
+        """Return a process of more rows that have the fitted noise, without a root."""
+        new, k = type(self).__new__(type(self)), len(inputs)
+        new.kernel, new.prior, new._guess = self.kernel.at(self.inputs.joined(inputs)), self.prior, self._guess
+        new.known = None if self.known is None else self.known.grown(k)
+        new.noise = self.noise
+        if isinstance(self.noise, np.ndarray):
+            new.noise = np.append(self.noise, np.full(k, self.hyper.noise))
+        return new
+
+
+def profiled_signal(square: Number, n: int) -> Number:
+    """Return the most likely signal variance, `square` being `(z - mean)^T K^-1 (z - mean)` over `n` rows."""
+    return (square / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
+
+
+def factor(kernel: Floats, noise: float | Floats) -> Floats:
+    """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be.
+
+    noise: of all rows, or of each, [n]. `kernel` is overwritten.
+    """
+    from scipy.linalg.lapack import dpotrf
+
+    diagonal = np.arange(len(kernel))
+    level = kernel[diagonal, diagonal]
+    usual = max(1.0, float(level.mean())) if len(level) else 1.0
+    for jitter in JITTERS:
+        kernel[diagonal, diagonal] = np.maximum(level, 0.0) + (noise + jitter * usual)
+        root, info = dpotrf(kernel.T, lower=1, clean=1)  # kernel.T: the same symmetric matrix in Fortran order
+        if info == 0:
+            result: Floats = root
+            return result
+    raise np.linalg.LinAlgError(f"expected a covariance matrix, got one that {JITTERS[-1]} on the diagonal cannot cure")
