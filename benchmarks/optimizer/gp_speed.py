@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lamcts.models.gp import GaussianProcess
 
 from benchmarks.harness import script
 from benchmarks.harness.search import Floats
@@ -21,7 +22,6 @@ from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
 from lamcts.models.fit import LENGTH_LOCATION, fit, prior_mode
-from lamcts.models.gp import GaussianProcess
 from lamcts.models.output_transforms import Scale
 
 STEPS, POINTS = 20, 500

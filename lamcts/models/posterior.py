@@ -243,6 +243,7 @@ def profiled_signal(square: Number, n: int) -> Number:
 def factor(kernel: Floats, noise: float | Floats) -> Floats:
     """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be.
 
+    Where rounding has left no covariance matrix (rows at 1e9 under a quadratic kernel), it is that of the diagonal.
     noise: of all rows, or of each, [n]. `kernel` is overwritten.
     """
     from scipy.linalg.lapack import dpotrf
@@ -256,4 +257,4 @@ def factor(kernel: Floats, noise: float | Floats) -> Floats:
         if info == 0:
             result: Floats = root
             return result
-    raise np.linalg.LinAlgError(f"expected a covariance matrix, got one that {JITTERS[-1]} on the diagonal cannot cure")
+    return np.asfortranarray(np.diag(np.sqrt(np.maximum(level, 0.0) + noise)))

@@ -47,7 +47,7 @@ class Surrogate:
         valid: Posterior | None = None,
         least: Floats | float = 0.0,
     ) -> None:
-        self.model, self.violation, self._rng, self._valid, self._least = model, violation, rng, valid, least
+        self.model, self.violation, self._rng, self.valid, self._least = model, violation, rng, valid, least
         self.front = front[non_dominated(front)] if len(front) else front
 
     @cached_property
@@ -71,8 +71,8 @@ class Surrogate:
         if self.model.parts:
             mean, variance = self.model.moments(inputs)
             value = self._of(mean, np.sqrt(np.maximum(variance, MIN_VARIANCE)), sloped=False).value
-        if self._valid is not None:
-            value = value + np.log(np.clip(self._valid.expect(inputs)[:, 0], MIN_VALID, 1.0))
+        if self.valid is not None:
+            value = value + np.log(np.clip(self.valid.expect(inputs)[:, 0], MIN_VALID, 1.0))
         return value
 
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
@@ -84,8 +84,8 @@ class Surrogate:
             sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
             value, by_mean, by_sd = self._of(mean, sd, sloped=True)
             gradient = np.einsum("mk,mkq->mq", by_mean, way) + np.einsum("mk,mkq->mq", by_sd / (2.0 * sd), widening)
-        if self._valid is not None:
-            chance, way = (own[:, 0] for own in self._valid.mean_slopes(inputs))
+        if self.valid is not None:
+            chance, way = (own[:, 0] for own in self.valid.mean_slopes(inputs))
             sloped = (chance > MIN_VALID) & (chance < 1.0)
             chance = np.clip(chance, MIN_VALID, 1.0)
             value, gradient = value + np.log(chance), gradient + (sloped / chance)[:, None] * way
@@ -115,7 +115,7 @@ class Surrogate:
         over = np.maximum(expected[:, m:], 0.0).sum(1)
         front = np.vstack([self.front, expected[over == 0, :m]]) if m else self.front
         violation = min(self.violation, float(over.min()))
-        return Surrogate(self.model.fantasize(inputs), front, violation, self._rng, self._valid, self._least)
+        return Surrogate(self.model.fantasize(inputs), front, violation, self._rng, self.valid, self._least)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:

@@ -5,12 +5,13 @@ import pytest
 
 import lamcts
 from lamcts.models.discrete import DiscreteModel, DiscreteModelState
-from lamcts.models.discrete_surrogate import DiscreteSurrogate, least_gain
 from lamcts.models.output_transforms import plain
+from lamcts.models.surrogate import least_gain
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.parameters import Parameters
 
+RNG = np.random.default_rng
 MIXED = lamcts.Space(
     {**{f"c{i}": lamcts.Choice(list("abcd")) for i in range(4)}, "x": lamcts.Float(0, 1), "k": lamcts.Int(1, 9)}
 )
@@ -40,22 +41,20 @@ def traded(n):
 
 def test_each_objective_is_in_the_units_that_foretell_it():
     model, seen, parameters = traded(120)
-    surrogate = model.update(int(seen.front[0]))
+    surrogate = model.update(int(seen.front[0]), RNG(0))
     assert model.state.units == [0, 1]
-    assert np.array_equal(surrogate.objectives[1].y, plain(seen.f[:, 1]))
+    assert np.array_equal(surrogate.model.parts[1].z[:, 0], plain(seen.f[:, 1]))
     others = parameters.draw(300, np.random.default_rng(1))
     cost = (others == 3).sum(1) * 10.0 + (others == 1).sum(1)
-    mean, _ = surrogate.objectives[1].moments(model.coding(others))
+    mean = surrogate.model.parts[1].expect(model.coding(others))[:, 0]
     assert np.corrcoef(mean, cost)[0, 1] > 0.999  # all its weights are small together: a sum
 
 
 def test_points_that_are_level_with_the_front_are_worth_less_than_points_beyond_it():
     model, seen, _ = traded(120)
-    surrogate = model.update(int(seen.front[0]))
-    assert surrogate.least[1] > 0.0
-    step = np.diff(np.unique(surrogate.objectives[1].y)).min()
-    assert surrogate.least[1] == pytest.approx(step / 2)
-    assert surrogate.cells.upper[1:, 1].max() < surrogate.front[:, 1].max() - step / 3
+    surrogate = model.update(int(seen.front[0]), RNG(0))
+    step = np.diff(np.unique(surrogate.model.parts[1].z)).min()
+    assert surrogate.gain.cells.upper[1:, 1].max() == pytest.approx(surrogate.front[:, 1].max() - step / 2)
 
 
 def columns(n=40, seed=0, c=2, m=2):
@@ -75,36 +74,24 @@ def columns(n=40, seed=0, c=2, m=2):
 
 def test_points_that_break_a_constraint_are_worth_less_and_slopes_are_those_of_the_value():
     model, seen, parameters = columns()
-    surrogate = model.update(int(seen.good[0]))
+    surrogate = model.update(int(seen.good[0]), RNG(0))
     z = parameters.codes(seen.x[:1]).repeat(2, axis=0)
     z[:, 5], z[:, 0] = [0.1, 0.95], 1
     kept, broken = surrogate.value(model.coding(z))
     assert kept > broken + 1
-    value, slope = surrogate.slope(model.coding(z))
+    value, slope = surrogate.slopes(model.coding(z))
+    assert value == pytest.approx([kept, broken])
     moved = model.coding(z)
     moved.numbers[:, 0] += 1e-4
-    assert (-surrogate.value(moved) - value) / 1e-4 == pytest.approx(slope[:, 0], rel=0.05, abs=1e-3)
+    assert (surrogate.value(moved) - value) / 1e-4 == pytest.approx(slope[:, 0], rel=0.05, abs=1e-3)
 
 
-def test_slopes_along_all_numbers_take_one_look_at_the_processes(monkeypatch):
-    model, seen, parameters = columns()
-    surrogate, inputs = model.update(int(seen.good[0])), model.coding(parameters.codes(seen.x[:3]))
-    calls, real = [], DiscreteSurrogate._improvement
-    monkeypatch.setattr(
-        DiscreteSurrogate, "_improvement", lambda self, inputs: calls.append(len(inputs)) or real(self, inputs)
-    )
-    loss, slope = surrogate.slope(inputs)
-    assert calls == [3 * (1 + inputs.numbers.shape[1])]
-    assert np.abs(loss + surrogate.value(inputs)).max() < 1e-12
-    assert slope.shape == inputs.numbers.shape == (3, 2)
-
-
-def test_before_anything_is_feasible_the_chance_of_it_is_the_worth():
+def test_before_anything_is_feasible_a_point_is_worth_what_it_violates_less():
     model, seen, parameters = columns()
     never = Observations(MIXED.dim, losses=2, constraints=1)
     g = np.abs(parameters.codes(seen.x)[:, [5]]) + 0.1
     never.append(seen.x, np.ones((len(g), 2)), np.full(len(g), np.nan), seen.trial, seen.source, g)
-    surrogate = DiscreteModel(never, parameters, DiscreteModelState()).update(0)
+    surrogate = DiscreteModel(never, parameters, DiscreteModelState()).update(0, RNG(0))
     z = parameters.codes(seen.x[:1]).repeat(2, axis=0)
     z[:, 5] = [0.0, 0.9]
     low, high = surrogate.value(model.coding(z))
@@ -124,7 +111,7 @@ def test_where_checks_alone_are_known_the_search_looks_for_what_is_kept(goals):
 
 def test_a_point_that_is_out_is_believed_and_worth_little_again():
     model, seen, parameters = columns(c=0)
-    surrogate = model.update(int(seen.good[0]))
+    surrogate = model.update(int(seen.good[0]), RNG(0))
     z = parameters.draw(200, np.random.default_rng(5))
     value = surrogate.value(model.coding(z))
     best = model.coding(z[[int(value.argmax())]])
@@ -140,7 +127,7 @@ def test_a_constraint_that_was_never_broken_changes_nothing():
     more.append(seen.x, seen.f, seen.seconds, seen.trial, seen.source, np.full((n, 1), -1.0), seen.kind)
     other = DiscreteModel(more, parameters, DiscreteModelState())
     z = model.coding(parameters.draw(50, np.random.default_rng(5)))
-    assert np.array_equal(model.update(0).value(z), other.update(0).value(z))
+    assert np.array_equal(model.update(0, RNG(0)).value(z), other.update(0, RNG(0)).value(z))
 
 
 @pytest.mark.parametrize(

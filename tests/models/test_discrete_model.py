@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hamming_cases import SPACES, slope_of
+from kernel_cases import SPACES, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.discrete import REFIT, DiscreteModel, DiscreteModelState
-from lamcts.models.discrete_surrogate import MIN_VALID, DiscreteSurrogate
-from lamcts.models.hamming import HammingPosterior, Inputs
-from lamcts.models.hamming_fit import hyper_of
 from lamcts.models.output_transforms import half_rank
+from lamcts.models.posterior import Posterior
+from lamcts.models.surrogate import MIN_VALID, MIN_VARIANCE, Surrogate
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
@@ -20,6 +19,7 @@ from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
+RNG = np.random.default_rng
 WORDS = Space([Choice(list("abcd")) for _ in range(5)])
 
 
@@ -34,32 +34,32 @@ def add(seen: Observations, space: Space, n: int, seed: int = 0, failing: bool =
 
 def modelled(
     space: Space, n: int, failing: bool = False, state: DiscreteModelState | None = None
-) -> tuple[Observations, DiscreteModel, DiscreteSurrogate]:
+) -> tuple[Observations, DiscreteModel, Surrogate]:
     seen = Observations(space.dim)
     add(seen, space, n, failing=failing)
     model = DiscreteModel(seen, Parameters(space), state or DiscreteModelState())
     assert seen.best is not None
-    return seen, model, model.update(seen.best)
+    return seen, model, model.update(seen.best, RNG(0))
 
 
 @pytest.mark.parametrize("name", list(SPACES))
 def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None:
     seen, model, surrogate = modelled(SPACES[name], 15)
     inputs = model.coding(model._parameters.codes(seen.x))
-    hyper = hyper_of(np.array(model.state.columns[0]), model.coding.categories)
-    anew = HammingPosterior(inputs, half_rank(seen.y), hyper, model.coding.owner)
-    assert np.array_equal(surrogate.objectives[0].moments(inputs)[0], anew.moments(inputs)[0])
-    assert surrogate.best == pytest.approx(anew.fitted().min())
-    assert surrogate.valid is None
-    mean, variance = anew.moments(inputs)
-    expected = log_expected_improvement(mean, np.sqrt(variance), surrogate.best)
+    assert model.state.columns[0] is not None
+    anew = Posterior(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
+    assert np.array_equal(surrogate.model.parts[0].expect(inputs), anew.expect(inputs))
+    best = float(anew.fitted().min())
+    assert (surrogate.front == best).all() and surrogate.valid is None
+    mean, variance = (own[:, 0] for own in anew.moments(inputs))
+    expected = log_expected_improvement(mean, np.sqrt(np.maximum(variance, MIN_VARIANCE)), best)
     assert np.allclose(surrogate.value(inputs), expected)
 
 
 @pytest.mark.parametrize(("beside", "noise"), [(Float(0, 1), 1e-4), (Int(0, 9), 1e-3), (Choice(list("abcd")), 1e-3)])
 def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside: Any, noise: float) -> None:
     _, model, _ = modelled(Space([*[Choice(list("abcd"))] * 3, beside]), 1)
-    assert model.state.columns[0][-1] == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
+    assert np.log(model.state.columns[0].noise) == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
 
 
 def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
@@ -67,12 +67,12 @@ def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
 ) -> None:
     space = Space([Choice(list("abcd")), Float(0, 1)])
     seen, model, _ = modelled(space, 12, failing=True)
-    monkeypatch.setattr("lamcts.models.hamming_fit.NOISE_REAL", 1e-7)
+    monkeypatch.setattr("lamcts.models.priors.NOISE_REAL", 1e-7)
     other = DiscreteModel(seen, Parameters(space), DiscreteModelState())
     assert seen.best is not None
-    other.update(seen.best)
-    assert other.state.valid == model.state.valid
-    assert other.state.columns[0] != model.state.columns[0]
+    other.update(seen.best, RNG(0))
+    assert to_json(other.state.valid) == to_json(model.state.valid)
+    assert to_json(other.state.columns[0]) != to_json(model.state.columns[0])
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -92,10 +92,10 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
         assert json.dumps(to_json(copy.state)) == saved
         at = model.coding(model._parameters.draw(30, np.random.default_rng(1)))
         assert seen.best is not None
-        assert np.array_equal(copy.update(seen.best).value(at), surrogate.value(at))
+        assert np.array_equal(copy.update(seen.best, RNG(0)).value(at), surrogate.value(at))
         for more in range(3):
             add(seen, WORDS, 1, seed=n + more, failing=failing)
-            assert np.array_equal(copy.update(seen.best).value(at), model.update(seen.best).value(at))
+            assert np.array_equal(copy.update(seen.best, RNG(0)).value(at), model.update(seen.best, RNG(0)).value(at))
         assert to_json(copy.state) == to_json(model.state)
 
 
@@ -103,11 +103,11 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
 def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
     seen, model, _ = modelled(WORDS, n)
     assert seen.best is not None
-    before = list(model.state.columns[0])
+    before = model.state.columns[0]
     for more in range(1, every + 1):
         add(seen, WORDS, 1, seed=more)
-        model.update(seen.best)
-        assert (model.state.columns[0] == before) == (more < every)
+        model.update(seen.best, RNG(0))
+        assert (model.state.columns[0] is before) == (more < every)
     assert model.state.fitted == n + every
 
 
@@ -116,7 +116,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert surrogate.valid is not None
     z = np.unique(model._parameters.draw(200, np.random.default_rng(1)), axis=0)
     inputs, fails = model.coding(z), z[:, 0] == 0
-    without = surrogate._replace(valid=None).value(inputs)
+    without = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0)).value(inputs)
     price = surrogate.value(inputs) - without
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
@@ -126,9 +126,9 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
 
 def test_failures_are_no_losses_to_the_process() -> None:
     seen, _, surrogate = modelled(WORDS, 40, failing=True)
-    assert len(surrogate.objectives[0].y) == len(seen.good) < 40
+    assert len(surrogate.model.parts[0].z) == len(seen.good) < 40
     assert surrogate.valid is not None
-    assert surrogate.valid.y.tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
+    assert surrogate.valid.z[:, 0].tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -138,18 +138,17 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
     if failing:
         z = model._parameters.draw(12, np.random.default_rng(2))
         y = (z[:, -2] > 0.5).astype(float)
-        surrogate = surrogate._replace(
-            valid=HammingPosterior(model.coding(z), y, surrogate.objectives[0].hyper, model.coding.owner)
-        )
+        valid = Posterior(model.coding(z), y[:, None], surrogate.model.parts[0].hyper)
+        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), valid)
     at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
-    loss, slope = surrogate.slope(at)
-    assert np.allclose(loss, -surrogate.value(at))
+    value, slope = surrogate.slopes(at)
+    assert np.allclose(value, surrogate.value(at))
     for k in range(len(at)):
 
-        def value(numbers: Floats, k: int = k) -> float:
-            return float(surrogate.slope(Inputs(at.options[[k]], at.orders[[k]], numbers[None]))[0][0])
+        def along(numbers: Floats, k: int = k) -> float:
+            return float(surrogate.slopes(at.at(np.array([k])).with_numbers(numbers[None]))[0][0])
 
-        assert np.allclose(slope_of(value, at.numbers[k]), slope[k], rtol=1e-3, atol=1e-4)
+        assert np.allclose(slope_of(along, at.numbers[k]), slope[k], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -161,7 +160,7 @@ def test_believed_points_are_worth_little_and_their_neighbours_less(failing: boo
     top = z[[int(before.argmax())]]
     new = surrogate.fantasize(model.coding(top))
     assert new.value(model.coding(top))[0] < before.max() - 1.0
-    assert new.best <= surrogate.best
+    assert new.front.min() <= surrogate.front.min()
     assert (new.value(inputs) <= before + 1e-6).all()
     assert new.valid is surrogate.valid
 
@@ -176,9 +175,10 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     y = np.where(bad, np.nan, z.sum(1))
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
     model = DiscreteModel(seen, parameters, DiscreteModelState())
-    model.update(int(seen.best or 0))
-    weights = model.state.valid[: len(space.members)]  # logarithms
-    assert weights[0] > max(weights[1:]) + 1.0
+    model.update(int(seen.best or 0), RNG(0))
+    assert model.state.valid is not None
+    weights = model.state.valid.weights
+    assert weights[0] > np.e * weights[1:].max()
 
 
 def test_pruned_rows_are_modelled_as_predicted_and_are_never_the_best() -> None:
@@ -193,7 +193,7 @@ def test_pruned_rows_are_modelled_as_predicted_and_are_never_the_best() -> None:
     found = {}
     for loss in (worst + 1.0, best - 1.0):
         seen.predicted |= {int(row): ((loss, 1e-3),) for row in rows}
-        found[loss] = model.update(int(seen.best or 0))
-    high, low = (found[loss].objectives[0].moments(inputs)[0] for loss in found)
+        found[loss] = model.update(int(seen.best or 0), RNG(0))
+    high, low = (found[loss].model.parts[0].expect(inputs) for loss in found)
     assert (high > low).all()
     assert seen.best not in rows and not seen.feasible[rows].any()

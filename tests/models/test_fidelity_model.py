@@ -33,10 +33,10 @@ def test_full_values_of_new_points_and_of_curves_that_were_stopped_are_predicted
 
 def test_what_a_new_configuration_has_reported_moves_its_prediction_as_a_row_of_the_model_does():
     x, at, y = curves()
-    theta = FidelityModel(SQUARE, x, at, y).theta
+    hyper = FidelityModel(SQUARE, x, at, y).hyper
     new, so_far = np.array([0.9, 0.1]), np.array([1.9, 1.6])
-    model = FidelityModel(SQUARE, x, at, y, theta)
-    with_it = FidelityModel(SQUARE, np.vstack([x, new, new]), np.append(at, AT[:2]), np.append(y, so_far), theta)
+    model = FidelityModel(SQUARE, x, at, y, hyper)
+    with_it = FidelityModel(SQUARE, np.vstack([x, new, new]), np.append(at, AT[:2]), np.append(y, so_far), hyper)
     alone, told = model.losses(*model.full(new[None]))[0][0], model.losses(*model.end(new, AT[:2], so_far))[0]
     inside = with_it.losses(*with_it.full(new[None]))[0][0]
     assert alone < told and abs(told - inside) < 0.2 * (told - alone)
@@ -46,8 +46,8 @@ def test_deviations_are_scaled_by_errors_of_configurations_that_are_left_out():
     x, at, y = curves(noise=0.3, seed=2)
     model = FidelityModel(SQUARE, x, at, y)
     process, squares = model._process, []
-    kernel = process._correlate(process.inputs) + process.noise * np.eye(len(x))
-    z = process.y - process.mean
+    kernel = process.kernel.matrix + process.noise * np.eye(len(x))
+    z = (process.z - process.mean)[:, 0]
     for owner in np.unique(process.inputs.numbers[:, :2], axis=0):
         own = np.flatnonzero((process.inputs.numbers[:, :2] == owner).all(1))
         others, errors = np.setdiff1d(np.arange(len(x)), own), []
@@ -55,7 +55,7 @@ def test_deviations_are_scaled_by_errors_of_configurations_that_are_left_out():
             rows = np.concatenate([others, own[:known]])
             gain = np.linalg.solve(kernel[np.ix_(rows, rows)], kernel[rows, own[-1]])
             variance = kernel[own[-1], own[-1]] - gain @ kernel[rows, own[-1]]
-            errors.append((z[own[-1]] - gain @ z[rows]) ** 2 / (variance * process.signal))
+            errors.append((z[own[-1]] - gain @ z[rows]) ** 2 / (variance * process.signal[0]))
         squares.append(np.mean(errors))
     assert model.inflation == pytest.approx(max(1.0, math.sqrt((sum(squares) + 2) / (len(squares) + 2))), rel=1e-6)
 

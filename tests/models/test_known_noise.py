@@ -5,18 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.models.fit import LENGTH_LOCATION, Loss, fit, prior_mode
-from lamcts.models.gp import GaussianProcess, Hyper
-from lamcts.models.hamming import Coding, HammingPosterior
-from lamcts.models.hamming_fit import HammingLoss, HammingPrior, hyper_of
-from lamcts.models.kernel import matern
+from lamcts.models.coding import Inputs
+from lamcts.models.fit import Loss, fit
+from lamcts.models.kernel import Hyper, matern
 from lamcts.models.known_noise import KnownNoise, carried, settle
 from lamcts.models.output_transforms import Scale, half_rank
-from lamcts.spaces import Box
-from lamcts.spaces.parameters import Parameters
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import MixedPrior, local_prior
 
 RNG = np.random.default_rng(3)
 X = RNG.random((12, 2))
+ROWS = Inputs.of(X)
 Y = np.sin(5 * X[:, 0]) + X[:, 1]
 Z = Scale.of(Y).down(Y)
 SEMS = np.where(np.arange(12) % 3 == 0, np.nan, RNG.random(12) / 2)
@@ -26,7 +25,7 @@ HYPER = Hyper(np.array([0.6, 0.9]), 1e-3)
 def test_a_process_with_known_noise_is_the_formula_with_a_matrix_inverse() -> None:
     known = KnownNoise.of(SEMS, Y, Z)
     assert known is not None
-    process = GaussianProcess(X, Z[:, None], HYPER, known)
+    process = Posterior(ROWS, Z[:, None], HYPER, known)
     scaled = (X - X.mean(0)) / HYPER.lengths
     at = RNG.random((4, 2))
     cross = matern((at - X.mean(0)) / HYPER.lengths, scaled)
@@ -36,11 +35,11 @@ def test_a_process_with_known_noise_is_the_formula_with_a_matrix_inverse() -> No
     np.testing.assert_allclose(known.variance, np.nan_to_num(SEMS / width) ** 2, atol=1e-15)
     inverse = np.linalg.inv(matern(scaled, scaled) + np.diag(noise))
     mean = (inverse @ Z).sum() / inverse.sum()
-    np.testing.assert_allclose(process.expect(at)[:, 0], mean + cross @ inverse @ (Z - mean), rtol=1e-8)
+    np.testing.assert_allclose(process.expect(Inputs.of(at))[:, 0], mean + cross @ inverse @ (Z - mean), rtol=1e-8)
     np.testing.assert_allclose(
-        process.moments(at)[1][:, 0] / process.signal[0], 1 - np.einsum("ij,jk,ik->i", cross, inverse, cross)
+        process.moments(Inputs.of(at))[1][:, 0] / process.signal[0], 1 - np.einsum("ij,jk,ik->i", cross, inverse, cross)
     )
-    np.testing.assert_allclose(process.fitted(), process.expect(X), atol=1e-8)
+    np.testing.assert_allclose(process.fitted(), process.expect(ROWS), atol=1e-8)
 
 
 def test_the_signal_settles_where_known_noise_is_a_share_of_it() -> None:
@@ -50,17 +49,11 @@ def test_the_signal_settles_where_known_noise_is_a_share_of_it() -> None:
     z = Scale.of(y).down(y)
     known = KnownNoise.of(sd, y, z)
     assert known is not None
-    hyper, _ = fit(x, z[:, None], prior_mode(1, LENGTH_LOCATION), LENGTH_LOCATION, 30, known)
-    told, blind = (
-        GaussianProcess(x, z[:, None], hyper, known),
-        GaussianProcess(x, z[:, None], *fit(x, z[:, None], prior_mode(1, LENGTH_LOCATION), LENGTH_LOCATION, 30)[:1]),
-    )
+    rows, prior = Inputs.of(x), local_prior(1)
+    models = [Posterior(rows, z[:, None], fit(rows, z[:, None], prior, None, 30, own)[0], own) for own in (known, None)]
     truth = Scale.of(y).down(np.sin(6 * x[:, 0]))
-
-    def error(process: GaussianProcess) -> float:
-        return float(np.abs(process.expect(x)[:, 0] - truth).mean())
-
-    assert error(told) < error(blind) / 2
+    told, blind = (float(np.abs(model.expect(rows)[:, 0] - truth).mean()) for model in models)
+    assert told < blind / 2
 
 
 def test_noise_that_is_not_known_changes_nothing() -> None:
@@ -69,43 +62,19 @@ def test_noise_that_is_not_known_changes_nothing() -> None:
 
 def test_an_exact_row_is_met_and_one_without_an_error_keeps_the_fitted_noise() -> None:
     known = KnownNoise.of(np.where(np.arange(12) < 6, 0.0, np.nan), Y, Z)
-    process = GaussianProcess(X, Z[:, None], Hyper(HYPER.lengths, 0.3), known)
-    miss = np.abs(process.expect(X)[:, 0] - Z)
+    process = Posterior(ROWS, Z[:, None], Hyper(HYPER.lengths, 0.3), known)
+    miss = np.abs(process.expect(ROWS)[:, 0] - Z)
     assert miss[:6].max() < 1e-3 < 1e-2 < miss[6:].max()
 
 
+@pytest.mark.parametrize("prior", [local_prior(2), MixedPrior().of(0, 2)], ids=["local", "mixed"])
 @pytest.mark.parametrize("k", range(3))
-def test_the_slope_of_the_loss_with_known_noise_is_that_of_its_differences(k: int) -> None:
+def test_the_slope_of_the_loss_with_known_noise_is_that_of_its_differences(k: int, prior: Any) -> None:
     known = KnownNoise(RNG.random(12), np.where(np.arange(12) % 4 == 0, 0.0, 1.0))
-    loss, theta = Loss(X, Z[:, None], LENGTH_LOCATION, known), np.array([-0.5, 0.2, -2.0])
+    loss, theta = Loss(ROWS, Z[:, None], prior, known), np.array([-0.5, 0.2, -2.0])
     step = 1e-5 * np.eye(3)[k]
     slope = (loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5
     assert slope == pytest.approx(loss(theta)[1][k], rel=1e-4)
-
-
-@pytest.mark.parametrize("k", range(3))
-def test_the_slope_of_the_hamming_loss_with_known_noise_is_that_of_its_differences(k: int) -> None:
-    parameters = Parameters(Box(0, 1, dim=2))
-    coding = Coding(parameters)
-    loss = HammingLoss(coding(parameters.codes(X)), Z, coding.owner, HammingPrior())
-    loss.known, theta = (
-        KnownNoise(RNG.random(12), np.where(np.arange(12) % 4 == 0, 0.0, 1.0)),
-        np.array([-0.5, 0.2, -2.0]),
-    )
-    step = 1e-5 * np.eye(3)[k]
-    slope = (loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5
-    assert slope == pytest.approx(loss(theta)[1][k], rel=1e-4)
-
-
-def test_the_hamming_process_with_known_noise_is_that_of_reals() -> None:
-    parameters = Parameters(Box(0, 1, dim=2))
-    coding, known = Coding(parameters), KnownNoise.of(SEMS, Y, Z)
-    theta = np.log([*HYPER.lengths, HYPER.noise])
-    own = HammingPosterior(coding(parameters.codes(X)), Z, hyper_of(theta, 0), coding.owner, known)
-    process, at = GaussianProcess(X, Z[:, None], HYPER, known), RNG.random((5, 2))
-    mean, variance = own.moments(coding(parameters.codes(at)))
-    np.testing.assert_allclose(mean, process.expect(at)[:, 0])
-    np.testing.assert_allclose(variance, process.moments(at)[1][:, 0])
 
 
 @pytest.mark.parametrize("units", [lambda y: Scale.of(y).down(y), half_rank, np.cbrt])

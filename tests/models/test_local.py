@@ -7,11 +7,13 @@ import pytest
 import lamcts.models
 from lamcts.errors import MissingExtra
 from lamcts.models import local
-from lamcts.models.fit import LENGTH_LOCATION
-from lamcts.models.gp import GaussianProcess
-from lamcts.models.local import LocalModel, ModelState
+from lamcts.models.coding import Inputs
+from lamcts.models.kernel import Hyper
+from lamcts.models.local import LocalModel, ModelState, grouped
 from lamcts.models.multi_output import MultiOutput
-from lamcts.models.output_transforms import Scale
+from lamcts.models.output_transforms import ColumnUnits, Scale
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import LENGTH_LOCATION
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers import GpBo, Turbo
@@ -20,6 +22,7 @@ from lamcts.types import Rows
 
 MOST_ROWS = 40
 AT = np.random.default_rng(9).random((10, 3))
+POINTS = Inputs.of(AT)
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +54,8 @@ def test_the_model_is_the_process_over_its_rows(monkeypatch: pytest.MonkeyPatch)
     seen, model, posterior = grown(1)  # no refit: the second row set grew from the first
     y = seen.y[model.rows]
     assert len(y) == 13
-    assert model.state.hyper is not None
-    anew = GaussianProcess(seen.x[model.rows], Scale.of(y).down(y)[:, None], model.state.hyper)
-    assert np.abs(posterior.expect(AT) - anew.expect(AT)).max() < 1e-9
+    anew = Posterior(Inputs.of(seen.x[model.rows]), Scale.of(y).down(y)[:, None], model.state.hypers[0])
+    assert np.abs(posterior.expect(POINTS) - anew.expect(POINTS)).max() < 1e-9
 
 
 def test_a_restored_model_goes_on_bit_for_bit() -> None:
@@ -62,15 +64,14 @@ def test_a_restored_model_goes_on_bit_for_bit() -> None:
         saved = json.dumps(to_json(model.state))
         copy = LocalModel(seen, LENGTH_LOCATION, None, from_json(ModelState, json.loads(saved)))
         assert json.dumps(to_json(copy.state)) == saved
-        assert np.array_equal(copy.update(seen.x[0]).expect(AT), posterior.expect(AT))
+        assert np.array_equal(copy.update(seen.x[0]).expect(POINTS), posterior.expect(POINTS))
         add(seen, 2, np.random.default_rng(5))
-        assert np.array_equal(copy.update(seen.x[0]).expect(AT), model.update(seen.x[0]).expect(AT))
+        assert np.array_equal(copy.update(seen.x[0]).expect(POINTS), model.update(seen.x[0]).expect(POINTS))
 
 
 def test_the_model_stays_small_and_keeps_the_nearest_rows() -> None:
     seen, model, _ = grown(100)
     assert len(model.rows) <= MOST_ROWS
-    assert model.state.hyper is not None
     seen, rng = Observations(3), np.random.default_rng(1)
     add(seen, 200, rng)
     model = LocalModel(seen, LENGTH_LOCATION)
@@ -90,21 +91,38 @@ def test_far_rows_of_other_searches_are_left_out() -> None:
     assert set(model.rows) == before
 
 
+def test_a_constraint_that_comes_up_later_joins_the_groups() -> None:
+    seen, rng = Observations(3, losses=2, constraints=2), np.random.default_rng(2)
+    model, none = LocalModel(seen, LENGTH_LOCATION), np.full(20, -1)
+    for bound in (2.0, 0.5):  # the second constraint is first violated by later rows
+        x = rng.random((20, 3))
+        f, g = np.square(x[:, :2]), np.column_stack([x[:, 0] - 0.4, x[:, 1] - bound])
+        seen.append(x, f, np.full(20, np.nan), none, none, g)
+        if bound > 1:
+            model.update(seen.x[0])
+            model.state.hypers = [Hyper(np.full(3, length), 1e-3) for length in (0.5, 0.7, 0.9)]
+    x, f, g = seen.x, seen.f, seen.g
+    model._model, model.state.chunks = None, [list(range(20)), list(range(20, 40))]
+    columns = grouped(ColumnUnits.of(f, g).down(f, g), 2)
+    alone = [Posterior(Inputs.of(x), z, hyper) for z, hyper in zip(columns, model.state.hypers, strict=True)]
+    assert np.allclose(model._rebuilt().expect(POINTS), MultiOutput(alone, 2).expect(POINTS), atol=1e-8)
+
+
 def test_failures_never_enter_the_model() -> None:
     seen, model, _ = grown(0)
     seen.append(seen.x[:2] / 2, np.array([np.nan, np.inf]), np.full(2, np.nan), np.full(2, 0), np.full(2, 0))
     before = model.rows
     posterior = model.update(seen.x[0])
     assert np.array_equal(model.rows, before)
-    assert np.isfinite(posterior.expect(AT)).all()
+    assert np.isfinite(posterior.expect(POINTS)).all()
 
 
 def test_the_route_through_gpytorch_gives_the_same_model() -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
     _, _, closed = grown(30)
     _, _, other = grown(30, "cpu")
-    assert np.abs(closed.expect(AT) - other.expect(AT)).max() < 1e-4
-    assert type(other.parts[0]).__name__ == "TorchProcess"
+    assert np.abs(closed.expect(POINTS) - other.expect(POINTS)).max() < 1e-4
+    assert type(other.parts[0]).__name__ == "TorchPosterior"
 
 
 @pytest.mark.parametrize("missing", ["torch", "gpytorch"])
@@ -135,7 +153,7 @@ def test_pruned_rows_are_modelled_as_predicted_with_the_deviation_of_the_predict
     assert model.update(AT[0]) is before and not set(rows) & set(model.rows)  # nothing is predicted
     high = float(seen.y[seen.good].max())
     sure, unsure = told(seen, rows, high, (0.0, 1e9))
-    expected = [own.units.losses[0].up(own.update(AT[0]).expect(AT)[:, 0]) for own in (sure, unsure)]
+    expected = [own.units.losses[0].up(own.update(AT[0]).expect(POINTS)[:, 0]) for own in (sure, unsure)]
     assert (expected[0] > expected[1]).all()
 
 

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from hamming_cases import some_hyper
+from kernel_cases import some_hyper
 
-from lamcts.models import hamming as options
-from lamcts.models.hamming import Coding, HammingPosterior, Inputs, OptionColumns
-from lamcts.models.hamming_fit import HammingLoss, HammingPrior
+from lamcts.models import overlap as options
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.fit import Loss
+from lamcts.models.overlap import OptionColumns
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import MixedPrior
 from lamcts.spaces import Choice, Float, Permutation, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -19,10 +22,12 @@ def words(count: int) -> Choice:
 def results(space: Space) -> list[Floats]:
     """Return what a process, one that believes, and a fit make of rows of a space."""
     parameters, rng = Parameters(space), np.random.default_rng(0)
-    coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal(30)
-    process = HammingPosterior(coding(z[:30]), y, some_hyper(coding), coding.owner)
-    loss = HammingLoss(coding(z[:30]), y, coding.owner, HammingPrior())
-    value, gradient = loss(loss.centre + 0.3)
+    coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal((30, 1))
+    process, prior = (
+        Posterior(coding(z[:30]), y, some_hyper(coding)),
+        MixedPrior().of(coding.categories, coding.numbers),
+    )
+    value, gradient = Loss(coding(z[:30]), y, prior)(prior.centre + 0.3)
     fantasy = process.fantasize(coding(z[30:33]))
     return [process.root, *process.moments(coding(z[25:])), *fantasy.moments(coding(z[25:])), gradient + value]
 
@@ -48,7 +53,7 @@ def test_what_a_process_holds_does_not_grow_with_the_number_of_options() -> None
     for count in (1_000, 100_000):
         parameters = Parameters(Space([words(count), words(count)]))
         inputs: Inputs = Coding(parameters)(np.random.default_rng(0).integers(0, count, (20, 2)).astype(float))
-        sizes.add(sum(own.nbytes for own in inputs))
+        sizes.add(inputs.options.nbytes + inputs.orders.nbytes + inputs.numbers.nbytes)
         held = OptionColumns(inputs.options, 2 * count + 2)._ones(inputs.options)
         assert held.nnz == 40
         assert held.shape[1] <= 40

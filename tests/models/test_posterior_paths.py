@@ -1,7 +1,8 @@
 import numpy as np
 
-from lamcts.models.gp import GaussianProcess, Hyper
-from lamcts.models.kernel import matern
+from lamcts.models.coding import Inputs
+from lamcts.models.kernel import Hyper
+from lamcts.models.posterior import Posterior
 from lamcts.models.posterior_paths import PosteriorPaths
 
 RNG = np.random.default_rng(0)
@@ -11,14 +12,13 @@ AT = RNG.random((40, 2))
 
 
 def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
-    process = GaussianProcess(X, Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-3))
+    process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-3))
     parts = [
         PosteriorPaths(process, 20, np.random.default_rng(seed))(AT)[:, :, 0] for seed in range(200)
     ]  # fresh waves for each 20
     draws = np.concatenate(parts, axis=1)  # [m, 4000]
-    mean = process.expect(AT)[:, 0]
-    white, scaled = process.whiten(process.cross(AT).T), (AT - process.middle) / process.hyper.lengths
-    covariance = process.signal[0] * (matern(scaled, scaled) - white.T @ white)
+    mean, share = process.joint(Inputs.of(AT))
+    mean, covariance = mean[:, 0], process.signal[0] * share
     deviation = np.sqrt(np.diag(covariance))
     assert np.abs((draws.mean(1) - mean) / deviation).max() < 0.15
     assert np.abs(np.cov(draws) - covariance).max() < 0.1 * covariance.max()
@@ -26,5 +26,5 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
 
 
 def test_draws_pass_through_losses_without_noise() -> None:
-    process = GaussianProcess(X, Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-6))
+    process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-6))
     assert np.abs(PosteriorPaths(process, 8, np.random.default_rng(0))(X)[:, :, 0] - Z[:, None]).max() < 0.02

@@ -29,13 +29,13 @@ def test_left_out_quality_is_that_of_models_without_the_row() -> None:
     model = RunModel(BOX, Goals(), told(20))
     (column,) = model.objectives
     process = column.process
-    z, found = process.y, []
+    z, mean, found = process.z[:, 0], process.mean[0], []
     kernel = process.root @ process.root.T
     for i in range(20):
         rest = np.delete(np.arange(20), i)
         inverse = np.linalg.inv(kernel[np.ix_(rest, rest)])
-        found.append(process.mean + kernel[i, rest] @ inverse @ (z[rest] - process.mean))
-    np.testing.assert_allclose(process.left_out(), found, atol=1e-6)
+        found.append(mean + kernel[i, rest] @ inverse @ (z[rest] - mean))
+    np.testing.assert_allclose(process.left_out()[:, 0], found, atol=1e-6)
     r2, rank = column.quality
     assert r2 == pytest.approx(1 - np.square(z - found).sum() / np.square(z - z.mean()).sum(), abs=1e-9)
     assert 0.5 < r2 <= 1 and 0.5 < rank <= 1
@@ -73,7 +73,7 @@ def test_of_many_rows_the_better_half_is_modelled_whole(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "MAX_ROWS", 40)
     data = told(100)
     (column,) = RunModel(BOX, Goals(), data).objectives
-    z = np.sort(column.process.y)
+    z = np.sort(column.process.z[:, 0])
     best = np.sort(column.scale.down(data.f[:, 0]))[:20]
     assert len(z) == 40 and np.allclose(z[:20], best)
 

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hamming_cases import SWITCHED
+from kernel_cases import SWITCHED
 
 import lamcts
-from lamcts.models.hamming import Coding, HammingHyper, HammingPosterior, Inputs
-from lamcts.models.hamming_fit import HammingPrior
+from lamcts.models.coding import Coding
+from lamcts.models.kernel import Hyper
+from lamcts.models.posterior import Posterior
 from lamcts.models.prior_mean import RelatedModels
+from lamcts.models.priors import MixedPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
@@ -26,7 +28,7 @@ def loss(x: Floats) -> Floats:
 
 
 def models(*tasks: tuple[Floats, Floats]) -> RelatedModels:
-    return RelatedModels(RelatedTasks(RelatedTask(*task) for task in tasks), PARAMETERS, CODING, HammingPrior())
+    return RelatedModels(RelatedTasks(RelatedTask(*task) for task in tasks), PARAMETERS, CODING, MixedPrior())
 
 
 def inputs(x: Floats) -> Any:
@@ -60,32 +62,29 @@ def test_chance_gives_a_mean_about_once_in_twenty() -> None:
 
 def test_a_process_with_a_mean_expects_it_far_from_its_rows_and_its_slopes_are_right() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
-    hyper = HammingHyper(np.full(CODING.categories, 3.0), np.full(CODING.numbers, 0.05), 1e-6)
-    plain, given = (
-        HammingPosterior(inputs(NEW), standard(loss(NEW)), hyper, CODING.owner, prior=p) for p in (None, mean)
-    )
+    hyper = Hyper(np.full(CODING.numbers, 0.05), 1e-6, np.full(CODING.categories, 3.0))
+    plain, given = (Posterior(inputs(NEW), standard(loss(NEW))[:, None], hyper, prior=p) for p in (None, mean))
     truth = standard(loss(X))
-    errors = [float(np.abs(process.expect(inputs(X)) - truth).mean()) for process in (plain, given)]
+    errors = [float(np.abs(process.expect(inputs(X))[:, 0] - truth).mean()) for process in (plain, given)]
     assert errors[1] < 0.5 * errors[0]
-    assert np.allclose(given.expect(inputs(NEW)), given.y, atol=1e-3) and np.allclose(
-        given.fitted(), given.y, atol=1e-3
-    )
+    for found in (given.expect(inputs(NEW)), given.fitted()):
+        assert np.allclose(found, given.z, atol=1e-3)
     assert np.allclose(given.moments(inputs(X))[0], given.expect(inputs(X)))
     fantasy = given.fantasize(inputs(X[:3]))
     assert np.allclose(fantasy.expect(inputs(X[3:])), given.expect(inputs(X[3:])), atol=1e-6)
     at = inputs(X[:5])
     for k in range(CODING.numbers):
         step = np.eye(CODING.numbers)[k] * 1e-6
-        ends = [given.expect(Inputs(at.options, at.orders, at.numbers + side * step)) for side in (1, -1)]
-        assert np.allclose(given.slopes(at)[2][:, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-4, atol=1e-5)
+        ends = [given.expect(at.with_numbers(at.numbers + side * step)) for side in (1, -1)]
+        assert np.allclose(given.slopes(at)[2][:, :, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-4, atol=1e-5)
 
 
 def test_rows_left_out_are_forecast_with_the_mean() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
-    hyper = HammingHyper(np.full(CODING.categories, 1.0), np.full(CODING.numbers, 0.5), 1e-2)
+    hyper = Hyper(np.full(CODING.numbers, 0.5), 1e-2, np.full(CODING.categories, 1.0))
     z = standard(loss(NEW))
-    whole = HammingPosterior(inputs(NEW), z, hyper, CODING.owner, prior=mean)
-    assert np.corrcoef(whole.left_out(), z)[0, 1] > 0.9
+    whole = Posterior(inputs(NEW), z[:, None], hyper, prior=mean)
+    assert np.corrcoef(whole.left_out()[:, 0], z)[0, 1] > 0.9
 
 
 def test_parameters_that_come_and_go_are_taken() -> None:
@@ -93,7 +92,7 @@ def test_parameters_that_come_and_go_are_taken() -> None:
     x = SWITCHED.sample(30, np.random.default_rng(0))
     tasks = RelatedTasks([RelatedTask(x, x[:, 0])])
     coding = Coding(parameters)
-    found = RelatedModels(tasks, parameters, coding, HammingPrior())
+    found = RelatedModels(tasks, parameters, coding, MixedPrior())
     assert found.mean(coding(parameters.codes(x)), standard(x[:, 0])) is not None
 
 

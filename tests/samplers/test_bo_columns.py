@@ -9,16 +9,12 @@ from test_turbo_columns import Rows, Run, ends, hopeless, many, nothing, patchy,
 
 import lamcts
 from lamcts import objectives
-from lamcts.models.gp import GaussianProcess, Hyper
-from lamcts.models.multi_output import MultiOutput
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.samplers.bo import GpBo
-from lamcts.samplers.bo.session import Surrogate
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Space
 
-BRIEF = GpBo(candidates=100, local_search_rounds=5)
-HYPER = Hyper(np.array([0.4, 0.4]), 1e-4)
+BRIEF = GpBo(candidates=100)
 
 
 def run(formula: Callable[[np.ndarray], Rows], **kwargs: Any) -> Run:
@@ -108,49 +104,3 @@ def _reached(name: str, sampler: Any, evaluations: int, seed: int) -> float:
         return -opt.front.hypervolume(goal.reference)
     assert opt.best is not None and opt.best.feasible
     return float(opt.best.value)
-
-
-def groups(losses: int = 2) -> tuple[MultiOutput, np.ndarray]:
-    rng = np.random.default_rng(4)
-    x = rng.random((12, 2))
-    z = np.column_stack([np.sin(4 * x[:, 0]), np.cos(3 * x[:, 1]), x.sum(1) - 1])
-    return MultiOutput(x, z, losses, [HYPER] * 3), rng.random((6, 2))
-
-
-def test_moments_of_columns_are_those_that_each_would_have_alone() -> None:
-    both, at = groups()
-    mean, variance = both.moments(at)
-    for j in range(3):
-        alone = GaussianProcess(both.x, both.z[:, [j]], HYPER)
-        own = alone.moments(at)
-        assert np.allclose(mean[:, [j]], own[0]) and np.allclose(variance[:, [j]], own[1])
-        assert np.allclose(both.fitted()[:, [j]], alone.fitted())
-        believed = alone.fantasize(at[:2]).moments(at)
-        assert np.allclose([own[:, [j]] for own in both.fantasize(at[:2]).moments(at)], believed)
-
-
-def test_before_anything_is_feasible_a_point_is_worth_what_it_breaks_less() -> None:
-    both, _ = groups()
-    at = both.x[np.argsort(both.z[:, 2])][[0, -1]]
-    worth = -_outlook(both, np.zeros(12, bool))(at)
-    assert worth[0] > worth[1] and np.isfinite(worth).all()
-
-
-def test_what_surely_breaks_a_constraint_is_worth_little_however_low_its_losses() -> None:
-    both, _ = groups()
-    kept = both.z[:, 2] <= 0
-    worst = both.x[[both.z[:, 2].argmax()]]
-    free = MultiOutput(both.x, both.z[:, :2], 2, [HYPER] * 2)
-    assert _outlook(both, kept)(worst) > _outlook(free, kept)(worst) + 10
-
-
-def _outlook(groups: MultiOutput, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return Surrogate(groups, kept, np.empty((0, 2))).loss(np.random.default_rng(0))
-
-
-def test_of_many_losses_a_point_is_worth_more_the_lower_they_are() -> None:
-    x = np.random.default_rng(0).random((20, 2))
-    z = np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)])
-    outlook = Surrogate(MultiOutput(x, z, 6, [HYPER] * 6), np.ones(20, bool), np.empty((0, 6)))
-    worth = -outlook.loss(np.random.default_rng(0))(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]))
-    assert np.isfinite(worth).all() and worth.argmax() == 0

@@ -10,7 +10,7 @@ import pytest
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.parts.scalarisation import Chebyshev, Hypervolume
+from lamcts.outcomes.scalarisation import Chebyshev, Hypervolume
 from lamcts.samplers.scalarised import Scalarised, adapt_to_goals
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.turbo import session as turbo_session

@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from lamcts.models.coding import Inputs
+from lamcts.models.posterior import Posterior
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.samplers.gp_cma.model import (
     LENGTHS,
@@ -16,7 +18,6 @@ from lamcts.samplers.gp_cma.model import (
     TRY_EVERY,
     Fit,
     GridIndex,
-    Process,
     fitted,
     nearest,
     transforms,
@@ -157,7 +158,8 @@ def test_the_misfit_of_no_transform_rises_from_fit_to_fit(n: int) -> None:
         before = deepcopy(fit)
         model = fitted(own, x, y, fit, fit.tried + TRY_EVERY)
         for z, old, new in zip(transforms(y), before.indices, fit.indices, strict=True):
-            one, two = (Process(model.process.u, z, index.hyper(3)).misfit for index in (old, new))
+            inputs = model.posterior.inputs
+            one, two = (Posterior(inputs, z[:, None], index.hyper(3)).misfit() for index in (old, new))
             assert two <= one
             assert (two < one) == (astuple(old)[:3] != astuple(new)[:3])
             moved += two < one
@@ -227,14 +229,18 @@ def test_the_minimiser_of_a_quadratic_is_its_bottom() -> None:
     np.testing.assert_allclose(model.minimiser(x[0], 3.0), goal, atol=1e-3)
 
 
-def test_samples_are_those_of_the_process_and_less_wide_about_points_that_are_out() -> None:
+def test_samples_have_the_mean_and_covariance_of_the_posterior_and_vary_less_about_points_that_are_out() -> None:
     own, x, y = rows()
     model = fitted(own, x, y, Fit(), len(x))
-    at, none = own.mean[None] + 2 * own.deviations, np.empty((0, 3))
-    free = model.sample(at, 2000, none, np.random.default_rng(0))
-    again = model.process.sample(model.frame(at), 2000, np.random.default_rng(0))
-    assert np.array_equal(free, again)
-    assert model.sample(at, 2000, at, np.random.default_rng(0)).std() < 0.5 * free.std()
+    at, none = own.mean + np.outer([2.0, 2.5, -1.0], own.deviations), np.empty((0, 3))
+    found = model.sample(at, 40_000, none, np.random.default_rng(0))
+    mean, share = model.posterior.joint(Inputs.of(model.frame(at)))
+    covariance = model.posterior.signal[0] * share
+    spread = np.sqrt(covariance.diagonal())
+    np.testing.assert_allclose((found.mean(0) - mean[:, 0]) / spread, 0, atol=0.03)
+    scale = np.outer(spread, spread)
+    np.testing.assert_allclose(np.cov(found.T) / scale, covariance / scale, atol=0.03)
+    assert model.sample(at[:1], 2000, at[:1], np.random.default_rng(0)).std() < 0.5 * found[:, 0].std()
 
 
 # Rows ---------------------------------------------------------------------------------------------------------------

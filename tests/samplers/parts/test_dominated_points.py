@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lamcts.samplers.parts.scalarisation import dominated
+from lamcts.outcomes.scalarisation import dominated
 
 
 def test_points_that_a_front_of_two_losses_dominates_are_those_of_all_pairs():

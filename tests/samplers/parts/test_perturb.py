@@ -1,6 +1,6 @@
 import numpy as np
 
-from lamcts.samplers.parts.perturb import box, candidates, gradient_descent, local_search, masks, moved
+from lamcts.samplers.parts.perturb import box, candidates, gradient_descent, masks, moved
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball
@@ -53,21 +53,6 @@ def test_candidates_lie_in_the_box_and_the_region() -> None:
         assert (x <= high).all()
         assert len(x) >= 75  # a quarter of what was asked for
         assert len(np.unique(x, axis=0)) == len(x)
-
-
-def test_polishing_lowers_each_loss_and_stays_inside() -> None:
-    space = Box(0.0, 1.0, dim=4)
-    region = Region(space, (Step(Ball(np.full(4, 0.5), 0.4), True),), NO_ROWS)
-    goals = np.array([[0.4] * 4, [0.6] * 4, [0.95] * 4])  # the last lies outside
-
-    def loss(x: np.ndarray) -> np.ndarray:
-        return ((x - goals[:, None]) ** 2).sum(-1)
-
-    start = np.full((3, 4), 0.5)
-    x = local_search(region, start, loss, np.zeros(4), np.ones(4), 4, 20, RNG(0))
-    assert region.contains(x).all()
-    assert (loss(x[:, None])[:2, 0] < 0.1 * loss(start[:, None])[:2, 0]).all()
-    assert loss(x[:, None])[2, 0] < loss(start[:, None])[2, 0]
 
 
 def test_descent_lowers_each_loss_along_its_free_coordinates_and_stays_inside() -> None:

@@ -1,11 +1,12 @@
-"""What the tests of the Hamming process share: spaces of each kind, one with a switch, and the kernel pair by pair."""
+"""What the tests of the kernel share: spaces of each kind, one with a switch, and the kernel pair by pair."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from lamcts.models.hamming import Coding, HammingHyper, Inputs
+from lamcts.models.coding import Coding
+from lamcts.models.kernel import Hyper
 from lamcts.spaces import Bool, Choice, Float, Int, Space
 from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.parameters import Mask, Parameters
@@ -54,12 +55,13 @@ def made(name: str, n: int, seed: int = 0) -> tuple[Parameters, Coding, Floats]:
     return parameters, Coding(parameters), parameters.draw(n, np.random.default_rng(seed))
 
 
-def some_hyper(coding: Coding, seed: int = 1, noise: float = 0.02) -> HammingHyper:
+def some_hyper(coding: Coding, seed: int = 1, noise: float = 0.02) -> Hyper:
     rng = np.random.default_rng(seed)
-    return HammingHyper(rng.uniform(0.1, 1.5, coding.categories), rng.uniform(0.2, 0.9, coding.numbers), noise)
+    weights = rng.uniform(0.1, 1.5, coding.categories)
+    return Hyper(rng.uniform(0.2, 0.9, coding.numbers), noise, weights)
 
 
-def pair(parameters: Parameters, hyper: HammingHyper, z: Floats, t: Floats) -> float:
+def pair(parameters: Parameters, hyper: Hyper, z: Floats, t: Floats) -> float:
     """Return the kernel of two rows of codes [p], parameter by parameter."""
     on, there = parameters.active(z[None])[0], parameters.active(t[None])[0]
     weights, lengths = iter(hyper.weights), iter(hyper.lengths)
@@ -80,7 +82,7 @@ def pair(parameters: Parameters, hyper: HammingHyper, z: Floats, t: Floats) -> f
     return math.exp(-total - root) * (1.0 + root + root * root / 3.0)
 
 
-def matrix(parameters: Parameters, hyper: HammingHyper, z: Floats, t: Floats) -> Floats:
+def matrix(parameters: Parameters, hyper: Hyper, z: Floats, t: Floats) -> Floats:
     return np.array([[pair(parameters, hyper, one, other) for other in t] for one in z])
 
 
@@ -93,7 +95,3 @@ def slope_of(function: Any, at: Floats, step: float = 1e-6) -> Floats:
         back[i] -= step
         result[i] = (function(ahead) - function(back)) / (2 * step)
     return result
-
-
-def part(inputs: Inputs, rows: Any) -> Inputs:
-    return inputs.at(rows)

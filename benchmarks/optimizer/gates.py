@@ -1,0 +1,277 @@
+"""Is a default of this checkout as good as that of another commit? Mean ranks on public suites, with intervals.
+
+    PYTHONPATH=OTHER_CHECKOUT python benchmarks/optimizer/gates.py --label d1881dde --suites bbob constrained
+    python benchmarks/optimizer/gates.py --label now --suites bbob constrained
+    python benchmarks/optimizer/gates.py --table --labels d1881dde now
+
+Each suite has 60 problems, drawn once: BBOB instances 76 to 85, MA-BBOB 101 to 300, COCO's mixed-integer, constrained
+and biobjective suites at instance indices 6 to 10 (all for decisions; other instances are held back). `noisy` is BBOB
+with normal noise of a tenth of the standard deviation of the function over the box, and counts the true value of the
+best evaluation. `partly` is the mixed-integer suite with one parameter in five discrete. A run has one point at a time
+and 200 evaluations. `--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and Coordinate, C) instead of the
+default. A score is the best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
+
+A default is no worse if the upper end of the 90 % interval of the difference of mean ranks (bootstrap over problems) is
+below 0.15 at every mark. Rows go to results/gates.csv; what is there is not run again. Needs the packages ioh and
+coco-experiment, and imports `lamcts` from PYTHONPATH.
+"""
+
+import csv
+import os
+import re
+import time
+import warnings
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MARKS = (10, 20, 50, 100, 200)
+SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly")
+COLUMNS = ("label", "suite", "problem", "seed", *(f"at_{m}" for m in MARKS), "own_ms")
+PROBLEMS, NOISE, DRAWS = 60, 0.1, 10_000  # problems of a suite, sd of the noise, and draws of a bootstrap
+OUT = Path(__file__).parents[1] / "results" / "gates.csv"
+
+
+class Problem(NamedTuple):
+    """The space, the function, further options, and the score of all values so far [n, columns]: lower is better."""
+
+    space: Any
+    f: Callable[[Any], Any]
+    words: dict[str, Any]
+    score: Callable[[np.ndarray], float]
+
+
+def main() -> None:
+    given = ArgumentParser(description=__doc__.splitlines()[0])
+    given.add_argument("--label", default="now", help="name of the rows")
+    given.add_argument("--suites", nargs="+", default=SUITES, choices=SUITES)
+    given.add_argument("--sampler", default="", help="letters of a portfolio, such as TQ; none: the default")
+    given.add_argument("--seeds", nargs="+", type=int, default=[0])
+    given.add_argument("--problems", type=int, default=PROBLEMS, help="of each suite, the first ones")
+    given.add_argument("--hours", type=float, default=1e9, help="start no run after so many")
+    given.add_argument("--table", action="store_true", help="compare the labels, run nothing")
+    given.add_argument("--labels", nargs=2, default=["d1881dde", "now"])
+    given.add_argument("--smoke", action="store_true", help="one short run, into a temporary file")
+    given.add_argument("--out", type=Path, default=OUT)
+    args = given.parse_args()
+    if args.table:
+        print(table(args))
+    elif args.smoke:
+        try:
+            print(measured("bbob", "f1-i76-2", 0, "", budget=20))
+        except ModuleNotFoundError as error:
+            print(f"left for later: {error.name} is not installed")
+    else:
+        run(args)
+
+
+def run(args: Namespace) -> None:
+    """Run what is missing, one row at a time."""
+    ended = time.monotonic() + 3600 * args.hours
+    known = {(row["label"], row["suite"], row["problem"], row["seed"]) for row in rows(args.out)}
+    for suite in args.suites:
+        for name in names(suite)[: args.problems]:
+            for seed in args.seeds:
+                key = (args.label, suite, name, str(seed))
+                if key in known or time.monotonic() > ended:
+                    continue
+                row = dict(zip(COLUMNS[:4], key, strict=True)) | measured(suite, name, seed, args.sampler)
+                new = not args.out.exists()
+                with open(args.out, "a", newline="") as file:
+                    writer = csv.DictWriter(file, COLUMNS)
+                    writer.writeheader() if new else None
+                    writer.writerow(row)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.open())) if path.exists() else []
+
+
+def names(suite: str) -> list[str]:
+    """Return the problems of a suite, drawn once, in drawn order."""
+    rng = np.random.default_rng(20261127)
+    if suite in ("bbob", "noisy"):
+        every = [f"f{f}-i{i}-{d}" for f in range(1, 25) for i in range(76, 86) for d in (2, 3, 5, 10, 20)]
+    elif suite == "mabbob":
+        every = [f"{i}-{d}" for i in range(101, 301) for d in (2, 5, 10, 20)]
+    else:
+        count = {"mixint": 24, "partly": 24, "constrained": 54, "biobj": 55}[suite]
+        dims = (5, 10, 20) if suite in ("mixint", "partly") else (2, 3, 5, 10)
+        every = [f"f{f}-i{i}-{d}" for f in range(1, count + 1) for i in range(6, 11) for d in dims]
+    return [every[i] for i in rng.permutation(len(every))[:PROBLEMS]]
+
+
+def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS[-1]) -> dict[str, Any]:
+    """Return the scores of a run at the marks, and its own CPU milliseconds an evaluation."""
+    import lamcts
+
+    problem = made(suite, name, seed)
+    words = problem.words | ({"sampler": portfolio(sampler)} if sampler else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opt = lamcts.Optimizer(problem.space, seed=seed, **words)
+        told, own = [], 0.0
+        for _ in range(budget):
+            begun = time.process_time()
+            (trial,) = opt.ask(1)
+            own += time.process_time() - begun
+            value = problem.f(trial.point)
+            told.append(np.atleast_1d(value))
+            begun = time.process_time()
+            opt.tell(trial, value[1] if suite == "noisy" else value)
+            own += time.process_time() - begun
+    scores = {f"at_{m}": f"{problem.score(np.array(told[:m])):.10g}" for m in MARKS if m <= budget}
+    return scores | {"own_ms": f"{1000 * own / budget:.4g}"}
+
+
+def portfolio(letters: str) -> Any:
+    """Return a portfolio of the methods whose names begin with these letters; a lone one by itself."""
+    from lamcts.samplers import MixedGp, Quadratic, Turbo
+    from lamcts.samplers.portfolio import Portfolio
+
+    arms = {"T": Turbo(length_min=2**-7, descent_share=1.0), "Q": Quadratic(), "M": MixedGp()}
+    if "C" in letters:
+        from lamcts.samplers.coordinate import Coordinate
+
+        arms["C"] = Coordinate()
+    chosen = tuple(arms[letter] for letter in letters)
+    return chosen[0] if len(chosen) == 1 else Portfolio(chosen)
+
+
+def made(suite: str, name: str, seed: int) -> Problem:
+    """Return the problem of a name."""
+    if suite in ("bbob", "mabbob", "noisy"):
+        return reals(suite, name, seed)
+    found = re.fullmatch(r"f(\d+)-i(\d+)-(\d+)", name)
+    assert found is not None
+    function, instance, dim = map(int, found.groups())
+    import cocoex
+
+    coco = {"partly": "bbob-mixint", "mixint": "bbob-mixint"}.get(suite, f"bbob-{suite}")
+    options = f"dimensions:{dim} instance_indices:{instance} function_indices:{function}"
+    with_observer_off = cocoex.Suite(coco, "", options)
+    problem = with_observer_off[0]
+    keep = {"held": (with_observer_off, problem)}  # the suite owns the problem
+    if suite in ("mixint", "partly"):
+        return mixed(problem, keep, partly=suite == "partly")
+    if suite == "constrained":
+        return constrained(problem, keep)
+    return biobjective(problem, keep, dim)
+
+
+def reals(suite: str, name: str, seed: int) -> Problem:
+    import ioh
+
+    if suite == "mabbob":
+        number, dim = map(int, name.split("-"))
+        f, best = ioh.problem.ManyAffine(number, dim), 0.0
+    else:
+        function, instance, dim = (int(word.strip("fi")) for word in name.split("-"))
+        f = ioh.get_problem(function, instance=instance, dimension=dim, problem_class=ioh.ProblemClass.BBOB)
+        best = float(f.optimum.y)
+    rng = np.random.default_rng((seed, dim))
+    spread = np.std([f(x) for x in rng.uniform(-5, 5, (200, dim))]) if suite == "noisy" else 0.0
+
+    def value(x: Any) -> Any:
+        true = float(f(np.asarray(x, float).tolist())) - best
+        return (true, true + NOISE * spread * rng.standard_normal()) if suite == "noisy" else true
+
+    return Problem([(-5.0, 5.0)] * dim, value, {}, best_looking if suite == "noisy" else least)
+
+
+def least(told: np.ndarray) -> float:
+    return float(told[:, 0].min())
+
+
+def best_looking(told: np.ndarray) -> float:
+    """Return the true value of the evaluation whose noisy value is lowest."""
+    return float(told[told[:, 1].argmin(), 0])
+
+
+def mixed(problem: Any, keep: dict[str, Any], partly: bool) -> Problem:
+    import lamcts
+
+    whole, dim = problem.number_of_integer_variables, problem.dimension
+    whole = max(1, whole // 4) if partly else whole
+    low, high = problem.lower_bounds, problem.upper_bounds
+    members = {}
+    for i in range(dim):
+        kind = lamcts.Int(int(low[i]), int(high[i])) if i < whole else lamcts.Float(float(low[i]), float(high[i]))
+        members[f"x{i}"] = kind
+    space = lamcts.Space(members)
+
+    def value(point: Any) -> float:
+        assert keep
+        return float(problem(np.array([float(point[name]) for name in members])))
+
+    return Problem(space, value, {}, least)
+
+
+def constrained(problem: Any, keep: dict[str, Any]) -> Problem:
+    c, start = problem.number_of_constraints, problem.initial_solution
+
+    def value(x: Any) -> Any:
+        assert keep
+        x = np.asarray(x, float)
+        return np.r_[problem(x), problem.constraint(x)].tolist()
+
+    def score(told: np.ndarray) -> float:
+        kept = (told[:, 1:] <= 0).all(1)
+        return float(told[kept, 0].min()) if kept.any() else 1e12 + float(np.maximum(told[:, 1:], 0).sum(1).min())
+
+    words = {"constraints": [f"c{j} <= 0" for j in range(c)], "x0": np.clip(start, -5, 5)}
+    return Problem([(-5.0, 5.0)] * problem.dimension, value, words, score)
+
+
+def biobjective(problem: Any, keep: dict[str, Any], dim: int) -> Problem:
+    reference = problem.largest_fvalues_of_interest
+
+    def value(x: Any) -> Any:
+        assert keep
+        return np.asarray(problem(np.asarray(x, float)), float).tolist()
+
+    def score(told: np.ndarray) -> float:
+        inside = told[(told < reference).all(1)]
+        inside = inside[np.lexsort(inside.T[::-1])]
+        if not len(inside):
+            return float(np.maximum(told - reference, 0).sum(1).min())
+        volume, below = 0.0, float(reference[1])
+        for a, b in inside:
+            volume += max(below - b, 0.0) * (reference[0] - a)
+            below = min(below, b)
+        return -volume
+
+    return Problem([(-5.0, 5.0)] * dim, value, {"objectives": ["a", "b"]}, score)
+
+
+def table(args: Namespace) -> str:
+    """Return mean ranks of two labels by suite and mark, and the interval of the difference, later less earlier."""
+    found: dict[tuple[str, str, str], dict[str, dict[str, str]]] = defaultdict(dict)
+    for row in rows(args.out):
+        found[row["suite"], row["problem"], row["seed"]][row["label"]] = row
+    lines = ["| suite | problems | " + " | ".join(map(str, MARKS)) + " | own ms |", "|---|" + "---|" * (len(MARKS) + 2)]
+    rng, (first, second) = np.random.default_rng(0), args.labels
+    for suite in args.suites:
+        pairs = [(own[first], own[second]) for key, own in found.items() if key[0] == suite and {*args.labels} <= {*own}]
+        if not pairs:
+            continue
+        cells = []
+        for mark in MARKS:
+            a, b = (np.array([float(pair[i][f"at_{mark}"]) for pair in pairs]) for i in (0, 1))
+            gap = np.where(np.isclose(a, b, rtol=1e-9, atol=1e-8), 0, np.sign(b - a))  # of ranks 1 and 2, or 1.5 both
+            means = gap[rng.integers(0, len(gap), (DRAWS, len(gap)))].mean(1)
+            low, high = np.quantile(means, [0.05, 0.95])
+            verdict = "" if high < 0.15 else " !"
+            cells.append(f"{1.5 - gap.mean() / 2:.2f} : {1.5 + gap.mean() / 2:.2f} ({low:+.2f} to {high:+.2f}){verdict}")
+        own = [np.median([float(pair[i]["own_ms"]) for pair in pairs]) for i in (0, 1)]
+        lines.append(f"| {suite} | {len(pairs)} | " + " | ".join(cells) + f" | {own[0]:.1f} : {own[1]:.1f} |")
+    return "\n".join([f"Mean ranks, {first} : {second}, and the 90 % interval of their difference.", "", *lines])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
