@@ -256,7 +256,9 @@ def table(args: Namespace) -> str:
     lines = ["| suite | problems | " + " | ".join(map(str, MARKS)) + " | own ms |", "|---|" + "---|" * (len(MARKS) + 2)]
     rng, (first, second) = np.random.default_rng(0), args.labels
     for suite in args.suites:
-        pairs = [(own[first], own[second]) for key, own in found.items() if key[0] == suite and {*args.labels} <= {*own}]
+        pairs = [
+            (own[first], own[second]) for key, own in found.items() if key[0] == suite and {*args.labels} <= {*own}
+        ]
         if not pairs:
             continue
         cells = []
@@ -266,7 +268,9 @@ def table(args: Namespace) -> str:
             means = gap[rng.integers(0, len(gap), (DRAWS, len(gap)))].mean(1)
             low, high = np.quantile(means, [0.05, 0.95])
             verdict = "" if high < 0.15 else " !"
-            cells.append(f"{1.5 - gap.mean() / 2:.2f} : {1.5 + gap.mean() / 2:.2f} ({low:+.2f} to {high:+.2f}){verdict}")
+            cells.append(
+                f"{1.5 - gap.mean() / 2:.2f} : {1.5 + gap.mean() / 2:.2f} ({low:+.2f} to {high:+.2f}){verdict}"
+            )
         own = [np.median([float(pair[i]["own_ms"]) for pair in pairs]) for i in (0, 1)]
         lines.append(f"| {suite} | {len(pairs)} | " + " | ".join(cells) + f" | {own[0]:.1f} : {own[1]:.1f} |")
     return "\n".join([f"Mean ranks, {first} : {second}, and the 90 % interval of their difference.", "", *lines])

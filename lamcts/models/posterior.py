@@ -41,6 +41,8 @@ class Posterior:
     and fitted. prior: a mean besides the constant one, of a process with one column.
     """
 
+    signal_shape, signal_rate = SIGNAL_SHAPE, SIGNAL_RATE  # prior of the signal
+
     def __init__(
         self,
         inputs: Inputs,
@@ -85,7 +87,9 @@ class Posterior:
         white, ones = white[:, :-1], white[:, -1]
         self.mean: Floats = ones @ white / (ones @ ones)  # [r]
         self.white = white - np.outer(ones, self.mean)  # [n, r], L^-1 (z - mean), less the prior mean
-        self.signal: Floats = profiled_signal(np.einsum("nr,nr->r", self.white, self.white), n)  # [r]
+        self.signal: Floats = profiled_signal(
+            np.einsum("nr,nr->r", self.white, self.white), n, self.signal_shape, self.signal_rate
+        )  # [r]
         self.__dict__.pop("weights", None)
 
     @cached_property
@@ -235,9 +239,9 @@ class Posterior:
         return new
 
 
-def profiled_signal(square: Number, n: int) -> Number:
+def profiled_signal(square: Number, n: int, shape: float = SIGNAL_SHAPE, rate: float = SIGNAL_RATE) -> Number:
     """Return the most likely signal variance, `square` being `(z - mean)^T K^-1 (z - mean)` over `n` rows."""
-    return (square / 2 + SIGNAL_RATE) / (n / 2 + SIGNAL_SHAPE + 1)
+    return (square / 2 + rate) / (n / 2 + shape + 1)
 
 
 def factor(kernel: Floats, noise: float | Floats) -> Floats:

@@ -133,7 +133,11 @@ def test_a_number_that_is_switched_off_is_not_moved_down_a_slope() -> None:
     search: Any = searched(space, lambda x: bowl(x[4:]), 0, 12)
     session, parameters = search.session, Parameters(space)
     z = parameters.draw(40, np.random.default_rng(0))
-    looked = _CandidatePool(session.model.update(session.incumbent, np.random.default_rng(0)), session.model, lambda z: np.ones(len(z), bool))
+    looked = _CandidatePool(
+        session.model.update(session.incumbent, np.random.default_rng(0)),
+        session.model,
+        lambda z: np.ones(len(z), bool),
+    )
     session._descend(looked, z)
     moved, on = looked.z[-1] != z, z[:, 0] == 1.0
     assert moved[on, 2].any()

@@ -31,6 +31,12 @@ DESCENT_STEPS = 50  # of L-BFGS down the posterior mean (untuned)
 SAMPLE_NOISE = 1e-8  # of the signal: posterior samples at known points stay finite (untuned)
 
 
+class RunPosterior(Posterior):
+    """The posterior of a run's rows, which may lie on a quadratic: the prior of its signal hardly counts."""
+
+    signal_shape, signal_rate = 0.0, 1e-3  # the rate is a sum of squares that constant losses count as (untuned)
+
+
 @dataclass
 class GridIndex:
     """A point on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
@@ -71,11 +77,11 @@ class Fit:
         """Return a posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
         n, d = u.shape
         inputs, column = Inputs.of(u), z[:, None]
-        best = Posterior(inputs, column, self.indices[transform].hyper(d), known)
+        best = RunPosterior(inputs, column, self.indices[transform].hyper(d), known)
         for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
             if (tried := self.indices[transform].neighbour()) is None:
                 continue
-            new = Posterior(inputs, column, tried.hyper(d), known)
+            new = RunPosterior(inputs, column, tried.hyper(d), known)
             if new.misfit() < best.misfit():
                 best, self.indices[transform] = new, tried
         return best

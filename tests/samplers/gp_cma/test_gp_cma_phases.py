@@ -10,6 +10,7 @@ import pytest
 
 import lamcts
 from lamcts.samplers.gp_cma import GpCma
+from lamcts.samplers.gp_cma.session import MIN_AXIS
 from lamcts.spaces import Box
 from lamcts.testing.search import Search
 from lamcts.types import Floats
