@@ -4,6 +4,7 @@ Letters: n rows, p parameters, c categories, w options of all categories, v colu
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,6 +37,11 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @cached_property
+    def middle(self) -> Floats:
+        """The mean of the numbers, [q]."""
+        return np.asarray(self.numbers.mean(0))
 
     @property
     def categories(self) -> int:

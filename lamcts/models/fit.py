@@ -86,7 +86,7 @@ class Loss:
         n = len(z)
         self._inputs, self._prior, self._known, self.z = inputs, prior, known, z
         self._overlap = Overlap(inputs) if prior.categories else None
-        self._numbers = inputs.numbers - inputs.numbers.mean(0)
+        self._numbers = inputs.numbers - inputs.middle
         self._kernel, self._work, self._slope = (np.empty((n, n)) for _ in range(3))
         self._ones = np.ones(n)
         self._sides = np.asfortranarray(np.column_stack([z, self._ones]))

@@ -5,6 +5,7 @@
 Letters: n rows of the model, m other rows, c categories, q numbers, r right-hand sides.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -41,7 +42,7 @@ class Kernel:
 
     def __init__(self, inputs: Inputs, hyper: Hyper, middle: Floats | None = None) -> None:
         self.inputs, self.hyper = inputs, hyper
-        self.middle: Floats = inputs.numbers.mean(0) if middle is None else middle
+        self.middle = inputs.middle if middle is None else middle
         self.scaled = self.scale(inputs.numbers)  # [n, q]
 
     def scale(self, numbers: Floats) -> Floats:
@@ -81,21 +82,32 @@ class Kernel:
         slopes: Floats = 4.0 * self.hyper.quadratic / len(self.middle) * (1.0 + square) * others.numbers
         return slopes
 
-    def slopes(self, others: Inputs, weights: Floats) -> Floats:
-        """Return the slopes of `sum_i weights_i k(x, row_i)` along the numbers of other rows, [m, r, q].
+    def sloped(self, others: Inputs) -> tuple[Floats, Callable[[Floats], Floats]]:
+        """Return the kernel as above [m, n], and a function of weights [m, r, n] or [r, n].
 
-        weights [m, r, n] or [r, n].
+        The function returns the slopes of `sum_i weights_i k(x, row_i)` along the numbers of other rows, [m, r, q].
         """
         scaled = self.scale(others.numbers)
-        steep = fall(np.sqrt(squares(scaled, self.scaled)))  # [m, n]
+        square = squares(scaled, self.scaled)
+        steep = fall(np.sqrt(square))  # [m, n]
+        kernel = correlation(square)
         if len(self.inputs.owner):
-            steep *= self._overlap(others, self.hyper.weights)
-        pull = steep[:, None] * weights  # [m, r, n]
-        way: Floats = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
+            overlap = self._overlap(others, self.hyper.weights)
+            steep *= overlap
+            kernel *= overlap
+        inner = self._inner(others) if self.hyper.quadratic else np.zeros(())
         if self.hyper.quadratic:
-            per_number = 2.0 * self.hyper.quadratic / len(self.middle)
-            way += ((per_number * (1.0 + self._inner(others)))[:, None] * weights) @ self.inputs.numbers
-        return way
+            kernel += self.hyper.quadratic * (inner * (inner + 2.0))
+
+        def slopes(weights: Floats) -> Floats:
+            pull = steep[:, None] * weights  # [m, r, n]
+            way: Floats = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
+            if self.hyper.quadratic:
+                per_number = 2.0 * self.hyper.quadratic / len(self.middle)
+                way += ((per_number * (1.0 + inner))[:, None] * weights) @ self.inputs.numbers
+            return way
+
+        return kernel, slopes
 
     def _inner(self, others: Inputs) -> Floats:
         """Return the mean over numbers of the products of other rows with those of the model, [m, n]."""

@@ -159,19 +159,24 @@ class Posterior:
 
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances without noise, [m, r] each, and their slopes along the numbers, [m, r, q] each."""
-        cross = self.kernel(inputs)
+        cross, slopes = self.kernel.sloped(inputs)
         white = self.whiten(cross.T)  # [n, m]
         weights = np.broadcast_to(self.weights.T, (len(inputs), *self.weights.T.shape))
-        way = self.kernel.slopes(inputs, np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1))
+        way = slopes(np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1))
         variance, by_variance = np.outer(self._left(inputs, white), self.signal), -2 * way[:, -1:]
         if self.hyper.quadratic:
             by_variance += self.kernel.diagonal_slopes(inputs)[:, None]
-        by_mean = way[:, :-1] if self.prior is None else way[:, :-1] + self.prior.slopes(inputs)[:, None]
+        by_mean = self._with_prior(inputs, way[:, :-1])
         return self._expect(inputs, cross), variance, by_mean, by_variance * self.signal[:, None]
 
     def mean_slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return means [m, r] and their slopes along the numbers [m, r, q]."""
-        return self.expect(inputs), self.kernel.slopes(inputs, self.weights.T)
+        cross, slopes = self.kernel.sloped(inputs)
+        return self._expect(inputs, cross), self._with_prior(inputs, slopes(self.weights.T))
+
+    def _with_prior(self, inputs: Inputs, slopes: Floats) -> Floats:
+        """Return slopes of the mean [m, r, q] with those of the prior mean."""
+        return slopes if self.prior is None else slopes + self.prior.slopes(inputs)[:, None]
 
     def likeness(self, inputs: Inputs) -> Floats:
         """Return the kernel with the row of the model that is most like each of some rows, [m]."""
@@ -254,9 +259,9 @@ def factor(kernel: Floats, noise: float | Floats) -> Floats:
 
     diagonal = np.arange(len(kernel))
     level = kernel[diagonal, diagonal]
-    usual = max(1.0, float(level.mean())) if len(level) else 1.0
     for jitter in JITTERS:
-        kernel[diagonal, diagonal] = np.maximum(level, 0.0) + (noise + jitter * usual)
+        more = jitter * max(1.0, float(level.mean())) if jitter else 0.0
+        kernel[diagonal, diagonal] = np.maximum(level, 0.0) + (noise + more)
         root, info = dpotrf(kernel.T, lower=1, clean=1)  # kernel.T: the same symmetric matrix in Fortran order
         if info == 0:
             result: Floats = root

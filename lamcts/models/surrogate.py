@@ -22,6 +22,7 @@ from lamcts.models.multi_output import MultiOutput
 from lamcts.models.posterior import Posterior
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.hypervolume import REFERENCE_MARGIN
 from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, reference_of, thinned
 from lamcts.types import Floats
 
@@ -61,7 +62,9 @@ class Surrogate:
         if m == 1:
             return Improvement(float(self.front.min()))
         if m <= MAX_LOSSES:
-            return VolumeImprovement(cells_of(thinned(self.front) - self._least, reference_of(self.front)))
+            return VolumeImprovement(
+                cells_of(thinned(self.front) - self._least, reference_of(self.front, REFERENCE_MARGIN))
+            )
         aim = Chebyshev.of_front(self.front, self._rng.dirichlet(np.ones(m)))
         return DrawnImprovement(aim.slopes, float(aim.of(self.front).min()), self._rng.standard_normal((DRAWS, m)))
 

@@ -113,10 +113,10 @@ def thinned(front: Floats) -> Floats:
     return front if front.shape[1] == 2 else front[:: -(-len(front) // MAX_FRONT)]
 
 
-def reference_of(front: Floats) -> Floats:
+def reference_of(front: Floats, margin: float = SEARCH_MARGIN) -> Floats:
     """Return the point [m] that volumes are measured from, beyond the worst of a front [p, m]."""
     worst = front.max(0)
-    result: Floats = worst + SEARCH_MARGIN * np.maximum(worst - front.min(0), 1.0)
+    result: Floats = worst + margin * np.maximum(worst - front.min(0), 1.0)
     return result
 
 
