@@ -5,6 +5,7 @@ what is least known: Ackley in ten dimensions took some 60 evaluations to a feas
 103). Letters: m points, k objectives, f rows of the front, q numbers, c constraints.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,8 +23,7 @@ from lamcts.models.multi_output import MultiOutput
 from lamcts.models.posterior import Posterior
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import REFERENCE_MARGIN
-from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, reference_of, thinned
+from lamcts.outcomes.scalarisation import MAX_LOSSES, SEARCH_MARGIN, Chebyshev, reference_of, thinned
 from lamcts.types import Floats
 
 DRAWS = 64  # of columns at each point, where nothing is known in closed form (untuned)
@@ -31,25 +31,23 @@ MIN_VALID = 0.02  # chance of success, where the model gives less: no point is w
 MIN_VARIANCE = 1e-12  # of a column: slopes at a row of the model stay finite (untuned)
 
 
+@dataclass(frozen=True, eq=False)
 class Surrogate:
     """The acquisition under `model`, given the feasible losses `front` [f, k] that count as known.
 
     violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. rng: of the
     draws where nothing is known in closed form. valid: a process of 1 for success and 0 for failure. least: what an
-    objective must gain on the front to gain at all, [k] or a number; see `least_gain`. All are in the model's units.
+    objective must gain on the front to gain at all, [k] or a number; see `least_gain`. margin: from the worst of the
+    front to the reference of hypervolumes, in ranges of the front. All are in the model's units.
     """
 
-    def __init__(
-        self,
-        model: MultiOutput,
-        front: Floats,
-        violation: float,
-        rng: np.random.Generator,
-        valid: Posterior | None = None,
-        least: Floats | float = 0.0,
-    ) -> None:
-        self.model, self.violation, self._rng, self.valid, self._least = model, violation, rng, valid, least
-        self.front = front[non_dominated(front)] if len(front) else front
+    model: MultiOutput
+    front: Floats
+    violation: float
+    rng: np.random.Generator
+    valid: Posterior | None = None
+    least: Floats | float = 0.0
+    margin: float = SEARCH_MARGIN
 
     @cached_property
     def gain(self) -> Gain | None:
@@ -57,16 +55,15 @@ class Surrogate:
         m = self.model.losses
         if not len(self.front):
             c = sum(part.z.shape[1] for part in self.model.parts) - m
-            normal = self._rng.standard_normal((DRAWS, c))
+            normal = self.rng.standard_normal((DRAWS, c))
             return DrawnImprovement(_violation, self.violation, normal) if c and np.isfinite(self.violation) else None
         if m == 1:
             return Improvement(float(self.front.min()))
+        front = self.front[non_dominated(self.front)]
         if m <= MAX_LOSSES:
-            return VolumeImprovement(
-                cells_of(thinned(self.front) - self._least, reference_of(self.front, REFERENCE_MARGIN))
-            )
-        aim = Chebyshev.of_front(self.front, self._rng.dirichlet(np.ones(m)))
-        return DrawnImprovement(aim.slopes, float(aim.of(self.front).min()), self._rng.standard_normal((DRAWS, m)))
+            return VolumeImprovement(cells_of(thinned(front) - self.least, reference_of(front, self.margin)))
+        aim = Chebyshev.of_front(front, self.rng.dirichlet(np.ones(m)))
+        return DrawnImprovement(aim.slopes, float(aim.of(front).min()), self.rng.standard_normal((DRAWS, m)))
 
     def value(self, inputs: Inputs) -> Floats:
         """Return the logarithm of what points are worth, [m]."""
@@ -118,7 +115,7 @@ class Surrogate:
         over = np.maximum(expected[:, m:], 0.0).sum(1)
         front = np.vstack([self.front, expected[over == 0, :m]]) if m else self.front
         violation = min(self.violation, float(over.min()))
-        return Surrogate(self.model.fantasize(inputs), front, violation, self._rng, self.valid, self._least)
+        return Surrogate(self.model.fantasize(inputs), front, violation, self.rng, self.valid, self.least, self.margin)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:

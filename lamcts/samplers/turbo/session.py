@@ -17,7 +17,7 @@ from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.success import success_near
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.hypervolume import contributions
+from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, contributions
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
 from lamcts.samplers.base import Proposal, Scope
@@ -161,7 +161,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def _expect(self, batch: Batch, model: MultiOutput, pool: CandidatePool, front: Floats) -> Floats:
         """Take the point that is expected to add most to the front; return the front as if it had."""
-        surrogate = Surrogate(model, front, np.inf, self.progress.rng)
+        surrogate = Surrogate(model, front, np.inf, self.progress.rng, margin=REFERENCE_MARGIN)
 
         def loss(x: Floats) -> tuple[Floats, Floats]:
             value, gradient = surrogate.slopes(Inputs.of(x))
