@@ -8,6 +8,7 @@ from lamcts.models.discrete import DiscreteModel, DiscreteModelState
 from lamcts.models.output_transforms import plain
 from lamcts.models.surrogate import least_gain
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
+from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.parameters import Parameters
 
@@ -54,7 +55,8 @@ def test_points_that_are_level_with_the_front_are_worth_less_than_points_beyond_
     model, seen, _ = traded(120)
     surrogate = model.update(int(seen.front[0]), RNG(0))
     step = np.diff(np.unique(surrogate.model.parts[1].z)).min()
-    assert surrogate.gain.cells.upper[1:, 1].max() == pytest.approx(surrogate.front[:, 1].max() - step / 2)
+    front = surrogate.front[non_dominated(surrogate.front)]
+    assert surrogate.gain.cells.upper[1:, 1].max() == pytest.approx(front[:, 1].max() - step / 2)
 
 
 def columns(n=40, seed=0, c=2, m=2):
