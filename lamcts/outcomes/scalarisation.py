@@ -76,8 +76,8 @@ class Chebyshev:
 class Hypervolume:
     """The volume that a point adds to a front [p, m]: of three losses or more, to some rows of it."""
 
-    def __init__(self, front: Floats) -> None:
-        self.front, self.reference = front, reference_of(front)
+    def __init__(self, front: Floats, margin: float = SEARCH_MARGIN) -> None:
+        self.front, self.reference = front, reference_of(front, margin)
         self._some = thinned(front)
         self._cells: Cells | None = None
 

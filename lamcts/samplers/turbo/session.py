@@ -186,7 +186,8 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         rng, mean = self.progress.rng, model.expect(Inputs.of(x))
         paths = MultiOutputPaths(model, min(EXACT_STARTS, len(x)), rng)
         drawn = picked(paths(x).astype(float), self.losses, front, rng).rows
-        value = Hypervolume(front).of(mean[:, : self.losses]) + np.maximum(mean[:, self.losses :], 0.0).sum(1)
+        value = Hypervolume(front, REFERENCE_MARGIN).of(mean[:, : self.losses])
+        value = value + np.maximum(mean[:, self.losses :], 0.0).sum(1)
         return np.unique(np.r_[drawn, value.argsort(kind="stable")[:EXACT_STARTS]])
 
     def _pool(
