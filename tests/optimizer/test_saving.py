@@ -16,8 +16,6 @@ import pytest
 
 import lamcts
 from lamcts import samplers
-from lamcts.neural.metadnn import MetaDnn
-from lamcts.neural.searches import alphax, lanas
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
@@ -98,9 +96,6 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=(None, 2.0), check=None)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),
-        lanas.Leaf(model=MetaDnn("multistage", hidden=(8, 4), cuts=(0.5, 0.9)), draws=99),
-        alphax.AlphaX(actions=alphax.Assign(parts=4), model=alphax.Ridge(2.0), dispatch="best"),
-        alphax.AlphaX(actions=alphax.BuildCells(nodes=5)),
         None,
     ],
     ids=repr,

@@ -68,7 +68,7 @@ def measure(**fields: Any) -> tuple[dict[str, Any], None]:
     networks = EvolvedNetworks(model, paths, name="resnet")
     kind: dict[str, Any] = {"sampler": Evolve(paths, **RULES[case.rule]), "tree": None, "n_init": 0, "seed": case.seed}
     result = lamcts.maximize(TrainObjective(networks, data, recipe), budget=case.children, **kind)
-    rows = [row for row in result.rows() if row["message"] is None]
+    rows = [row for row in result.rows() if not row["message"]]
     names = list(networks.point(()))
     found = {networks.path({name: row[name] for name in names}): float(row["value"]) for row in rows}
     best = max(found, key=lambda path: found[path])

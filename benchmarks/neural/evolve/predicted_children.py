@@ -58,7 +58,7 @@ def search(case: Case, folder: Path) -> tuple[list[ComputationGraph], Floats]:
     training = TrainObjective(networks, data, Recipe(epochs=case.epochs))
     kind: dict[str, Any] = {"sampler": Evolve(paths), "tree": None, "n_init": 0, "seed": case.seed}
     result = lamcts.maximize(training, budget=case.children, journal=folder / f"{case.seed}.db", **kind)
-    rows = [row for row in result.rows() if row["message"] is None]
+    rows = [row for row in result.rows() if not row["message"]]
     names = list(networks.point(()))
     graphs = [networks.graph({name: row[name] for name in names}) for row in rows]
     return graphs, np.array([row["value"] for row in rows])
