@@ -10,18 +10,16 @@ Rows go to results/gp_speed.csv.
 
 import time
 from itertools import product
-from typing import Any
 
 import numpy as np
 import torch
-from lamcts.models.gp import GaussianProcess
 
 from benchmarks.harness import script
 from benchmarks.harness.search import Floats
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
-from lamcts.models.fit import LENGTH_LOCATION, fit, prior_mode
+from lamcts.models.fit import fit
 from lamcts.models.output_transforms import Scale
 
 STEPS, POINTS = 20, 500
@@ -45,16 +43,16 @@ def main() -> None:
 def measure(n: int, d: int, repeats: int) -> Row:
     """Return the best CPU times of both routes for `n` rows of `d` coordinates, and how far apart they end."""
     rng = np.random.default_rng(0)
-    x, points = rng.random((n, d)), rng.random((POINTS, d))
+    x, points = rng.random((n, d)), Inputs.of(rng.random((POINTS, d)))
     y = np.sin(4 * x[:, : d // 4]).sum(1) + 0.05 * rng.standard_normal(n)
     z = Scale.of(y).down(y)[:, None]
-    start = prior_mode(d, LENGTH_LOCATION)
+    rows = Inputs.of(x)
     best = {"ours": np.inf, "gpytorch": np.inf}
     found = {}
     for _ in range(repeats):
         for name, route in ROUTES.items():
             began = time.process_time()
-            found[name] = route(x, z, start, points)
+            found[name] = route(rows, z, points)
             best[name] = min(best[name], time.process_time() - began)
     gap = max(float(np.abs(a - b).max()) for a, b in zip(*found.values(), strict=True))
     return {
@@ -67,14 +65,15 @@ def measure(n: int, d: int, repeats: int) -> Row:
     }
 
 
-def _ours(x: Floats, z: Floats, start: Any, points: Floats) -> tuple[Floats, ...]:
-    fitted, _ = fit(x, z, start, LENGTH_LOCATION, STEPS)
-    return GaussianProcess(x, z, fitted).moments(points)
+def _ours(rows: Inputs, z: Floats, points: Inputs) -> tuple[Floats, ...]:
+    fitted, _ = fit(rows, z, local_prior(rows.numbers.shape[1]), iterations=STEPS)
+    return Posterior(rows, z, fitted).moments(points)
 
 
-def _gpytorch(x: Floats, z: Floats, start: Any, points: Floats) -> tuple[Floats, ...]:
-    fitted, _ = torch_gp.fit(x, z, start, LENGTH_LOCATION, STEPS)
-    return torch_gp.TorchProcess(x, z, fitted).moments(points)
+def _gpytorch(rows: Inputs, z: Floats, points: Inputs) -> tuple[Floats, ...]:
+    prior = local_prior(rows.numbers.shape[1])
+    fitted, _ = torch_gp.fit(rows, z, prior, prior.mode, STEPS)
+    return torch_gp.TorchPosterior(rows, z, fitted).moments(points)
 
 
 ROUTES = {"ours": _ours, "gpytorch": _gpytorch}

@@ -60,9 +60,7 @@ def test_it_is_the_expected_gain_times_the_chance_that_constraints_are_kept(m: i
     if m == 1:
         gain = np.exp(log_expected_improvement(mean[:, 0], sd[:, 0], float(surrogate.front.min())))
     else:
-        gain = expected_hypervolume(
-            mean[:, :m], sd[:, :m], cells_of(surrogate.front, reference_of(surrogate.front))
-        )
+        gain = expected_hypervolume(mean[:, :m], sd[:, :m], cells_of(surrogate.front, reference_of(surrogate.front)))
     chance = norm.cdf(-mean[:, m:] / sd[:, m:]).prod(1)
     np.testing.assert_allclose(np.exp(surrogate.value(AT)), gain * chance, rtol=1e-6)
 

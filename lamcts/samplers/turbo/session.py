@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LENGTH_MAX = 1.6  # largest side, as in the paper
 SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
-LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `fit.py` (untuned)
+LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `priors.py` (untuned)
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
