@@ -19,8 +19,11 @@ from benchmarks.harness.search import Floats
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Row
 from lamcts.models import torch_gp
+from lamcts.models.coding import Inputs
 from lamcts.models.fit import fit
 from lamcts.models.output_transforms import Scale
+from lamcts.models.posterior import Posterior
+from lamcts.models.priors import local_prior
 
 STEPS, POINTS = 20, 500
 KEY = ("rows", "dim")
