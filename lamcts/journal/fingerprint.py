@@ -14,7 +14,8 @@ def compare(path: str, theirs: Json, ours: Json) -> None:
     if found := difference(theirs, plain(ours)):
         raise JournalError(
             f"the journal {path} is of another run: {found.name} is {shortened(found.theirs)} there and "
-            f"{shortened(found.ours)} here; run with the settings of the journal, or give another path"
+            f"{shortened(found.ours)} here; run with the settings of the journal, or give another path; "
+            f"known={path!r} passes its evaluations to a new run"
         )
 
 

@@ -160,10 +160,13 @@ def _task(rows: Sequence[Any], space: SearchSpace, goals: Goals) -> RelatedTask:
     return RelatedTask(seen.x[seen.good], np.array(seen.y[seen.good]))
 
 
+REUSE = "known='its path' passes its evaluations to a new run"  # what can be done with a run that cannot go on
+
+
 def check_fingerprint(theirs: Json, ours: Json) -> None:
     """Raise ValueError naming the first setting in which a saved run differs from this one."""
     if found := difference(theirs, ours):
         raise ValueError(
             f"{found.name} differs from the saved run's: expected {found.theirs}, got {found.ours}; "
-            "use the settings of the saved run, or start a new one"
+            f"use the settings of the saved run; {REUSE}"
         )

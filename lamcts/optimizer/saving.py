@@ -65,7 +65,26 @@ def restore(opt: "Optimizer", state: State) -> None:
     except Exception as error:  # a user's sampler may raise anything
         opt._begin()
         what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"state: expected what state_dict() returned, it cannot be taken over ({what})") from error
+        raise ValueError(
+            f"state: expected what state_dict() returned, it cannot be taken over ({what}); {arguments.REUSE}"
+        ) from error
+
+
+def read_evaluations(path: str | os.PathLike[str], space: SearchSpace | None = None) -> "Optimizer":
+    """Return an optimizer with the evaluations of a file alone, not its searches, whose version does not matter.
+
+    space: that of the run, where the file cannot hold it.
+    """
+    from lamcts.optimizer.optimizer import Optimizer
+
+    settings, saved = read(path)
+    foreign = "space" in settings["foreign"] and space is not None  # else the file holds it
+    parts: Json = {"sampler": "uniform", "tree": None} | ({"space": space} if foreign else {})
+    opt = Optimizer(**arguments_of(settings, parts))
+    state = State.of(saved, opt.space.dim, *opt._widths).widened(opt.space.dim)
+    _load_evaluations(opt, state)
+    opt.placements |= {name: n for name, n in state.core.placements.items() if name in REASONS}
+    return opt
 
 
 def delta(opt: "Optimizer", since: Mark) -> Delta:
@@ -98,17 +117,21 @@ def _core(opt: "Optimizer") -> Core:
 
 def _load(opt: "Optimizer", state: State) -> None:
     core = state.core
+    _load_evaluations(opt, state)
+    opt.placements |= core.placements
+    opt._designed, opt._rng = core.designed, rng.restore(core.rng)
+    opt._trials.load(core.trials, state.out)
+    opt._searches.next, opt._searches.converged = core.searches, list(core.converged)
+    opt._searches.load(state.searches, Region(opt.space, (), opt.seen.good), state.lost)
+
+
+def _load_evaluations(opt: "Optimizer", state: State) -> None:
     opt.seen.append(*state.columns)
     opt.failures |= state.failures
     opt.metrics |= state.metrics
     opt.seen.predicted |= state.predicted
     opt.seen.sems |= state.sems
     opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
-    opt.placements |= core.placements
-    opt._designed, opt._rng = core.designed, rng.restore(core.rng)
-    opt._trials.load(core.trials, state.out)
-    opt._searches.next, opt._searches.converged = core.searches, list(core.converged)
-    opt._searches.load(state.searches, Region(opt.space, (), opt.seen.good), state.lost)
 
 
 # Settings ------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
     if name == PORTFOLIO:
-        return portfolio(space)
+        return portfolio(space, goals)
     kind, _, detail = name.partition(":")
     cls = None if kind == PORTFOLIO else find(kind)
     made = None if cls is None else cls.suited(space, detail)
@@ -86,7 +86,7 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     plain = goals is None or goals.plain
     if plain and space.continuous.all():
         return MixedGp() if related else GpCma()
-    return portfolio(space)
+    return portfolio(space, goals)
 
 
 def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
@@ -104,9 +104,11 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
     return MultiFidelity(sampler)
 
 
-def portfolio(space: "SearchSpace") -> "Portfolio":
-    """Return a portfolio of the methods that suit the parameters of a space."""
-    from lamcts.samplers.coordinate import Coordinate
+def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio":
+    """Return a portfolio of the methods that suit the parameters of a space and the goals.
+
+    `MixedGp` is one of them for discrete parameters, and for several objectives.
+    """
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.samplers.portfolio import Portfolio
     from lamcts.samplers.quadratic import Quadratic
@@ -115,8 +117,7 @@ def portfolio(space: "SearchSpace") -> "Portfolio":
 
     # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
     # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/notes/discrete.md). 2^-7 is that of arXiv 1910.01739.
-    base = Turbo(length_min=2**-7, descent_share=1.0)
-    arms: list[Sampler] = [base, Quadratic(), Coordinate()]
-    if space.continuous.all():
-        return Portfolio(tuple(arms))
-    return Portfolio((*arms, MixedGp()), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)
+    arms: list[Sampler] = [Turbo(length_min=2**-7, descent_share=1.0), Quadratic()]
+    if not space.continuous.all() or (goals is not None and len(goals.objectives) > 1):
+        arms.append(MixedGp())
+    return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)

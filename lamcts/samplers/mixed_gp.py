@@ -66,6 +66,7 @@ class MixedGp(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     n_start: int | None = None
     scope: Literal["space", "selected"] = "space"

@@ -17,6 +17,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.serialization import from_signature, of_points
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
+from lamcts.utils.files import FileKind, kind_at
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -26,12 +27,12 @@ JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
 
 def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
-    """Return what a run has found so far, from its journal.
+    """Return what a run has found so far, from its journal or a file of `Optimizer.save`.
 
     Parameters
     ----------
     path : str or path
-        The journal, or the folder that `lamcts run` wrote. The run may still be writing.
+        The journal, the folder that `lamcts run` wrote, or a file of `Optimizer.save`. The run may still be writing.
     space : Space, default None
         The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum,
         and then needs it. Of options that JSON cannot hold, such as functions, it has labels, which replace them.
@@ -60,8 +61,19 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
     """
     from lamcts.journal import Journal
 
-    record = Journal.read(journal_in(path))
+    file = journal_in(path)
+    if file.exists() and kind_at(file, "the run", most=None) is FileKind.STATE:
+        return saved_result(file, space)
+    record = Journal.read(file)
     return result_of(record, space_of(record, space))
+
+
+def saved_result(path: Path, space: SearchSpace | None = None) -> Result:
+    """Return the result of a file of `Optimizer.save`, whatever version of the search it was saved by."""
+    from lamcts.optimizer.saving import read_evaluations
+
+    opt = read_evaluations(path, space)
+    return summarise(opt, [], 0, "loaded", f"{len(opt.seen)} evaluations, read from {path}")
 
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:

@@ -49,6 +49,7 @@ class GpBo(LocalSampler):
     2
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     candidates: int = 500
     device: str | None = None

@@ -70,6 +70,7 @@ class Turbo(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     length: float = 0.8
     length_min: float = 2**-10

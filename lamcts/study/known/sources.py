@@ -16,7 +16,7 @@ from lamcts.spaces.fixed import bare
 from lamcts.spaces.values import scalar
 from lamcts.study.export import cell_of, names_of
 from lamcts.study.known.rows import Row, Table, check_once, takes
-from lamcts.study.load import JOURNAL, result_of, space_of
+from lamcts.study.load import JOURNAL, result_of, saved_result, space_of
 from lamcts.study.result import Result
 from lamcts.utils.files import FileKind, kind_at, text_of
 
@@ -30,7 +30,7 @@ NAMES = re.compile(rf"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+)*((?:{QUOTED}|[^\r\n])*)") 
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
 COMPLETE, FAILED = "COMPLETE", "FAIL"  # states of trials that were evaluated
 SENSES = ("minimize", "maximize")
-EXPECTED = "a CSV file with a line of names, or a journal"
+EXPECTED = "a CSV file with a line of names, a journal, or a file of Optimizer.save"
 STUDY = "known=optuna.load_study(study_name=None, storage={}) reads its only study"
 LOG = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
 CURES = {  # how the results of other files are given, whose path is filled in
@@ -39,7 +39,6 @@ CURES = {  # how the results of other files are given, whose path is filled in
     FileKind.SPREADSHEET: "save the sheet as CSV; known=pandas.read_excel({!r}) reads it as well",
     FileKind.PARQUET: "known=pandas.read_parquet({!r}) reads it",
     FileKind.COMPRESSED: "unpack it; known=pandas.read_csv({!r}) reads a compressed CSV file as well",
-    FileKind.STATE: "use the journal of the run, or Optimizer.load({!r})",
 }
 OTHERWISE = "write its results as CSV, or as pairs [(point, value), ...]"
 
@@ -102,6 +101,8 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
             with suppress(ValueError):
                 return result_of(record, space_of(record))
             raise error
+    if kind is FileKind.STATE:
+        return saved_result(file, space)
     if kind in (FileKind.TEXT, FileKind.EMPTY):
         return _table_of_file(file)
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")

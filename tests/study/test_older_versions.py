@@ -1,0 +1,78 @@
+"""Runs recorded by an older version (d1881dde): their results can be used, but they cannot go on.
+
+The files in `recorded` are a journal of real parameters, one of mixed parameters with a constraint and failures, and a
+saved optimizer with two objectives.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.cli import main
+from lamcts.errors import JournalError
+
+RECORDED = Path(__file__).parent / "recorded"
+REALS: dict[str, Any] = {"space": [(-5, 5)] * 3, "seed": 0}
+MIXED = {"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9), "x": lamcts.Float(0, 1)}
+
+
+def bowl(x: Any) -> float:
+    return float(np.square(x - 1).sum())
+
+
+def bounded(point: Any) -> dict[str, float]:
+    value = float(point["kind"] != "b") + abs(point["n"] - 4) + (point["x"] - 0.2) ** 2
+    return {"value": value, "c": point["x"] - 0.9}
+
+
+def both(x: Any) -> tuple[float, float]:
+    return float(np.square(x).sum()), float(np.square(x - 1).sum())
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Return a folder with copies: a journal that is read may leave files next to it."""
+    return Path(shutil.copytree(RECORDED, tmp_path / "old"))
+
+
+def test_a_journal_is_loaded_shown_drawn_and_reported(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = lamcts.load(old / "reals.db")
+    assert result.nfev == 14 and result.fun == bowl(result.x) < 1e-6
+    mixed = lamcts.load(old / "mixed.db")
+    assert mixed.feasible and mixed.history.failed.sum() == 1 and len(mixed.rows()) == 14
+    assert main(["show", str(old / "mixed.db")]) == 0
+    assert f"{mixed.fun:.3g}"[:4] in capsys.readouterr().out
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
+    assert main(["plot", str(old / "reals.db"), "--out", str(old / "reals.png")]) == 0
+    pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
+    assert main(["report", str(old / "mixed.db"), "-o", str(old / "report.html")]) == 0
+    assert (old / "reals.png").stat().st_size > 1000 and (old / "report.html").stat().st_size > 1000
+
+
+def test_a_saved_optimizer_is_loaded_as_a_result(old: Path) -> None:
+    result = lamcts.load(old / "front.npz")
+    assert result.nfev == 12 and len(result.front) >= 1
+    for each in result.front:
+        assert [*each.values.values()] == pytest.approx(both(each.point))
+
+
+def test_the_results_of_older_runs_are_known_to_a_new_one(old: Path) -> None:
+    reals = lamcts.minimize(bowl, budget=2, known=old / "reals.db", **REALS)
+    assert len(reals.history.x) == 16 and reals.fun <= lamcts.load(old / "reals.db").fun
+    mixed = lamcts.minimize(bounded, MIXED, budget=2, seed=0, known=old / "mixed.db", constraints=["c <= 0"])
+    assert len(mixed.history.x) == 16
+    front = lamcts.minimize(both, [(-2, 2)] * 2, budget=2, seed=0, known=old / "front.npz", objectives=["a", "b"])
+    assert len(front.history.x) == 14
+
+
+def test_an_older_run_does_not_go_on_and_the_message_says_what_to_do(old: Path) -> None:
+    with pytest.raises(JournalError, match=r"version is 1 there and 2 here.*known='.*' passes its evaluations"):
+        lamcts.minimize(bowl, budget=20, journal=old / "reals.db", **REALS)
+    with pytest.raises(JournalError, match=r"known='.*' passes its evaluations"):
+        lamcts.minimize(bounded, MIXED, budget=20, seed=0, journal=old / "mixed.db", constraints=["c <= 0"])
+    with pytest.raises(ValueError, match="known='its path' passes its evaluations"):
+        lamcts.Optimizer.load(old / "front.npz")
