@@ -105,7 +105,8 @@ def module_of(name: str) -> str | None:
 def shown(value: JsonValue) -> str:
     """Return an identity as the call that makes it, such as `Turbo(n_start=5)`."""
     if isinstance(value, dict) and CLASS in value:
-        return f"{value[CLASS]}({', '.join(f'{k}={shown(v)}' for k, v in value.items() if k != CLASS)})"
+        given = (f"{name}={shown(own)}" for name, own in value.items() if name not in (CLASS, VERSION))
+        return f"{value[CLASS]}({', '.join(given)})"
     if isinstance(value, list):
         return f"({', '.join(map(shown, value))})"
     return repr(value)

@@ -31,10 +31,11 @@ class Sampler:
 
 
 def test_only_what_differs_from_the_defaults_is_said() -> None:
-    assert identity(Turbo()) == {"class": "Turbo"}
+    assert identity(Turbo()) == {"class": "Turbo", "version": Turbo.version}
+    assert identity(Uniform()) == {"class": "Uniform"}
     assert identity(Portfolio((Turbo(n_start=5), Uniform()))) == {
         "class": "Portfolio",
-        "arms": [{"class": "Turbo", "n_start": 5}, {"class": "Uniform"}],
+        "arms": [{"class": "Turbo", "version": Turbo.version, "n_start": 5}, {"class": "Uniform"}],
     }
     assert identity(Sampler(memo=7)) == {"class": "Sampler"}
     assert identity(Sampler(np.float64(0.5), ("a",))) == {"class": "Sampler", "step": 0.5, "names": ["a"]}
@@ -65,8 +66,8 @@ def test_a_setting_that_is_new_at_its_default_changes_nothing() -> None:
 
 
 def test_a_method_of_another_version_is_another() -> None:
-    later = type("Turbo", (Turbo,), {"version": 2})()
-    found = difference({"sampler": identity(Turbo())}, {"sampler": identity(later)})
+    later = type("Uniform", (Uniform,), {"version": 2})()
+    found = difference({"sampler": identity(Uniform())}, {"sampler": identity(later)})
     assert found == ("sampler.version", "1", "2")
 
 

@@ -20,7 +20,7 @@ from lamcts.testing.samplers import Ball, check_sampler
 from lamcts.testing.search import Search, bowl
 
 LED = Space([Float(0, 1), Float(0, 1), Float(0, 1), Int(0, 9)])  # few are discrete
-DEFAULT = Portfolio((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Coordinate()))
+DEFAULT = Portfolio((Turbo(length_min=2**-7, descent_share=1.0), Quadratic()))
 
 # The default --------------------------------------------------------------------------------------------------------
 
@@ -28,9 +28,10 @@ DEFAULT = Portfolio((Turbo(length_min=2**-7, descent_share=1.0), Quadratic(), Co
 def test_reals_with_one_objective_are_searched_by_gp_cma_and_with_more_columns_by_the_portfolio() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
     assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
-    for columns in ({"objectives": 2}, {"constraints": ["g <= 0"]}):
+    several = Portfolio((*DEFAULT.arms, MixedGp()))
+    for columns, expected in (({"objectives": 2}, several), ({"constraints": ["g <= 0"]}, DEFAULT)):
         goals = Goals.of(False, **columns)
-        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == DEFAULT
+        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == expected
     with pytest.raises(ValueError, match="expected one of"):
         samplers.make("portfolio:three", CUBE)
 

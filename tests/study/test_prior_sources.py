@@ -198,7 +198,10 @@ def test_another_file_is_answered_by_what_reads_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
-    with pytest.raises(ValueError, match=f"known: expected a CSV file with a line of names, or a journal, .*{cure}"):
+    with pytest.raises(
+        ValueError,
+        match=f"known: expected a CSV file with a line of names, a journal, or a file of Optimizer.save, .*{cure}",
+    ):
         known(name)
 
 
