@@ -20,7 +20,8 @@ from lamcts.testing.samplers import Ball, check_sampler
 from lamcts.testing.search import Search, bowl
 
 LED = Space([Float(0, 1), Float(0, 1), Float(0, 1), Int(0, 9)])  # few are discrete
-DEFAULT = Portfolio((Turbo(length_min=2**-7, descent_share=1.0), Quadratic()))
+TQ = Turbo(length_min=2**-7, descent_share=1.0), Quadratic()
+DEFAULT = Portfolio((*TQ, Coordinate()))
 
 # The default --------------------------------------------------------------------------------------------------------
 
@@ -28,10 +29,9 @@ DEFAULT = Portfolio((Turbo(length_min=2**-7, descent_share=1.0), Quadratic()))
 def test_reals_with_one_objective_are_searched_by_gp_cma_and_with_more_columns_by_the_portfolio() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
     assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
-    several = Portfolio((*DEFAULT.arms, MixedGp()))
-    for columns, expected in (({"objectives": 2}, several), ({"constraints": ["g <= 0"]}, DEFAULT)):
+    for columns, arms in (({"objectives": 2}, (*TQ, MixedGp())), ({"constraints": ["g <= 0"]}, TQ)):
         goals = Goals.of(False, **columns)
-        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == expected
+        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == Portfolio(arms)
     with pytest.raises(ValueError, match="expected one of"):
         samplers.make("portfolio:three", CUBE)
 

@@ -32,7 +32,7 @@ FEW_DIMS = 5  # dimensions up to which the larger share holds: those in which Tu
 ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
-@register("portfolio", "turbo, quadratic, coordinate (and mixed_gp) around one incumbent, shares by gain")
+@register("portfolio", "turbo, quadratic and others around one incumbent, shares by gain")
 @dataclass(frozen=True)
 class Portfolio(LocalSampler):
     """Share each batch among several searches around one incumbent, by their recent gains.
