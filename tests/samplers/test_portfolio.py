@@ -29,9 +29,9 @@ DEFAULT = Portfolio((*TQ, Coordinate()))
 def test_reals_with_one_objective_are_searched_by_gp_cma_and_with_more_columns_by_the_portfolio() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
     assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
-    for columns, arms in (({"objectives": 2}, (*TQ, MixedGp())), ({"constraints": ["g <= 0"]}, TQ)):
+    for columns, parts in (({"objectives": 2}, (*TQ, MixedGp())), ({"constraints": ["g <= 0"]}, TQ)):
         goals = Goals.of(False, **columns)
-        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == Portfolio(arms)
+        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == Portfolio(parts)
     with pytest.raises(ValueError, match="expected one of"):
         samplers.make("portfolio:three", CUBE)
 
