@@ -30,7 +30,7 @@ def put_reports(db: sqlite3.Connection, reports: Iterable[Report]) -> None:
 
 
 def _packed(losses: tuple[float, ...]) -> float | bytes:
-    return pack_numbers(losses) if len(losses) > 1 else losses[0] + 0.0  # a real column has no -0.0
+    return pack_numbers(losses) if len(losses) > 1 else losses[0]  # never -0.0, which a real column does not keep
 
 
 def read_reports(db: sqlite3.Connection, path: str, objectives: int) -> tuple[dict[int, dict[int, float]], ...]:

@@ -150,7 +150,7 @@ class History:
         """Return the intermediate values of one row by step and name of the objective, in the user's sign."""
         return {
             step: {
-                goal.name: math.nan if math.isinf(loss) else -loss if goal.maximize else loss
+                goal.name: math.nan if math.isinf(loss) else 0.0 - loss if goal.maximize else loss
                 for goal, loss in zip(self.goals.objectives, losses, strict=True)
             }
             for _, step, losses in reports_of(self.curves, int(self.trial[row]))

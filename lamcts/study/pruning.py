@@ -130,7 +130,7 @@ class Pruning:
         """Add a report in the user's sign to the curves of each objective."""
         values = value if isinstance(value, tuple) else (value,)
         for own, each, sign in zip(self.curves.objectives, values, self._signs, strict=True):
-            own.add(number, step, math.inf if math.isnan(each) else sign * each)
+            own.add(number, step, math.inf if math.isnan(each) else sign * each + 0.0)  # -0.0 is not kept
 
     def _drop(self, number: int) -> None:
         for own in self.curves.objectives:

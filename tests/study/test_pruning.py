@@ -214,6 +214,28 @@ def test_without_a_pruner_nothing_is_stopped_and_reports_are_kept() -> None:
     assert steps(result) == 300 and result.pruned == 0 and result.history.x.tobytes() == plain.history.x.tobytes()
 
 
+def test_a_report_of_zero_has_no_sign_whichever_way_the_search_goes(tmp_path: Path) -> None:
+    def value(point: Any, report: Any) -> float:
+        report(1, 0.0)
+        report(2, -0.0)
+        return 0.0
+
+    for number, (search, goals) in enumerate(
+        [(lamcts.maximize, {}), (lamcts.minimize, {}), (lamcts.maximize, {"objectives": ["a", "b"]})]
+    ):
+        several = bool(goals)
+
+        def f(point: Any, report: Any, several: bool = several) -> Any:
+            found = value(point, (lambda step, own: report(step, (own, own))) if several else report)
+            return (found, found) if several else found
+
+        journal = tmp_path / f"run{number}.db"
+        result = search(f, [(0, 1)], budget=3, seed=0, journal=str(journal), **goals)
+        again = lamcts.load(str(journal))
+        assert repr(again.history.curves) == repr(result.history.curves)
+        assert "-0.0" not in repr(result.history.reports) + repr(again.history.reports)
+
+
 def test_constraints_are_kept_beside_pruning() -> None:
     def bounded(point: np.ndarray, trial: Reporter) -> dict[str, float]:
         return {"loss": descent(point, trial), "mass": float(point[0])}
