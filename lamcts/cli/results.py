@@ -16,8 +16,8 @@ from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import name_of
 from lamcts.cli.show import episodes_of, number_of
 from lamcts.cli.target import without_cost
-from lamcts.optimizer.placement import tree_chose
 from lamcts.plot.evaluations import evaluations_of
+from lamcts.plot.grown_tree import grown_tree
 from lamcts.spaces.values import plain
 from lamcts.study.export import json_values
 from lamcts.study.result import Result
@@ -60,7 +60,7 @@ def write_results(
         cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
         complain(name_of(args), f"no evaluation succeeded: {result.message}{cure}")
         return 1
-    say(result.message + (f"; the tree {result.tree}" if tree_chose(study.optimizer.placements) else ""))
+    say(result.message)
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
     found["best"] = {
         "value": result.fun,
@@ -117,7 +117,7 @@ def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[
     for kind in kinds(shown):
         name = "reward" if kind == "best" and about.get("episodes") else kind
         figures[f"{name}.png"] = partial(figure_of, shown, about, kind, study.settings.target)
-    if tree_chose(study.optimizer.placements):
+    if plot.tree_used(study.optimizer):
         figures["tree.png"] = partial(plot.tree, study.optimizer)
         if objective.space.dim <= 2 and _has_split(study):
             # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
@@ -136,7 +136,7 @@ def _network(architectures: Any, point: Point) -> "Figure | None":
 
 
 def _has_split(study: "Study") -> bool:
-    root = study.optimizer.tree_root()
+    root = grown_tree(study.optimizer).root
     return root is not None and root.split is not None
 
 

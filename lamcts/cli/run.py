@@ -28,7 +28,6 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how = one.add_argument_group("search")
     add_option(how, "budget", " (default: chosen by the objective; 200 for your own)", type=int, metavar="N")
     how.add_argument("--sampler", default=samplers.AUTO, help="name of a sampler from `lamcts list` (default: auto)")
-    how.add_argument("--no-tree", action="store_true", help="use the sampler on the whole space, without a tree")
     add_option(how, "pruner", f": {', '.join(pruners.NAMES)}", metavar="NAME")
     out = add_search_options(one, how)
     line = f"evaluate the best policy on N held-out episodes (default: {CHECK_EPISODES})"
@@ -77,13 +76,12 @@ def main(args: argparse.Namespace) -> int:
     space, fix = target.objective.space, fixed_of(args.fix, target.objective.space)
     goals = Goals.of(False, *(getattr(target.objective, name, None) for name in GOALS))
     sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix), goals, args.related)
-    return carry_out(args, target, {"sampler": sampler, "tree": None if args.no_tree else "auto"}, _report)
+    return carry_out(args, target, {"sampler": sampler}, _report)
 
 
 def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: Result, found: Json) -> None:
     """Print the best value, and add the policy and its score on held-out episodes to what was found."""
     print_best(result, found, getattr(objective, "optimum", None))
-    found["tree"] = result.tree
     if not hasattr(objective, "policy"):
         say(f"point {point_text(found['best']['point'])}")
         return

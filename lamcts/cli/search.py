@@ -134,7 +134,6 @@ def folder_of(args: argparse.Namespace, target: Target) -> Path:
         return Path(args.out)
     parts = [target.short, *(f"{name}{target.brief(name)}" for name in target.settings)]
     parts += [args.sampler.replace(":", "-")] if args.sampler != samplers.AUTO else []
-    parts += ["notree"] if args.no_tree else []
     return Path("-".join([*parts, f"seed{args.seed}"]))
 
 

@@ -16,7 +16,6 @@ from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
-from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PARTIAL, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.front import parts_of
@@ -80,9 +79,6 @@ def _about_run(record: "Recorded") -> list[list[str]]:
         rows.append(["objective", f"{about['objective']} {_settings(about)}".rstrip()])
     rows += _goals(record)
     rows.append(["sampler", sampler_text(record.sampler)])
-    placements = {} if record.core is None else record.core.placements
-    if tree_chose(placements):
-        rows.append(["tree", tree_share(placements)])
     return rows + ([["seed", str(known["seed"])]] if "seed" in known else [])
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FAILED = ("FAILED",)  # states of a trial
 ENDED = ("COMPLETED", "EARLY_STOPPED", *FAILED)
 GONE = ("ABANDONED", "STALE")
-PARTS = ("sampler", "tree")  # settings that may be objects of lamcts
+PARTS = ("sampler",)  # settings that may be objects of lamcts
 
 
 class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
@@ -52,7 +52,7 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
     transition_criteria : sequence of TransitionCriterion, default None
         Conditions under which the next node takes over; None: never.
     **settings
-        Settings of `lamcts.Optimizer`, such as sampler, tree and n_init.
+        Settings of `lamcts.Optimizer`, such as sampler and n_init.
 
     Notes
     -----

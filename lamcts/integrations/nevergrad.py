@@ -42,12 +42,11 @@ class _LaMCTS(base.Optimizer):  # type: ignore[misc]
         num_workers: int = 1,
         *,
         sampler: Sampler | str = "auto",
-        tree: lamcts.LatentTree | str | None = "auto",
         n_init: int | None = None,
     ) -> None:
         super().__init__(parametrization, budget=budget, num_workers=num_workers)
         self._penalize_cheap_violations = True  # reports points that violate a constraint
-        self._settings: dict[str, Any] = {"sampler": sampler, "tree": tree, "n_init": n_init}
+        self._settings: dict[str, Any] = {"sampler": sampler, "n_init": n_init}
         self._parts = list(parts_of(self.parametrization))
         self._space = lamcts.Space([part.space for part in self._parts])
         self._search: lamcts.Optimizer | None = None
@@ -112,9 +111,7 @@ class ParametrizedLaMCTS(base.ConfiguredOptimizer):  # type: ignore[misc]
     Parameters
     ----------
     sampler : str or sampler, default "auto"
-        The local search, as in `lamcts.Optimizer`.
-    tree : str or LatentTree, default "auto"
-        The partition of the space, as in `lamcts.Optimizer`.
+        The search, as in `lamcts.Optimizer`.
     n_init : int, default None
         Points of the initial design, as in `lamcts.Optimizer`.
 
@@ -128,10 +125,9 @@ class ParametrizedLaMCTS(base.ConfiguredOptimizer):  # type: ignore[misc]
         self,
         *,
         sampler: Sampler | str = "auto",
-        tree: lamcts.LatentTree | str | None = "auto",
         n_init: int | None = None,
     ) -> None:
-        super().__init__(_LaMCTS, {"sampler": sampler, "tree": tree, "n_init": n_init})
+        super().__init__(_LaMCTS, {"sampler": sampler, "n_init": n_init})
 
 
 Keys = tuple[Any, ...]  # of nested parameters

@@ -17,7 +17,7 @@ from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
 from lamcts.utils.files import JOURNAL
 
-FORMAT = 5  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
+FORMAT = 6  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 

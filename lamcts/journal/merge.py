@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -197,14 +196,10 @@ def _joined(parts: Sequence[_Part], entries: Callable[[Recorded], Mapping[int, E
 def _core(parts: Sequence[_Part]) -> Core:
     """Return the state of all runs together; the design and the random numbers are those of the first."""
     cores = [part.core for part in parts]
-    placements: Counter[str] = Counter()
-    for core in cores:
-        placements.update(core.placements)
     return Core(
         trials=sum(core.trials for core in cores),
         designed=cores[0].designed,
         rng=cores[0].rng,
         searches=sum(core.searches for core in cores),
         converged=[*_joined(parts, lambda record: dict.fromkeys(record.core.converged if record.core else []))],
-        placements=dict(placements),
     )

@@ -89,12 +89,6 @@ class Recorded:
         return shown(self.fingerprint.get("sampler"))
 
     @property
-    def tree(self) -> str | None:
-        """The settings of the tree as the call that makes them; None where the run has no tree."""
-        tree = self.fingerprint.get("tree")
-        return None if tree is None else shown(tree)
-
-    @property
     def goals(self) -> Goals:
         """The objectives and constraints of the run; `about` has the name of a single one without constraints."""
         goals, names = Goals.from_signature(self.fingerprint, self.maximize), self.about.get("objectives")

@@ -157,7 +157,7 @@ def put_searches(db: sqlite3.Connection, delta: Delta, sampler: str) -> None:
     SESSIONS.drop(db, "number", delta.ended)
     LOG.drop(db, "session", delta.ended)
     for number, search in delta.searches.items():
-        state = pack({"session": search.session, "first": search.first}, f"the state of {sampler}")
+        state = pack({"session": search.session}, f"the state of {sampler}")
         SESSIONS.put(db, [(number, state)])
         entries = [pack(entry, f"the log of {sampler}") for entry in search.log]
         LOG.put(db, ((number, n, entry) for n, entry in enumerate(entries, search.logged)))
@@ -167,9 +167,9 @@ def read_searches(db: sqlite3.Connection, path: str) -> dict[int, SearchState]:
     searches: dict[int, SearchState] = {}
     for number, text in SESSIONS.read(db, path):
         state = unpack(text, path, f"session {number}")
-        if not isinstance(state, dict) or state.keys() != {"session", "first"}:
-            raise damaged(path, f"session {number}: expected its state and first point")
-        searches[number] = SearchState(state["session"], state["first"], 0, [])
+        if not isinstance(state, dict) or state.keys() - {"first"} != {"session"}:  # a point in formats up to 5
+            raise damaged(path, f"session {number}: expected its state")
+        searches[number] = SearchState(state["session"], 0, [])
     for number, n, text in LOG.read(db, path):
         search = searches.get(number)
         if search is None or n != len(search.log):

@@ -19,7 +19,6 @@ from lamcts.samplers.default import with_fidelity
 from lamcts.spaces.base import SearchSpace, when_of
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
-from lamcts.tree import LatentTree
 from lamcts.types import Json, array_of
 from lamcts.utils.argument_hints import hint_range, hint_stepwise
 
@@ -95,7 +94,7 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
-SAMPLER_HAS = ("start", "restore", "resumable", "multi_output", "restarts_itself", "starts_at_centre")
+SAMPLER_HAS = ("start", "restore", "resumable", "multi_output", "starts_at_centre")
 
 
 def checked_sampler(sampler: object, space: SearchSpace, goals: Goals, related: bool) -> Sampler:
@@ -124,16 +123,6 @@ def _plain_number(value: Any) -> Any:
         made = tuple(map(_plain_number, value))
         return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
     return value.item() if isinstance(value, np.generic) else with_plain_numbers(value)
-
-
-def checked_tree(tree: LatentTree | str | None, sampler: Sampler) -> LatentTree | None:
-    """Return the settings of the tree, None for no tree; "auto" is a map with a sampler that restarts_itself."""
-    if isinstance(tree, str) and tree == "auto":
-        return LatentTree(chooses=not sampler.restarts_itself)
-    if tree is None or isinstance(tree, LatentTree):
-        made: LatentTree | None = with_plain_numbers(tree)
-        return made
-    raise ValueError(f"tree: expected 'auto', None (no tree) or a LatentTree, got {brief(tree)}")
 
 
 def related_tasks(given: Any, space: SearchSpace, goals: Goals) -> RelatedTasks:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from typing import Any, Never, Self
 
 from lamcts.errors import Exhausted
@@ -10,9 +9,8 @@ from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunMod
 from lamcts.models.remaining_gain import RemainingGain
 from lamcts.optimizer import arguments, prediction, records, saving
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
-from lamcts.optimizer.placement import REASONS, place
 from lamcts.optimizer.records import Best
-from lamcts.optimizer.sessions import CONFIRMING, LocalSearches
+from lamcts.optimizer.sessions import CONFIRMING, Searches
 from lamcts.optimizer.settings import identity
 from lamcts.optimizer.state import FORMAT, Delta, Mark, State
 from lamcts.optimizer.trials import Told, Trials
@@ -28,8 +26,6 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
-from lamcts.tree import LatentTree
-from lamcts.tree.node import Node
 from lamcts.types import Json, Point, whole_number
 from lamcts.utils.threads import one_blas_thread
 
@@ -45,8 +41,6 @@ class Optimizer:
         Whether higher values are better.
     sampler : str or Sampler, default "auto"
         Search within regions. "auto" depends on the space, see `samplers.default`; the paper uses TuRBO-1.
-    tree : LatentTree or "auto" or None, default "auto"
-        How the space is split; None uses no tree. With the default for reals the tree is a map only.
     seed : int or None, default None
         Determines every random draw. None draws a fresh seed, kept in `self.seed`.
     n_init : int or None, default None
@@ -88,7 +82,6 @@ class Optimizer:
         *in_order: Never,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
-        tree: LatentTree | str | None = "auto",
         seed: int | None = None,
         n_init: int | None = None,
         design: Kind = "sobol",
@@ -108,7 +101,7 @@ class Optimizer:
         self.seed = arguments.checked_seed(seed)
         self.related = arguments.related_tasks(related, self.space, self.goals)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
-        self.tree, first = arguments.checked_tree(tree, self.sampler), bool(self.sampler.starts_at_centre)
+        first = bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._begin()
@@ -119,10 +112,8 @@ class Optimizer:
         self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.metrics: dict[int, Metrics] = {}  # row -> what was told next to its value, by name
-        self.placements: dict[str, int] = dict.fromkeys(REASONS, 0)  # how often each reason said where to search
         self._designed = 0  # points of the design that were issued or skipped
-        self._growth = self.tree.incremental(self.space, self.seen, self.seed) if self.tree else None
-        self._searches = LocalSearches(self.sampler, self.seen, self.seed)
+        self._searches = Searches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
         self._fitted: tuple[int, RunModel] | None = None  # how many rows the model of `predict` was fitted to, and it
@@ -164,14 +155,9 @@ class Optimizer:
         return trials
 
     def _search(self, n: int) -> tuple[Proposal, int]:
-        """Data -> tree -> region, and the search that goes on there -> points, and that search's number."""
-        whole = Region(self.space, (), self.seen.good)
-        where = place(self._growth, whole, self._searches, self._rng)
-        proposal, search = self._searches.propose(where.region, where.search, n)
-        if not len(proposal.x):
-            return self._leftovers(n)
-        self.placements[where.why] += 1
-        return proposal, search
+        """Data -> the search -> points, and that search's number."""
+        proposal, search = self._searches.propose(self.region(), n)
+        return (proposal, search) if len(proposal.x) else self._leftovers(n)
 
     def tell(
         self,
@@ -296,13 +282,9 @@ class Optimizer:
         """Trials that were asked and not yet told, in order of their numbers."""
         return list(self._trials.pending.values())
 
-    def tree_root(self) -> Node | None:
-        """Return the root of the tree over all rows, None without a tree."""
-        return self._growth.root() if self._growth else None
-
     def region(self) -> Region:
-        """Return the region that the next `ask` searches, apart from the initial design. Changes nothing."""
-        return place(self._growth, Region(self.space, (), self.seen.good), self._searches, deepcopy(self._rng)).region
+        """Return the whole space with all successful rows, as a search is given it."""
+        return Region(self.space, (), self.seen.good)
 
     @property
     def n_init(self) -> int:
@@ -418,7 +400,6 @@ class Optimizer:
             "space": self.space.signature(),
             "maximize": self.maximize,
             "sampler": identity(self.sampler),
-            "tree": identity(self.tree),
             "seed": self.seed,
             "design": self.design.signature(),
             "repeat": self.repeat,
@@ -480,7 +461,7 @@ class Optimizer:
         rest |= {"related": self.related.to_json()} if self.related else {}
         saving.write(
             path,
-            saving.settings_of(self.space, self.sampler, self.tree, self.design, **rest),
+            saving.settings_of(self.space, self.sampler, self.design, **rest),
             saving.state_of(self),
         )
 
@@ -492,7 +473,7 @@ class Optimizer:
         ----------
         path : str or path
             The file.
-        **parts : space, sampler or tree
+        **parts : space or sampler
             Parts of that run that the file does not hold (own classes); `save` warned about them.
 
         Raises

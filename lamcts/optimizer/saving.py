@@ -20,7 +20,6 @@ from lamcts import rng
 from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design
 from lamcts.optimizer.exact import exact_points
-from lamcts.optimizer.placement import REASONS
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import Core, Delta, Mark, State, check_consistent
 from lamcts.outcomes.observations import Columns
@@ -31,14 +30,13 @@ from lamcts.spaces.kinds import UnknownKind
 from lamcts.spaces.regions.region import Region
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.spaces.values import plain
-from lamcts.tree import LatentTree
 from lamcts.types import Json, JsonValue
 from lamcts.utils.files import FileKind, kind_at
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
-PARTS = ("space", "sampler", "tree")
+PARTS = ("space", "sampler")
 MAGIC = "lamcts optimizer"
 COLUMN = "column "  # what the names of the arrays of rows begin with
 NAMES = ("text", "pending", *(f"{COLUMN}{name}" for name in ("y", *Columns._fields)))
@@ -59,7 +57,7 @@ def restore(opt: "Optimizer", state: State) -> None:
     if len(opt.seen) or opt._trials.issued or opt._designed:
         raise RuntimeError("expected a fresh optimizer, this one was used; make a new one")
     arguments.check_fingerprint(state.fingerprint, opt.fingerprint())
-    check_consistent(state := state.widened(opt.space.dim), opt.design.n, REASONS)
+    check_consistent(state := state.widened(opt.space.dim), opt.design.n)
     try:
         _load(opt, state)
     except Exception as error:  # a user's sampler may raise anything
@@ -79,11 +77,10 @@ def read_evaluations(path: str | os.PathLike[str], space: SearchSpace | None = N
 
     settings, saved = read(path)
     foreign = "space" in settings["foreign"] and space is not None  # else the file holds it
-    parts: Json = {"sampler": "uniform", "tree": None} | ({"space": space} if foreign else {})
+    parts: Json = {"sampler": "uniform"} | ({"space": space} if foreign else {})
     opt = Optimizer(**arguments_of(settings, parts))
     state = State.of(saved, opt.space.dim, *opt._widths).widened(opt.space.dim)
     _load_evaluations(opt, state)
-    opt.placements |= {name: n for name, n in state.core.placements.items() if name in REASONS}
     return opt
 
 
@@ -111,14 +108,12 @@ def delta(opt: "Optimizer", since: Mark) -> Delta:
 
 
 def _core(opt: "Optimizer") -> Core:
-    counts = opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged]
-    return Core(*counts, placements=dict(opt.placements))
+    return Core(opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged])
 
 
 def _load(opt: "Optimizer", state: State) -> None:
     core = state.core
     _load_evaluations(opt, state)
-    opt.placements |= core.placements
     opt._designed, opt._rng = core.designed, rng.restore(core.rng)
     opt._trials.load(core.trials, state.out)
     opt._searches.next, opt._searches.converged = core.searches, list(core.converged)
@@ -137,15 +132,10 @@ def _load_evaluations(opt: "Optimizer", state: State) -> None:
 # Settings ------------------------------------------------------------------------------------------------------------
 
 
-def settings_of(
-    space: SearchSpace, sampler: Sampler, tree: LatentTree | None, design: Design, **rest: JsonValue
-) -> Json:
+def settings_of(space: SearchSpace, sampler: Sampler, design: Design, **rest: JsonValue) -> Json:
     """Return the settings; under "foreign" the text of those parts that no file can hold, which are None."""
-    given = {"space": space, "sampler": sampler, "tree": tree}
-    parts = {"space": to_json(space)} | {
-        name: identity(given[name]) if is_ours(given[name]) else None for name in ("sampler", "tree")
-    }
-    foreign = {name: repr(part) for name, part in given.items() if part is not None and parts[name] is None}
+    parts = {"space": to_json(space), "sampler": identity(sampler) if is_ours(sampler) else None}
+    foreign = {name: repr(part) for name, part in (("space", space), ("sampler", sampler)) if parts[name] is None}
     points = [plain(design.exact.get(x.tobytes())) for x in design.given]
     return parts | rest | {"design": design.signature(), "points": points, "foreign": foreign}
 
@@ -159,7 +149,7 @@ def arguments_of(settings: Json, given: Json) -> Json:
     if missing:
         what = f"{missing[0]}: {settings['foreign'][missing[0]]} is none that a file can hold"
         raise ValueError(f"{what}; pass load(path, {missing[0]}=...)")
-    make: dict[str, Callable[[Any], Any]] = {"space": from_json, "sampler": from_identity, "tree": from_identity}
+    make: dict[str, Callable[[Any], Any]] = {"space": from_json, "sampler": from_identity}
     try:
         parts = {name: given[name] if name in given else make[name](settings[name]) for name in PARTS}
     except UnknownKind:

@@ -1,4 +1,4 @@
-"""The live local searches: the choice of the one that continues in a region, and the routing of results."""
+"""The search of a run: its session, the next one once that has converged, and the routing of results."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -13,20 +13,18 @@ from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.scalarised import BoundedColumns, adapt_to_goals
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note
+from lamcts.types import Note
 
 What = TypeVar("What")
 
 CONFIRMING = -2  # source of rows that confirm a prediction, next to the numbers of searches and -1, the design
-MOST_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
 
 @dataclass
 class LiveSearch:
-    """A live session, the first point that it proposed, and how often it has changed."""
+    """A live session, and how often it has changed."""
 
     session: Session
-    first: Floats | None = None
     revision: int = 0
 
 
@@ -38,10 +36,11 @@ class TrialResult(NamedTuple):
     row: int
 
 
-class LocalSearches:
-    """Live sessions by number. A session is found by its incumbent, since the region around it may change.
+class Searches:
+    """The live session of a run by its number; there is one at most.
 
-    A new search is offered the rows of its region as first results, but none where another search has converged.
+    A session that has converged, or has no more points, is followed by another. The first is offered all rows as first
+    results, those after one that has converged are offered none.
     """
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
@@ -54,55 +53,19 @@ class LocalSearches:
         self._restored: set[int] = set()  # searches from a state that have not been asked since
         self._warned = False  # of proposals without a point
 
-    # Where they are -------------------------------------------------------------------------------------------------
+    # What it proposes, and what it is told --------------------------------------------------------------------------
 
-    @property
-    def newest(self) -> Session | None:
-        """The live session that began last; its scope sets where to search next."""
-        return self.live[max(self.live)].session if self.live else None
-
-    def inside(self, region: Region) -> int | None:
-        """Return the number of the session with the best incumbent inside the region, or None."""
-        anchored = [(number, x) for number in self.live if (x := self._anchor(number)) is not None]
-        if not anchored:
-            return None
-        here = region.contains(np.array([x for _, x in anchored]))
-        found = (number for (number, _), inside in zip(anchored, here, strict=True) if inside)
-        return min(found, key=self._loss, default=None)
-
-    def converged_inside(self, region: Region) -> bool:
-        """Return whether a search has converged inside the region."""
-        return bool(self.converged) and bool(region.contains(self.seen.x[self.converged]).any())
-
-    def _anchor(self, number: int) -> Floats | None:
+    def propose(self, whole: Region, n: int) -> tuple[Proposal, int]:
+        """Return at most `n` points, and the number of the search; a search without a new point is ended."""
+        number = next(iter(self.live)) if self.live else self._start(whole)
         search = self.live[number]
-        return search.first if search.session.incumbent is None else self.seen.x[search.session.incumbent]
-
-    def _loss(self, number: int) -> float:
-        incumbent = self.live[number].session.incumbent
-        return np.inf if incumbent is None else float(self.seen.y[incumbent])
-
-    # What they propose, and what they are told ----------------------------------------------------------------------
-
-    def propose(self, region: Region, number: int | None, n: int) -> tuple[Proposal, int]:
-        """Return at most `n` points of the region from search `number` (None: a new one), and that search's number.
-
-        A search without a new point is ended, and the region one step up the path is tried. Empty if the whole space
-        gave none.
-        """
-        while True:
-            number = self._start(region) if number is None else self._move(number, region)
-            search = self.live[number]
-            proposal = self._ask(number, n)
-            if len(proposal.x):
-                search.first = proposal.x[0] if search.first is None else search.first
-                search.revision += 1
-                return proposal, number
+        search.session.move(whole)
+        proposal = self._ask(number, n)
+        if not len(proposal.x):
             self.end(number)
-            if not region.steps:
-                return proposal, -1
-            region = region.wider(self.seen)
-            number = self.inside(region)
+            return proposal, -1
+        search.revision += 1
+        return proposal, number
 
     def _ask(self, number: int, n: int) -> Proposal:
         """Return the proposal of a search; one that raises is ended first."""
@@ -134,17 +97,11 @@ class LocalSearches:
         self.live[number].session.forget([proposal.notes[i] for i in np.flatnonzero(~within)])
         return Proposal(x[within], [proposal.notes[i] for i in np.flatnonzero(within)])
 
-    def _start(self, region: Region) -> int:
+    def _start(self, whole: Region) -> int:
         number, self.next = self.next, self.next + 1
-        if len(self.live) >= MOST_LIVE:
-            self.end(max(self.live, key=lambda k: (self._loss(k), -k)))
-        offered = region.rows[:0] if self.converged_inside(region) else region.rows
+        offered = whole.rows[:0] if self.converged else whole.rows
         rng = stream(self.seed, Purpose.SESSION, number)
-        self.live[number] = LiveSearch(self.sampler.start(replace(region, rows=offered), self.seen, rng))
-        return self._move(number, region)
-
-    def _move(self, number: int, region: Region) -> int:
-        self.live[number].session.move(region)
+        self.live[number] = LiveSearch(self.sampler.start(replace(whole, rows=offered), self.seen, rng))
         return number
 
     def tell(self, results: Iterable[TrialResult]) -> None:
@@ -211,9 +168,8 @@ class LocalSearches:
         for number, search in sorted(self.live.items()):
             revision, logged = known.get(number, (-1, 0))
             if search.revision != revision:
-                first = None if search.first is None else search.first.tolist()
                 log = search.session.log
-                changed[number] = SearchState(search.session.state(), first, logged, list(log[logged:]))
+                changed[number] = SearchState(search.session.state(), logged, list(log[logged:]))
         return changed
 
     def mark(self) -> dict[int, tuple[int, int]]:
@@ -228,9 +184,6 @@ class LocalSearches:
             if row is not None and not (isinstance(row, (int, np.integer)) and row in whole.rows):
                 raise ValueError(f"search {number}: expected an incumbent that is a row that succeeded, got {row!r}")
             self._restored.add(number)
-            self.live[number] = LiveSearch(session, None if saved.first is None else self._point(saved.first))
+            self.live[number] = LiveSearch(session)
         for trial in lost:
             self.forget(trial.session, trial.note)
-
-    def _point(self, first: list[float]) -> Floats:
-        return np.array(first, float).reshape(self.seen.dim)

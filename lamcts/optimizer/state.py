@@ -3,7 +3,7 @@
 An optimizer gives them and takes a state; a journal writes deltas and reads a state, and neither knows the other.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import index
 
@@ -18,7 +18,8 @@ from lamcts.rng import restore
 from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
 
-FORMAT = 3  # raised with every change of what is saved
+FORMAT = 4  # raised with every change of what is saved
+READABLE = (3, FORMAT)  # of 3 the evaluations alone: its searches were held by the optimizer's tree
 MOST = 2**53  # of a count: sums of counts of many runs stay below 2**63
 
 
@@ -39,10 +40,9 @@ class Waiting:
 
 @dataclass(frozen=True)
 class SearchState:
-    """A live search: its session's state, its first point [d], and the entries of its log from number `logged` on."""
+    """A live search: its session's state, and the entries of its log from number `logged` on."""
 
     session: Json
-    first: list[float] | None
     logged: int
     log: list[JsonValue]
 
@@ -56,14 +56,13 @@ class Core:
     rng: Json
     searches: int  # begun so far
     converged: list[int]  # rows at which searches have converged
-    placements: dict[str, int]  # how often each reason said where to search
 
     @classmethod
     def of(cls, entries: JsonValue) -> "Core":
         """Return the core whose `vars` are given; ValueError where they are none."""
         try:
-            core = cls(**entries)
-            counts = [core.trials, core.designed, core.searches, *core.converged, *core.placements.values()]
+            core = cls(**{name: entry for name, entry in entries.items() if name != "placements"})  # of older versions
+            counts = [core.trials, core.designed, core.searches, *core.converged]
             if not all(type(count) is int and 0 <= count <= MOST for count in counts):
                 raise ValueError(f"expected whole numbers, got {brief(counts)}")
             restore(core.rng)
@@ -116,7 +115,7 @@ class State:
         ValueError for anything else.
         """
         try:
-            if state["format"] != FORMAT:
+            if state["format"] not in READABLE:
                 raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")
             return cls(
                 fingerprint=dict(state["fingerprint"]),
@@ -124,7 +123,7 @@ class State:
                 columns=_columns(state["columns"], dim, losses, constraints),
                 failures={int(row): str(message) for row, message in state["failures"].items()},
                 pending=[_waiting(trial, dim) for trial in state["pending"]],
-                searches={int(number): SearchState(**search) for number, search in state["searches"].items()},
+                searches={int(number): _search(search) for number, search in state["searches"].items()},
                 predicted={int(row): predicted_of(each, losses) for row, each in state.get("predicted", {}).items()},
                 points={int(row): point for row, point in state["points"].items()},
                 metrics={int(row): metrics_of(each) for row, each in state.get("metrics", {}).items()},
@@ -199,6 +198,10 @@ def _waiting(trial: Json, dim: int) -> Waiting:
     return waiting
 
 
+def _search(search: Json) -> SearchState:
+    return SearchState(search["session"], search["logged"], search["log"])
+
+
 def _short(state: JsonValue) -> str:
     """Return the text of a wrong state: the keys of a dict, or the value."""
     return f"a dict of {brief(list(state))}" if isinstance(state, dict) else brief(state)
@@ -208,7 +211,7 @@ def _said(error: Exception) -> str:
     return f"no entry {error}" if isinstance(error, KeyError) else str(error)
 
 
-def check_consistent(state: State, designed: int, reasons: Collection[str]) -> None:
+def check_consistent(state: State, designed: int) -> None:
     """Raise ValueError where parts of a state contradict each other; `designed` points are in the initial design."""
     core, columns = state.core, state.columns
     n, told = len(columns.x), set(columns.trial.tolist())
@@ -228,7 +231,6 @@ def check_consistent(state: State, designed: int, reasons: Collection[str]) -> N
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
         "fewer live searches than begun": max(state.searches, default=-1) < core.searches,
         f"rows below {n}": all(0 <= row < n for row in rows),
-        "counts of the reasons to search somewhere": {*core.placements} <= {*reasons},
     }
     for expected, holds in checks.items():
         if not holds:

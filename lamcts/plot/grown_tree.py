@@ -1,7 +1,7 @@
-"""The tree of a run: taken from its optimizer, or grown again from its evaluations, settings and seed.
+"""The tree of a run, grown from its evaluations: that of `LaMcts`, or a map of another search by the default settings.
 
-A tree is a pure function of evaluations, settings and seed, so a journal need not hold it. Of the settings in
-a journal only the classes of PARTS and plain values are taken.
+A tree is a pure function of evaluations and settings, so a journal need not hold it. Of the settings in a journal only
+the classes of PARTS and plain values are taken.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,8 +10,7 @@ import numpy as np
 
 from lamcts.journal.recorded import Recorded
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.placement import tree_chose
-from lamcts.optimizer.settings import from_identity
+from lamcts.optimizer.settings import from_identity, identity
 from lamcts.outcomes.observations import Observations
 from lamcts.plot.canvas import FAINT, INK, NOTE, SELECTED, VALUES, Look, sheet, titled
 from lamcts.plot.evaluations import SOURCES, Evaluations, Source, evaluations_of, opened
@@ -38,89 +37,84 @@ ACROSS, DOWN = 1.12, 1.15  # inches that a box takes, with the room around it (b
 
 
 class GrownTree(NamedTuple):
-    """Settings, root (both None without a tree), evaluations, and the space (None where a journal does not hold it)."""
+    """Settings, root (None without evaluations), evaluations, and the space (None where a journal does not hold it)."""
 
-    settings: LatentTree | None
+    settings: LatentTree
     root: Node | None
     shown: Evaluations
     space: SearchSpace | None
 
     def selected(self) -> Region:
         """Return the region that the tree would select now; ties are broken by a generator of its own."""
-        if self.settings is None or self.root is None:
+        if self.root is None:
             return Region(Box(0, 1, dim=self.shown.x.shape[1]), (), np.flatnonzero(np.isfinite(self.shown.loss)))
         return self.settings.select(self.root, np.random.default_rng(0))
 
     @property
     def cp(self) -> float | None:
         """The exploration constant; None where the tree does not select by upper bounds."""
-        return self.settings.cp if self.settings is not None and self.settings.selector == "ucb" else None
+        return self.settings.cp if self.settings.selector == "ucb" else None
 
     def placed(self, depth: int) -> "list[PlacedNode]":
-        """Return the nodes down to `depth` splits, parents first; empty without a tree."""
+        """Return the nodes down to `depth` splits, parents first; empty without evaluations."""
         return [] if self.root is None else _placed(self.root, depth, self.cp, [s.good for s in self.selected().steps])
 
 
 def grown_tree(run: Source) -> GrownTree:
-    """Return the tree of a run; a Result does not hold the settings, so its tree is grown with the defaults."""
+    """Return the tree of a run: by the settings of its `LaMcts` where it has one, else by the default settings."""
     run = opened(run)
+    shown, settings = evaluations_of(run), None
+    pending: list[Floats] = []
+    space: SearchSpace | None
     if isinstance(run, Optimizer):
-        return GrownTree(run.tree, run.tree_root(), evaluations_of(run), run.space)
-    shown = evaluations_of(run)
-    if isinstance(run, Recorded):
-        settings, seed = _settings(run.fingerprint.get("tree")), run.fingerprint.get("seed")
-        if not isinstance(seed, int) or seed < 0 or run.core is None:
-            settings, seed = None, 0
-        pending = [trial.x for trial in run.pending]
-        return _grown(settings, shown, seed, pending, from_signature(run.fingerprint.get("space")))
-    if isinstance(run, Result):
-        settings = None if run.get("tree") is None else LatentTree()
-        return _grown(settings, shown, run["seed"], [], run["history"].points.space)
-    raise ValueError(f"expected {SOURCES}, got {type(run).__name__}: only a run has a tree")
+        settings, pending, space = _settings(identity(run.sampler)), [*run.seen.pending.values()], run.space
+    elif isinstance(run, Recorded):
+        settings, pending = _settings(run.fingerprint.get("sampler")), [trial.x for trial in run.pending]
+        space = from_signature(run.fingerprint.get("space"))
+    elif isinstance(run, Result):
+        space = run["history"].points.space
+    else:
+        raise ValueError(f"expected {SOURCES}, got {type(run).__name__}: only a run has a tree")
+    return _grown(settings or LatentTree(), shown, pending, space)
 
 
-def _grown(
-    settings: LatentTree | None, shown: Evaluations, seed: int, pending: list[Floats], space: SearchSpace | None
-) -> GrownTree:
-    if settings is None or not len(shown):
-        return GrownTree(None, None, shown, space)
+def _grown(settings: LatentTree, shown: Evaluations, pending: list[Floats], space: SearchSpace | None) -> GrownTree:
+    if not len(shown):
+        return GrownTree(settings, None, shown, space)
     (n, dim), m = shown.x.shape, shown.values.shape[1]
     seen = Observations(dim, losses=m, constraints=shown.g.shape[1])
     others = (np.zeros(n), np.full(n, -1), np.full(n, -1))  # seconds, trials and searches: no tree looks at them
     seen.append(shown.x, shown.goals.signs * shown.values, *others, shown.g, shown.kind)
     for i, x in enumerate(pending):
         seen.expect(i, x)
-    return GrownTree(settings, settings.incremental(Box(0, 1, dim=dim), seen, seed).root(), shown, space)
+    return GrownTree(settings, settings.incremental(Box(0, 1, dim=dim), seen).root(), shown, space)
 
 
-def _settings(known: object) -> LatentTree | None:
-    """Return the settings of an identity; None where it has none, or unknown parts."""
+def _settings(sampler: object) -> LatentTree | None:
+    """Return the tree of a `LaMcts` by its identity; None for other samplers, and where it has unknown parts."""
+    if not isinstance(sampler, dict) or sampler.get("class") != "LaMcts":
+        return None
     try:
-        settings = from_identity(known, PARTS)
+        settings = from_identity(sampler.get("tree", {"class": "LatentTree"}), PARTS)
     except (KeyError, ValueError, TypeError, RecursionError):
         return None
     return settings if isinstance(settings, LatentTree) else None
 
 
 def tree_used(run: Source) -> bool:
-    """Return whether the tree of a run has chosen where to search.
-
-    The default sampler on real parameters grows a tree as a map only; other runs may have no tree.
+    """Return whether a tree has selected the regions of a run, that is, whether its sampler is `LaMcts`.
 
     Parameters
     ----------
     run : run
-        A Result, the path of a journal, a Journal or an Optimizer.
+        The path of a journal, a Journal or an Optimizer.
     """
     run = opened(run)
-    if isinstance(run, Result):  # it has the count in words
-        words = str(run.get("tree")).split()
-        return words[:1] == ["chose"] and words[1] != "0"
     if isinstance(run, Recorded):
-        return run.core is not None and tree_chose(run.core.placements)
+        return run.sampler.startswith("LaMcts")
     if isinstance(run, Optimizer):
-        return tree_chose(run.placements)
-    raise ValueError(f"expected {SOURCES}, got {type(run).__name__}")
+        return type(run.sampler).__name__ == "LaMcts"
+    raise ValueError(f"expected an Optimizer or a journal, got {type(run).__name__}")
 
 
 class PlacedNode(NamedTuple):
@@ -165,14 +159,14 @@ def tree(run: Source, *, depth: int = 4, title: str = "Search tree") -> "Figure"
     Parameters
     ----------
     run : run
-        An Optimizer, the path of a journal, a Journal, or a Result. From a journal the tree is grown again; a Result
-        does not hold the settings of the tree, so the default settings are used.
+        An Optimizer, the path of a journal, a Journal, or a Result. A run without `LaMcts` has the tree of the default
+        settings, a map of its evaluations, and so has a Result, which does not hold settings.
     depth : int, default 4
         Splits below the root that are drawn.
     """
     grown = grown_tree(run)
-    if grown.settings is None or grown.root is None:
-        raise ValueError("expected a run with a tree, got tree=None, or one that a journal cannot describe")
+    if grown.root is None:
+        raise ValueError("expected a run with evaluations, got none")
     placed, values, bounded = grown.placed(depth), grown.settings.values, grown.cp is not None
     width, levels = 1 + max(spot.x for spot in placed), 1 + max(spot.depth for spot in placed)
     figure, axes = sheet(max(7.2, ACROSS * width + 0.5), DOWN * levels + 1.6)

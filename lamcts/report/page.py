@@ -12,12 +12,6 @@ from lamcts.report.metrics import metrics
 from lamcts.report.runs import LabelledRun
 
 NOTHING = "No evaluation has succeeded yet."
-PLACES = {  # where batches were proposed, by the reason that a journal records
-    "selected": "in the region that the tree selected",
-    "held": "near the incumbent of the newest search",
-    "space": "in the whole space",
-    "restart": "in the whole space for a restart",
-}
 MOST_RUNS = 6  # with sections of their own; further runs are only compared
 STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
@@ -147,7 +141,7 @@ def _own(run: LabelledRun, among: int) -> list[Section]:
         *metrics(run),
         *_parameters(run, among),
         *([Section("Tree", _tree(run))] if tree_used(run.record) else []),
-        Section("Proposers", [tables.proposed(run), _proposed(run)]),
+        Section("Proposers", [tables.proposed(run)]),
         Section("Time", _time(run)),
         Section("Failures", [tables.failures(run) or "No evaluation failed."]),
     ]
@@ -206,8 +200,6 @@ def _lines(run: LabelledRun) -> str:
 
 
 def _tree(run: LabelledRun) -> list[Piece]:
-    if run.tree.settings is None:
-        return ["The tree cannot be drawn: the journal does not describe its settings."]
     found = tree.drawn(run)
     if found is None:
         least = 2 * run.tree.settings.leaf_size
@@ -224,12 +216,6 @@ def _tree(run: LabelledRun) -> list[Piece]:
         "side, and the share of evaluations that change sides when the values of that parameter are permuted.",
         found[1],
     ]
-
-
-def _proposed(run: LabelledRun) -> str:
-    placed = run.record.core.placements if run.record.core else {}
-    said = ", ".join(f"{count} {PLACES.get(name, name)}" for name, count in placed.items() if count)
-    return f"Batches of points by where they were proposed: {said}." if said else "No batch was proposed by a search."
 
 
 def _time(run: LabelledRun) -> list[Piece]:

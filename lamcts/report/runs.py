@@ -78,5 +78,4 @@ def by_search(runs: Sequence[LabelledRun]) -> dict[str, list[LabelledRun]]:
 def _name(group: Sequence[LabelledRun]) -> str:
     """Return what a group of several seeds is called: its objective and its sampler."""
     sampler = group[0].record.sampler.partition("(")[0].lower()
-    tree = "" if group[0].record.tree is None else ", tree"
-    return f"{shortened(group[0].title)} ({sampler}{tree})"
+    return f"{shortened(group[0].title)} ({sampler})"

@@ -6,7 +6,6 @@ import numpy as np
 
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PARTIAL, PRUNED
 from lamcts.outcomes.failures import by_kind
-from lamcts.plot.grown_tree import tree_used
 from lamcts.report.html import HtmlTable, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import LabelledRun
@@ -39,8 +38,6 @@ def _overview(run: LabelledRun) -> Json:
     if goals.constraints:
         said["constraints"] = ", ".join(map(str, goals.constraints))
     said["sampler"] = sampler_name(record.sampler)
-    if tree_used(record):
-        said["tree"] = str(record.tree).partition("(")[0]
     said["seed"] = str(record.fingerprint.get("seed", UNKNOWN))
     kind = record.columns.kind
     if isinstance(budget := record.about.get("budget"), int):

@@ -20,9 +20,9 @@ BOX, LEVEL = 92, 96  # pixels of a box's slot, and from one level to the next
 
 
 def drawn(run: LabelledRun) -> tuple[PlotlyFigure, HtmlTable] | None:
-    """Return the figure and the table of a run's tree; None where it has none, or no split yet."""
+    """Return the figure and the table of a run's tree; None where it has no split yet."""
     settings, root = run.tree.settings, run.tree.root
-    if settings is None or root is None or root.split is None:
+    if root is None or root.split is None:
         return None
     placed, value = run.tree.placed(DEPTH), VALUE_NAMES[settings.values]
     parts = [one.part for one in run.shown.space.parameters]

@@ -112,10 +112,6 @@ class Sampler(Protocol):
         """
 
     @property
-    def restarts_itself(self) -> bool:
-        """Whether a session restarts elsewhere by itself; by default no tree then selects regions (default False)."""
-
-    @property
     def starts_at_centre(self) -> bool:
         """Whether one first point is enough: the default design is then `x0` or the centre (default False).
 

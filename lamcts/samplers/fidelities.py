@@ -6,7 +6,6 @@ A configuration is a point without its fidelity. Letters: c configurations, d co
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -56,7 +55,6 @@ class MultiFidelity(LocalSampler):
     1
     """
 
-    restarts_itself: ClassVar[bool] = True
     inner: Sampler
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":

@@ -68,7 +68,6 @@ class Scalarised:
     """
 
     multi_output: ClassVar[MultiOutputSupport] = True
-    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
     inner: Sampler
 

@@ -137,9 +137,7 @@ class RecordedRun(NamedTuple):
     seen: Observations
     failures: Mapping[int, str]
     metrics: Mapping[int, Metrics]
-    placements: Mapping[str, int]
     seed: int
-    tree: str | None
 
     @classmethod
     def of(cls, record: "Recorded", space: SearchSpace) -> "RecordedRun":
@@ -150,10 +148,9 @@ class RecordedRun(NamedTuple):
             seen.append(*record.columns)
             seen.sems |= record.sems
             seen.exact |= exact_points(space, seen.x, record.exact)
-        placements = {} if record.core is None else record.core.placements
         seed = record.fingerprint.get("seed")
         seed = seed if isinstance(seed, int) else 0
-        return cls(space, goals, seen, record.failures, record.metrics, placements, seed, record.tree)
+        return cls(space, goals, seen, record.failures, record.metrics, seed)
 
     @property
     def front(self) -> "Front":

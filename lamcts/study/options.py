@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lamcts.samplers.base import Sampler
     from lamcts.study.known import PriorResults
     from lamcts.study.result import Result
-    from lamcts.tree import LatentTree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +48,7 @@ class RunSettings:
     seed: int | None = None
     """Number that determines every random draw. None draws a fresh one, kept in the result."""
     sampler: "str | Sampler" = "auto"
-    """Search within regions, by name or as an object. "auto" depends on the space, see `lamcts.Optimizer`."""
-    tree: "LatentTree | str | None" = "auto"
-    """How the space is split; None uses no tree."""
+    """The search, by name or as an object. "auto" depends on the space, see `lamcts.Optimizer`."""
     x0: Point = None
     """Point or list of points to evaluate first. None takes that of an `Objective`."""
     n_init: int | None = None

@@ -32,7 +32,6 @@ SHOWN = (
     "success",
     "status",
     "message",
-    "tree",
     "front",
 )
 
@@ -154,8 +153,6 @@ class Result(dict[str, Any]):
         The seed of the run.
     pruned : int
         Number of pruned trials.
-    tree : str or None
-        How often the tree chose where to search, "chose 3 of 120 batches"; None if it chose nothing.
     front : Front
         With several objectives, the evaluations that no other one dominates.
     row : int or None
@@ -233,7 +230,7 @@ class Result(dict[str, Any]):
 
     @property
     def _shown(self) -> list[str]:
-        return [name for name in SHOWN if name in self and (name not in ("pruned", "tree") or self[name])]
+        return [name for name in SHOWN if name in self and (name != "pruned" or self[name])]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})

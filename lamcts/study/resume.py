@@ -63,7 +63,6 @@ def begin(
         problem.space,
         maximize=problem.maximize,
         sampler=settings.sampler,
-        tree=settings.tree,
         seed=seed,
         n_init=n_init,
         design=settings.design,

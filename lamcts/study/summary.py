@@ -8,7 +8,6 @@ import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.tables import Check
-from lamcts.optimizer.placement import tree_chose, tree_share
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
 from lamcts.outcomes.front import knee, parts_of
 from lamcts.outcomes.metrics import Metrics
@@ -50,7 +49,6 @@ def summarise(
         pruned=int(np.count_nonzero(seen.kind == PRUNED)),
         history=history_of(opt, checks, curves),
         seed=opt.seed,
-        tree=tree_share(opt.placements) if tree_chose(opt.placements) else None,
     )
     result.update(found)
     if (costs := Costs(opt.space)).axis is not None:

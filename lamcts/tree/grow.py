@@ -56,17 +56,15 @@ class LatentTree:
     room : int, default 4
         Rows for each dimension that the region around a search of scope "incumbent" keeps; untuned. In the paper the
         search stays in its leaf.
-    chooses : bool, default True
-        Whether the tree selects regions. If False, it is a map of the evaluations, and searches use the whole space.
 
     Examples
     --------
     >>> import lamcts
     >>> tree = lamcts.LatentTree(leaf_size=5)
-    >>> opt = lamcts.Optimizer([(-5, 10)] * 2, tree=tree, n_init=12, seed=0)
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 2, sampler=lamcts.samplers.LaMcts(tree=tree), n_init=12, seed=0)
     >>> for trial in opt.ask(12):
     ...     opt.tell(trial, float(trial.point @ trial.point))
-    >>> opt.tree_root().visits
+    >>> tree.incremental(opt.space, opt.seen).root().visits
     12
     """
 
@@ -78,7 +76,6 @@ class LatentTree:
     height: int | None = None
     refit: int | None = None
     room: int = 4
-    chooses: bool = True
 
     def __post_init__(self) -> None:
         if self.leaf_size < 2:
@@ -97,7 +94,7 @@ class LatentTree:
 
     @classmethod
     def paper(cls, theta: int = 20, cp: float = 1.0, kernel: Kernel = "rbf") -> "LatentTree":
-        """Return the tree of LA-MCTS as published (thesis 5.3), to use with `Turbo(scope="incumbent")`.
+        """Return the tree of LA-MCTS as published (thesis 5.3); `LaMcts.paper()` has it.
 
         It makes one k-means and one unchecked machine for each node, uses raw node values, and is fitted again at every
         ask. Two details differ: clusters see the ranks of losses, and a converged search restarts outside its leaf.
@@ -145,8 +142,8 @@ class LatentTree:
         """
         return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
 
-    def incremental(self, space: SearchSpace, seen: Observations, seed: int) -> "IncrementalTree":
-        """Return the tree over `seen`, which grows as rows arrive."""
+    def incremental(self, space: SearchSpace, seen: Observations, seed: int = 0) -> "IncrementalTree":
+        """Return the tree over `seen`, which grows as rows arrive: the same for the same rows and seed."""
         return IncrementalTree(self, space, seen, seed)
 
     def select(self, root: Node, rng: np.random.Generator) -> Region:
@@ -202,7 +199,6 @@ class IncrementalTree:
 
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
         self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
-        self.chooses = tree.chooses  # whether it selects regions
         self._depth = MAX_DEPTH if tree.height is None else tree.height
         self._root, self._learned = _CachedNode(), 0  # the second of use with `refit` alone
 

@@ -12,7 +12,6 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-import lamcts
 from lamcts.integrations.optuna.parameters import OptunaParameters
 from lamcts.integrations.optuna.proposer import CONSTRAINTS, Proposer, Record, attributes
 from lamcts.rng import fresh_seed
@@ -35,9 +34,7 @@ class LamctsSampler(BaseSampler):
     n_startup_trials : int, default None
         Trials of the initial design; None: as many as `lamcts.Optimizer` starts with for the space (untuned).
     sampler : str or sampler, default "auto"
-        The local search, as in `lamcts.Optimizer`.
-    tree : str or LatentTree, default "auto"
-        The partition of the space, as in `lamcts.Optimizer`.
+        The search, as in `lamcts.Optimizer`.
     several : bool, default False
         Whether the study may have several objectives. Optuna's tests of samplers for one objective expect an error.
     constraints_func : callable, default None
@@ -62,7 +59,6 @@ class LamctsSampler(BaseSampler):
         seed: int | None = None,
         n_startup_trials: int | None = None,
         sampler: Sampler | str = "auto",
-        tree: lamcts.LatentTree | str | None = "auto",
         several: bool = False,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -70,7 +66,7 @@ class LamctsSampler(BaseSampler):
         whole_number(n_startup_trials, "n_startup_trials", least=0, optional=True)
         whole_number(seed, "seed", least=0, optional=True)
         self._seed = fresh_seed() if seed is None else int(seed)
-        self._settings: dict[str, Any] = {"n_init": n_startup_trials, "sampler": sampler, "tree": tree}
+        self._settings: dict[str, Any] = {"n_init": n_startup_trials, "sampler": sampler}
         self._several = several
         self._constraints_func = constraints_func
         self._independent = independent_sampler

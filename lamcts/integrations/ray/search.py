@@ -161,7 +161,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
     seed : int, default None
         Seed of every draw; None: a fresh seed.
     **settings
-        Settings of `lamcts.Optimizer`, such as sampler, tree and n_init.
+        Settings of `lamcts.Optimizer`, such as sampler and n_init.
 
     Notes
     -----

@@ -117,7 +117,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
     batch : int, default None
         Candidates that are evaluated together; None: as few as give each job a fit. The points depend on it. The
         initial design is one batch.
-    sampler, tree, n_init : default "auto", "auto", None
+    sampler, n_init : default "auto", None
         As in `lamcts.Optimizer`.
     scoring : str, callable, list or dict, default None
         As in `RandomizedSearchCV`. Of several scores the search maximises the one that `refit` names, or finds the
@@ -150,7 +150,6 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         n_iter: int = N_ITER,
         batch: int | None = None,
         sampler: Sampler | str = "auto",
-        tree: lamcts.LatentTree | str | None = "auto",
         n_init: int | None = None,
         scoring: Scoring = None,
         n_jobs: int | None = None,
@@ -163,7 +162,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         return_train_score: bool = False,
     ) -> None:
         self.param_distributions, self.n_iter, self.batch = param_distributions, n_iter, batch
-        self.sampler, self.tree, self.n_init, self.random_state = sampler, tree, n_init, random_state
+        self.sampler, self.n_init, self.random_state = sampler, n_init, random_state
         super().__init__(
             estimator=estimator,
             scoring=scoring,
@@ -220,7 +219,7 @@ class LamctsSearchCV(BaseSearchCV):  # type: ignore[misc]
         several = len(metrics := self._metrics()) > 1
         goals: dict[str, Any] = {"objectives": dict.fromkeys(metrics, "max")} if several else {"maximize": True}
         seed = _seed(self.random_state)
-        return lamcts.Optimizer(space, seed=seed, sampler=self.sampler, tree=self.tree, n_init=self.n_init, **goals)
+        return lamcts.Optimizer(space, seed=seed, sampler=self.sampler, n_init=self.n_init, **goals)
 
     def _metrics(self) -> list[str]:
         """Return the names of the scores that are searched by."""

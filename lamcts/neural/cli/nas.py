@@ -48,7 +48,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--first", type=int, metavar="N", help=line)
     first_by.add_first_by(how)
     add_search_options(one, how)
-    one.set_defaults(check=0, no_tree=False, timeout=None, against=None)
+    one.set_defaults(check=0, timeout=None, against=None)
     space = one.value_in(argv, "--space")
     row = tables().get(space or "")
     add_against(how, row)

@@ -15,7 +15,7 @@ import numpy as np
 from lamcts import LatentTree
 from lamcts.neural.searches.surrogate import RewardModel, Ridge
 from lamcts.rng import derive
-from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.samplers import Batch, LaMcts, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.tree import Linear
 from lamcts.types import Floats, Rows, whole_number
 
@@ -107,7 +107,8 @@ def published(
     tree = LatentTree(
         height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter
     )
-    return {"tree": tree, "sampler": Leaf(model=model, refit=selects), "n_init": first, "design": "uniform"}
+    sampler = LaMcts(Leaf(model=model, refit=selects), tree)
+    return {"sampler": sampler, "n_init": first, "design": "uniform"}
 
 
 @dataclass(frozen=True)

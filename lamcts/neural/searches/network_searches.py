@@ -56,7 +56,7 @@ def names() -> dict[str, NetworkSearch]:
 
 @register(samplers.AUTO, "the default of `lamcts run`: a Gaussian process over the choices")
 def _auto(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
-    return {"sampler": samplers.make(samplers.AUTO, space), "tree": "auto"} | _design(first)
+    return {"sampler": samplers.make(samplers.AUTO, space)} | _design(first)
 
 
 @register("lanas", "LaNAS with a linear model in the leaves of its tree")
@@ -71,20 +71,20 @@ def _lanas_published(space: "SearchSpace", first: int | None = None) -> dict[str
 
 @register("alphax", "AlphaX: tree search over the moves that build a network")
 def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
-    return {"sampler": import_module("lamcts.neural.searches.alphax").AlphaX(), "tree": None} | _design(first)
+    return {"sampler": import_module("lamcts.neural.searches.alphax").AlphaX()} | _design(first)
 
 
-@register("reinforce", "REINFORCE: a policy over the choices, without a tree")
+@register("reinforce", "REINFORCE: a policy over the choices")
 def _reinforce(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return _alone("reinforce", space, first)
 
 
-@register("evolution", "regularised evolution, without a tree")
+@register("evolution", "regularised evolution")
 def _evolution(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return _alone("mutate", space, first)
 
 
-@register("local", "local search, without a tree")
+@register("local", "local search")
 def _local(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return _alone("hillclimb", space, first)
 
@@ -107,8 +107,8 @@ def _lanas_settings(variant: str, first: int | None) -> dict[str, Any]:
 
 
 def _alone(name: str, space: "SearchSpace", first: int | None) -> dict[str, Any]:
-    """Return the settings of a sampler that searches the whole space, without a tree."""
-    return {"sampler": samplers.make(name, space), "tree": None} | _design(first)
+    """Return the settings of a sampler that searches the whole space."""
+    return {"sampler": samplers.make(name, space)} | _design(first)
 
 
 def _design(first: int | None) -> dict[str, Any]:

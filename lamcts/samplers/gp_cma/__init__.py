@@ -42,7 +42,6 @@ class GpCma(LocalSampler):
     """
 
     version: ClassVar[int] = 2  # see lamcts.optimizer.settings
-    restarts_itself: ClassVar[bool] = True
     starts_at_centre: ClassVar[bool] = True
     sigma: float = 0.3
 

@@ -125,7 +125,6 @@ class LocalSampler:
     """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
     multi_output: ClassVar[MultiOutputSupport] = False
-    restarts_itself: ClassVar[bool] = False
     starts_at_centre: ClassVar[bool] = False
 
     @property

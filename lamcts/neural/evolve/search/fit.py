@@ -155,7 +155,7 @@ def fit(
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
     evolution = evolve.Evolution(training, tuple(against), caps)
     sampler = Evolve(paths, parents, fresh, predictor_of(predictor))
-    options = {"tree": None, "n_init": 0, "sampler": sampler, "seed": seed} | options
+    options = {"n_init": 0, "sampler": sampler, "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
     parent_child = trained(evolution, networks.point(()), range(seeds))

@@ -46,7 +46,7 @@ class Evolve(LocalSampler):
 
     Notes
     -----
-    Pass `tree=None` and `n_init=0` to the optimizer: the sampler starts at the parent itself, or where that exceeds a
+    Pass `n_init=0` to the optimizer: the sampler starts at the parent itself, or where that exceeds a
     cap, at children that keep it.
     """
 

@@ -170,16 +170,12 @@ class AlphaX(LocalSampler):
         The "rank" of a result among those at the last fit, or its "raw" value, negated where lower is better; a
         scale that fits c for any objective; paper: raw, the accuracy in [0, 1].
 
-    Notes
-    -----
-    The sampler replaces the latent tree: pass `tree=None` to the optimizer.
-
     Examples
     --------
     >>> import lamcts
     >>> from lamcts.neural.searches.alphax import AlphaX
     >>> f = lamcts.objectives.make("digits4096")
-    >>> result = lamcts.maximize(f, budget=60, seed=0, sampler=AlphaX(), tree=None)
+    >>> result = lamcts.maximize(f, budget=60, seed=0, sampler=AlphaX())
     >>> result.fun > 97
     True
     """

@@ -1,0 +1,231 @@
+"""LA-MCTS: a tree of regions learned from the evaluations, and any sampler inside the region that it selects.
+
+Latent action Monte Carlo tree search (Wang, Fonseca and Tian 2020; thesis of Linnan Wang, ch. 5). Several searches of
+the inner sampler may live, each with its incumbent; the search with the best incumbent in a region goes on there.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lamcts.outcomes.observations import Observations
+from lamcts.rng import child
+from lamcts.samplers.base import Proposal, Sampler, Scope, Session
+from lamcts.samplers.parts.record import from_json
+from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
+from lamcts.samplers.registry import find, register
+from lamcts.samplers.scalarised import adapt_to_goals
+from lamcts.samplers.turbo import Turbo
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.regions.region import Region
+from lamcts.tree import LatentTree
+from lamcts.types import Floats, Json, JsonValue, Note, Rows
+
+MAX_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
+
+
+@register("la_mcts", "LA-MCTS: a tree of regions around turbo, or around NAME by la_mcts:NAME")
+@dataclass(frozen=True)
+class LaMcts(LocalSampler):
+    """Latent action Monte Carlo tree search around another sampler.
+
+    Parameters
+    ----------
+    inner : Sampler, default Turbo()
+        Searches inside the regions. Its `scope` says when it keeps its region: "selected" is the region that the tree
+        selects at each ask, "incumbent" the region around its incumbent, "space" the whole space.
+    tree : LatentTree, default LatentTree()
+        How the space is split, and how a region is selected.
+
+    Notes
+    -----
+    A search that has converged in a region is followed by one from the whole space. `LaMcts.paper()` is the published
+    method.
+
+    References
+    ----------
+    Wang, Fonseca and Tian (2020), arXiv 2007.00708.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.samplers import LaMcts, Uniform
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=LaMcts(Uniform()), seed=0)
+    >>> len(opt.ask(4))
+    4
+    """
+
+    multi_output: ClassVar[bool] = True
+    inner: Sampler = field(default_factory=Turbo)
+    tree: LatentTree = field(default_factory=LatentTree)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.inner, "start") or not isinstance(self.tree, LatentTree):
+            raise ValueError(f"LaMcts: expected a sampler and a LatentTree, got {self.inner!r} and {self.tree!r}")
+
+    @classmethod
+    def paper(cls, theta: int = 20, cp: float = 1.0) -> "LaMcts":
+        """Return LA-MCTS around TuRBO as published (thesis 5.3), but for what `LatentTree.paper` says.
+
+        Parameters
+        ----------
+        theta : int, default 20
+            Rows from which on a node is split (thesis 5.6.1); 100 on MuJoCo.
+        cp : float, default 1.0
+            Exploration constant, in the unit of the objective: 1 to 10 % of the largest value (thesis 5.4.4).
+        """
+        return cls(Turbo(scope="incumbent"), LatentTree.paper(theta, cp))
+
+    @classmethod
+    def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":
+        """Return the wrapper of the sampler that `detail` names, Turbo without one; None for an unknown name."""
+        name, _, rest = (detail or "turbo").partition(":")
+        kind = find(name)
+        inner = None if kind is None or name == "la_mcts" else kind.suited(space, rest)
+        return None if inner is None else cls(inner)
+
+    @property
+    def resumable(self) -> bool:
+        return self.inner.resumable
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LaMctsSession":
+        return LaMctsSession(self, region, seen, LaMctsProgress(rng, seen.best_row(region.rows)))
+
+
+@dataclass
+class LaMctsProgress(Progress):
+    searches: int = 0  # begun so far
+    converged: list[int] = field(default_factory=list)  # rows at which searches have converged
+    firsts: dict[int, Floats] = field(default_factory=dict)  # the first point of each live search that proposed one
+
+
+class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
+    """A point's note is [number of the search, its own note]; a log entry is the same of the search's log."""
+
+    def __init__(self, settings: LaMcts, region: Region, seen: Observations, progress: LaMctsProgress) -> None:
+        super().__init__(settings, region, seen, progress)
+        self._inner = adapt_to_goals(settings.inner, seen)
+        self._tree = settings.tree.incremental(region.space, seen)
+        self._live: dict[int, Session] = {}
+        self._logged: dict[int, int] = {}  # entries of each search's log that are in ours
+
+    def restored(self, state: Json, log: list[JsonValue]) -> "LaMctsSession":
+        session = LaMctsSession(self.settings, self.region, self.seen, from_json(LaMctsProgress, state))
+        logs: dict[int, list[JsonValue]] = {int(number): [] for number in state["live"]}
+        for number, entry in log:
+            if number in logs:
+                logs[number].append(entry)
+        for number, own in logs.items():
+            session._live[number] = self._inner.restore(state["live"][str(number)], own, self.region, self.seen)
+            session._logged[number] = len(own)
+        session.log = list(log)
+        return session
+
+    def state(self) -> Json:
+        return super().state() | {"live": {str(number): own.state() for number, own in sorted(self._live.items())}}
+
+    @property
+    def scope(self) -> Scope:
+        return "space"
+
+    # Where ----------------------------------------------------------------------------------------------------------
+
+    def _selected(self) -> Region:
+        """Return where to search next: what the newest search keeps, or the region that the tree selects."""
+        newest = self._live[max(self._live)] if self._live else None
+        if newest is not None and newest.scope == "space":
+            return self.region
+        if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
+            return self._tree.around(self.seen.x[newest.incumbent])
+        selected = self._tree.select(self.progress.rng)
+        return self.region if self._has_converged(selected) and self._inside(selected) is None else selected
+
+    def _inside(self, region: Region) -> int | None:
+        """Return the number of the search with the best incumbent inside a region, or None."""
+        anchors = {number: x for number in self._live if (x := self._anchor(number)) is not None}
+        if not anchors:
+            return None
+        inside = region.contains(np.array([*anchors.values()]))
+        return min((number for number, held in zip(anchors, inside, strict=True) if held), key=self._loss, default=None)
+
+    def _has_converged(self, region: Region) -> bool:
+        """Return whether a search has converged inside a region."""
+        rows = self.progress.converged
+        return bool(rows) and bool(region.contains(self.seen.x[rows]).any())
+
+    def _anchor(self, number: int) -> Floats | None:
+        row = self._live[number].incumbent
+        return self.progress.firsts.get(number) if row is None else self.seen.x[row]
+
+    def _loss(self, number: int) -> float:
+        row = self._live[number].incumbent
+        return np.inf if row is None else float(self.seen.y[row])
+
+    # Points and results ---------------------------------------------------------------------------------------------
+
+    def ask(self, n: int) -> Proposal:
+        """Propose points of the selected region, or of one that contains it where it has no new points."""
+        region = self._selected()
+        while True:
+            number = self._inside(region)
+            number = self._begin(region) if number is None else number
+            self._live[number].move(region)
+            x, notes = self._live[number].ask(n)
+            self._collect(number)
+            if len(x):
+                self.progress.firsts.setdefault(number, x[0])
+                return Proposal(x, [[number, note] for note in notes])
+            self._end(number)
+            if not region.steps:
+                return Proposal(x, [])
+            region = region.wider(self.seen)
+
+    def _begin(self, region: Region) -> int:
+        """Begin a search, which is offered the rows of the region, but none where another has converged."""
+        if len(self._live) >= MAX_LIVE:
+            self._end(max(self._live, key=lambda number: (self._loss(number), -number)))
+        number = self.progress.searches
+        self.progress.searches += 1
+        offered = replace(region, rows=region.rows[:0]) if self._has_converged(region) else region
+        self._live[number] = self._inner.start(offered, self.seen, child(self.progress.rng))
+        self._logged[number] = 0
+        return number
+
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        super().tell(notes, rows)
+        parts: dict[int, tuple[list[Note], list[int]]] = {}
+        for (number, note), row in zip(notes, rows.tolist(), strict=True):
+            if number in self._live:
+                own = parts.setdefault(number, ([], []))
+                own[0].append(note)
+                own[1].append(row)
+        for number, (own_notes, own_rows) in parts.items():
+            search = self._live[number]
+            search.tell(own_notes, np.array(own_rows, np.int64))
+            self._collect(number)
+            if search.done:
+                self.progress.converged += [] if search.incumbent is None else [int(search.incumbent)]
+                self._end(number)
+
+    def forget(self, notes: list[Note]) -> None:
+        for number, note in notes:
+            if number in self._live:
+                self._live[number].forget([note])
+                self._collect(number)
+
+    def proposer(self, note: Any) -> str | None:
+        """Return the part of the search that proposed a point, where that is still live and has parts."""
+        search = self._live.get(note[0])
+        return None if search is None else search.proposer(note[1])
+
+    def _collect(self, number: int) -> None:
+        """Take over what is new in a search's log."""
+        log = self._live[number].log
+        self.log += [[number, entry] for entry in log[self._logged[number] :]]
+        self._logged[number] = len(log)
+
+    def _end(self, number: int) -> None:
+        """End a search; its outstanding results belong to none."""
+        del self._live[number], self._logged[number]
+        self.progress.firsts.pop(number, None)
