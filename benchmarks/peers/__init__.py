@@ -13,8 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
-from lamcts import LatentTree
-from lamcts.samplers import Turbo
+from lamcts.samplers import LaMcts, Turbo
 from lamcts.samplers import names as samplers
 
 Run = Callable[[Search], None]
@@ -72,13 +71,13 @@ def find(name: str) -> Peer:
     if name in PEERS or name in PLAIN:
         return PEERS.get(name) or PLAIN[name]
     if name == FENCED:
-        return _ours("our TuRBO, fenced in by the tree", sampler=Turbo(scope="incumbent"))
+        return _ours("our TuRBO, fenced in by the tree", sampler=LaMcts(Turbo(scope="incumbent")))
     if name == PAPER:
-        return _ours("LA-MCTS as published", sampler=Turbo(scope="incumbent"), tree=LatentTree.paper())
+        return _ours("LA-MCTS as published", sampler=LaMcts.paper())
     ours = OURS.fullmatch(name)
     if ours and ours["sampler"].partition(":")[0] in samplers():
-        tree = LatentTree() if ours["tree"] == "tree" else None
-        return _ours("one of our samplers", sampler=ours["sampler"], tree=tree)
+        wrapper = "la_mcts:" if ours["tree"] == "tree" else ""
+        return _ours("one of our samplers", sampler=wrapper + ours["sampler"])
     near = difflib.get_close_matches(name, all_names(), n=3)
     raise ValueError(f"expected a method, got {name!r}: did you mean {' or '.join(near) or 'lamcts turbo, tree'}?")
 

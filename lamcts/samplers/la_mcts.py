@@ -16,13 +16,18 @@ from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import find, register
 from lamcts.samplers.scalarised import adapt_to_goals
-from lamcts.samplers.turbo import Turbo
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.tree import LatentTree
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 MAX_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
+
+
+def _turbo(**settings: Any) -> Sampler:
+    kind: Any = find("turbo")
+    made: Sampler = kind(**settings)
+    return made
 
 
 @register("la_mcts", "LA-MCTS: a tree of regions around turbo, or around NAME by la_mcts:NAME")
@@ -57,7 +62,7 @@ class LaMcts(LocalSampler):
     """
 
     multi_output: ClassVar[bool] = True
-    inner: Sampler = field(default_factory=Turbo)
+    inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
 
     def __post_init__(self) -> None:
@@ -75,7 +80,7 @@ class LaMcts(LocalSampler):
         cp : float, default 1.0
             Exploration constant, in the unit of the objective: 1 to 10 % of the largest value (thesis 5.4.4).
         """
-        return cls(Turbo(scope="incumbent"), LatentTree.paper(theta, cp))
+        return cls(_turbo(scope="incumbent"), LatentTree.paper(theta, cp))
 
     @classmethod
     def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":

@@ -15,7 +15,7 @@ class Recorded:
     """An optimizer that notes how many points it is asked for, and of which trials it is told."""
 
     def __init__(self) -> None:
-        self.optimizer = lamcts.Optimizer(BOX, sampler="uniform", tree=None, seed=0)
+        self.optimizer = lamcts.Optimizer(BOX, sampler="uniform", seed=0)
         self.asked: list[int] = []
         self.told: list[int] = []
 

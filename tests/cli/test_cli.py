@@ -19,6 +19,7 @@ from lamcts.objectives import base
 from lamcts.rng import Purpose, derive
 
 QUICK = ["--sampler", "uniform", "--quiet"]
+TREE = "la_mcts:uniform"
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +54,8 @@ def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
     assert f"best {number(value)} at evaluation {result['best']['evaluation']} of 60" in out
     held = Journal.read(folder / "journal.db")
     assert held.n == 60 and held.best[1] == value
-    for name in ("best.png", "tree.png"):
-        assert (folder / name).read_bytes().startswith(b"\x89PNG")
-    assert sorted(path.name for path in folder.iterdir()) == ["best.png", "journal.db", "result.json", "tree.png"]
+    assert (folder / "best.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in folder.iterdir()) == ["best.png", "journal.db", "result.json"]
 
 
 def test_the_module_runs_as_a_command_and_shows_progress(tmp_path):
@@ -108,7 +108,7 @@ def test_a_journal_of_other_settings_is_left_alone(capsys, tmp_path):
     first = ["run", "levy", "--dim", "3", "--budget", "5", "--out", "here", "--no-plot", *QUICK]
     said(capsys, *first)
     before = Journal.read(tmp_path / "here" / "journal.db")
-    for change in (["--shift", "1"], ["--seed", "1"], ["--no-tree"], ["--dim", "4"]):
+    for change in (["--shift", "1"], ["--seed", "1"], ["--dim", "4"]):
         code, _, err = said(capsys, *first, *change)
         assert code == 2 and err.count("\n") == 1 and "journal.db" in err
     assert said(capsys, "run", "ackley", *first[2:])[0] == 2
@@ -118,7 +118,7 @@ def test_a_journal_of_other_settings_is_left_alone(capsys, tmp_path):
 
 
 def test_other_settings_make_other_folders(capsys, tmp_path):
-    for extra in ([], ["--seed", "3"], ["--shift", "reference"], ["--no-tree"]):
+    for extra in ([], ["--seed", "3"], ["--shift", "reference"]):
         said(capsys, "run", "levy", "--dim", "2", "--budget", "3", "--no-plot", *QUICK, *extra)
     names = {path.name for path in tmp_path.iterdir()}
     base = "levy-dim2"
@@ -126,14 +126,7 @@ def test_other_settings_make_other_folders(capsys, tmp_path):
         f"{base}-uniform-seed0",
         f"{base}-uniform-seed3",
         f"{base}-shiftreference-uniform-seed0",
-        f"{base}-uniform-notree-seed0",
     }
-
-
-@pytest.mark.parametrize(("sampler", "says"), [("auto", False), ("uniform", True)])
-def test_a_run_says_what_its_tree_chose_where_it_has_a_say(capsys, sampler, says):
-    words = ["run", "levy", "--dim", "3", "--budget", "60", "--no-plot", "--quiet", "--sampler", sampler]
-    assert ("the tree chose" in said(capsys, *words)[1]) == says
 
 
 def test_a_target_ends_the_run_early(capsys):
@@ -149,7 +142,8 @@ def test_an_output_that_fails_costs_neither_the_result_nor_another_output(capsys
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     for name in blocked:
         (tmp_path / "here" / name).mkdir(parents=True)  # nothing can be written under its name
-    found, out, err = said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
+    words = ["run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK, "--sampler", TREE]
+    found, out, err = said(capsys, *words)
     others = [name for name in ("result.json", "best.png", "tree.png", "partition.png") if name not in blocked]
     assert found == code and f"written to here/: {', '.join(others)}\n" in out and "\nbest " in out
     assert all((tmp_path / "here" / name).is_file() for name in others)
@@ -176,12 +170,12 @@ def test_a_figure_that_raises_is_one_line(capsys, tmp_path, monkeypatch, broken)
 
 def test_a_flat_space_has_its_partition_drawn(capsys, tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
-    said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK)
+    said(capsys, "run", "ackley", "--dim", "2", "--budget", "60", "--out", "here", *QUICK, "--sampler", TREE)
     assert (tmp_path / "here" / "partition.png").stat().st_size > 10_000
     _, out, _ = said(
-        capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK
+        capsys, "run", "ackley", "--dim", "2", "--budget", "10", "--out", "short", *QUICK, "--sampler", TREE
     )  # too few to split
-    assert "result.json, best.png\n" in out  # no figures of a tree that decided nothing
+    assert "result.json, best.png, tree.png\n" in out
 
 
 @pytest.mark.parametrize(

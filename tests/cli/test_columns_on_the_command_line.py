@@ -26,7 +26,7 @@ print("cost=%r range=%r" % (a * a + b, a + b))
 print(json.dumps({"cost": a * a + b if a < 2 else None, "range": a + b if a < 2 else None, "stress": 100 * a}))
 """
 SPACE = ["--param", "a=0:3", "--param", "b=0:5"]
-HOW = [*SPACE, "--seed", "1", "--sampler", "uniform", "--no-tree", "--quiet"]
+HOW = [*SPACE, "--seed", "1", "--sampler", "uniform", "--quiet"]
 BOTH = ["--objective", "cost", "--objective", "-range"]
 BOUND = ["--constraint", "stress<=250"]
 

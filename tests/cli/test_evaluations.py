@@ -11,7 +11,7 @@ from commands import said
 import lamcts
 from lamcts.cli import main
 
-OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+OPTIONS = {"seed": 0, "sampler": "uniform", "progress": False}
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from lamcts.cli.follow import follow
 from lamcts.journal import Journal
 from lamcts.journal.lock import is_written
 
-OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+OPTIONS = {"seed": 0, "sampler": "uniform", "progress": False}
 SPACE = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["relu", "gelu"])})
 
 

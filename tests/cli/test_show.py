@@ -14,7 +14,7 @@ from lamcts.spaces import Box
 
 
 def journal_of(about: dict[str, Any], maximize: bool = False, seconds: float = 1.0) -> None:
-    opt = Optimizer(Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, maximize=maximize)
+    opt = Optimizer(Box(0, 1, dim=2), seed=0, sampler="uniform", maximize=maximize)
     with Journal.open("run.db", opt.fingerprint(), about) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0], [seconds, seconds])
         journal.write(opt.delta(journal.mark))
@@ -80,13 +80,12 @@ def test_a_run_does_not_go_on_where_the_journal_names_its_objective_in_no_words(
         ("uniform", "uniform: scrambled Sobol"),
     ],
 )
-def test_the_sampler_is_named_in_words_and_the_tree_only_where_it_decided_something(capsys, sampler, text):
+def test_the_sampler_is_named_in_words(capsys, sampler, text):
     run = ["run", "levy", "--dim", "2", "--budget", "60", "--no-plot", "--quiet", "--sampler", sampler, "--out", "r"]
     assert said(capsys, *run)[0] == 0
     lines = said(capsys, "show", "r")[1].splitlines()
     rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
     assert rows["sampler"].startswith(text) and all(len(line) < 200 for line in lines)
-    assert ("tree" in rows) == (sampler == "uniform")
 
 
 def test_a_sampler_of_ones_own_is_named_by_its_class():

@@ -10,7 +10,7 @@ from commands import said
 import lamcts
 
 SPACE = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Int(0, 9)})
-OPTIONS = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+OPTIONS = {"seed": 0, "sampler": "uniform", "progress": False}
 MINE = """
 def f(point):
     return {"loss": point["a"] + point["b"], "b_squared": point["b"] ** 2}

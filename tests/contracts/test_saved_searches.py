@@ -8,7 +8,6 @@ import pytest
 
 import lamcts
 from lamcts import samplers
-from lamcts.tree import LatentTree
 
 REALS = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1)}
 PROBLEMS: dict[str, dict[str, Any]] = {
@@ -16,7 +15,6 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "constraints": {"space": REALS, "constraints": ["c <= 0.6"]},
     "two objectives": {"space": REALS, "objectives": ["a", "b"]},
     "fidelity": {"space": REALS | {"epochs": lamcts.Fidelity(1, 9)}},
-    "inside the tree": {"space": REALS, "tree": LatentTree()},
 }
 EXTRAS = {"cma": "cma", "nevergrad:TwoPointsDE": "nevergrad"}
 SAMPLERS = [*(name for name in samplers.classes() if name != "nevergrad"), "nevergrad:TwoPointsDE"]

@@ -21,7 +21,7 @@ with kept_globals(), warnings.catch_warnings():
     from lamcts.integrations.ax import LamctsNode
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-FAST = {"seed": 0, "sampler": "uniform", "tree": None}
+FAST = {"seed": 0, "sampler": "uniform"}
 REAL = {"parameter_type": "float"}
 X, Y = RangeParameterConfig(name="x", bounds=(-5, 5), **REAL), RangeParameterConfig(name="y", bounds=(-5, 5), **REAL)
 RATE = RangeParameterConfig(name="rate", bounds=(1e-3, 1), scaling="log", **REAL)
@@ -54,7 +54,7 @@ def updated(client, node):
 
 
 def test_a_whole_loop_finds_the_best():
-    client, node = client_of([X, Y, COUNT], sampler="auto", tree="auto")
+    client, node = client_of([X, Y, COUNT], sampler="auto")
     for _ in range(20):
         for index, p in client.get_next_trials(2).items():
             client.complete_trial(index, {"loss": (p["x"] - 1) ** 2 + p["y"] ** 2 + (p["count"] - 3) ** 2})
@@ -139,8 +139,8 @@ def loaded(client, path):
     "settings",
     [
         {"seed": None},
-        {"sampler": "turbo", "tree": None, "n_init": 3},
-        {"sampler": lamcts.samplers.Turbo(n_start=4), "tree": lamcts.LatentTree(leaf_size=5)},
+        {"sampler": "turbo", "n_init": 3},
+        {"sampler": lamcts.samplers.LaMcts(lamcts.samplers.Turbo(n_start=4), lamcts.LatentTree(leaf_size=5))},
     ],
 )
 def test_a_client_that_was_loaded_proposes_what_the_saved_one_would_have_proposed(tmp_path, settings):

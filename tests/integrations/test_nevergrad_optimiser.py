@@ -173,7 +173,7 @@ def test_a_dump_goes_on_where_it_stopped(tmp_path):
 
 
 def test_its_settings_are_those_of_our_optimizer():
-    made = ParametrizedLaMCTS(sampler="uniform", tree=None, n_init=3)
+    made = ParametrizedLaMCTS(sampler="uniform", n_init=3)
     assert "sampler='uniform'" in repr(made)
     optimizer = seeded(ng.p.Array(shape=(2,)), made=made, budget=20)
     optimizer.ask()

@@ -16,7 +16,7 @@ from lamcts.integrations.ray import LamctsSearch
 from lamcts.integrations.ray.search import RayParameters
 
 SPACE = {"x": tune.uniform(-5, 5), "net": {"layers": tune.randint(1, 9), "kind": "mlp"}}
-FAST = {"seed": 0, "sampler": "uniform", "tree": None}
+FAST = {"seed": 0, "sampler": "uniform"}
 
 
 def loss(config):
@@ -124,7 +124,7 @@ def test_a_trial_that_was_stopped_counts_with_its_last_value_and_one_that_never_
 
 @pytest.mark.parametrize("early", [True, False], ids=["before the space is known", "after"])
 def test_what_was_saved_goes_on_where_it_stopped(tmp_path, early):
-    search, other = begun(seed=None), LamctsSearch(sampler="uniform", tree=None)
+    search, other = begun(seed=None), LamctsSearch(sampler="uniform")
     run(search, 12)
     out = search.suggest("out")
     search.on_trial_result("out", {"loss": 2.0})

@@ -12,7 +12,7 @@ import lamcts
 import lamcts.scipy
 
 BOUNDS = [(-5, 10)] * 3
-FAST: dict[str, Any] = {"rng": 0, "sampler": "uniform", "tree": None}
+FAST: dict[str, Any] = {"rng": 0, "sampler": "uniform"}
 
 
 def bowl(x: np.ndarray, shift: float = 1.0) -> float:
@@ -50,7 +50,7 @@ def test_nothing_found_is_an_array_of_nan_and_says_so() -> None:
     "bounds", [BOUNDS, np.array(BOUNDS), Bounds([-5] * 3, [10] * 3)], ids=lambda b: type(b).__name__
 )
 def test_bounds_of_each_kind_are_the_same(bounds: Any) -> None:
-    expected = lamcts.minimize(bowl, BOUNDS, budget=9, seed=0, sampler="uniform", tree=None)
+    expected = lamcts.minimize(bowl, BOUNDS, budget=9, seed=0, sampler="uniform")
     assert np.array_equal(lamcts.scipy.minimize(bowl, bounds, maxfev=9, **FAST).history.x, expected.history.x)
 
 
@@ -125,7 +125,7 @@ def test_workers_may_be_a_number_or_something_like_map() -> None:
 
 def test_one_seed_is_one_run_wherever_it_comes_from() -> None:
     def points(**rng: Any) -> bytes:
-        return lamcts.scipy.minimize(bowl, BOUNDS, maxfev=5, sampler="uniform", tree=None, **rng).history.x.tobytes()
+        return lamcts.scipy.minimize(bowl, BOUNDS, maxfev=5, sampler="uniform", **rng).history.x.tobytes()
 
     assert points(rng=3) == points(seed=3) == points(rng=np.int64(3)) != points(rng=4)
     assert points(rng=np.random.default_rng(3)) == points(rng=np.random.default_rng(3)) != points(rng=3)

@@ -17,7 +17,7 @@ from lamcts.integrations.sklearn.parameters import SklearnParameters
 from lamcts.sklearn import LamctsSearchCV
 
 X, Y = np.random.default_rng(0).random((24, 2)), np.arange(24) % 2
-FAST = {"sampler": "uniform", "tree": None, "cv": 2, "random_state": 0}
+FAST = {"sampler": "uniform", "cv": 2, "random_state": 0}
 
 
 class Bowl(BaseEstimator):

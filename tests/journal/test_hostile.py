@@ -103,8 +103,6 @@ def test_an_event_of_the_wrong_kind_is_refused_even_with_a_right_checksum(
         {"trials": 10**30},
         {"converged": True},
         {"converged": [[1]]},
-        {"placements": []},
-        {"placements": {"design": "many"}},
         {"rng": {}},
         {"rng": {"bit_generator": "PCG64", "state": {"state": "x", "inc": 1}, "has_uint32": 0, "uinteger": 0}},
         {"more": 1},

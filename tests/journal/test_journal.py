@@ -28,7 +28,7 @@ SPACE = Box(-1, 1, dim=3)
 
 
 def fresh(seed: int = 0, **settings: Any) -> Optimizer:
-    return Optimizer(SPACE, seed=seed, sampler=Stroll(), tree=None, n_init=4, **settings)
+    return Optimizer(SPACE, seed=seed, sampler=Stroll(), n_init=4, **settings)
 
 
 def sphere(point: np.ndarray) -> float:
@@ -181,11 +181,11 @@ def test_a_reader_may_look_while_the_run_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "other"),
     [
-        ("seed", Optimizer(SPACE, seed=5, sampler=Stroll(), tree=None, n_init=4)),
-        ("maximize", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=4, maximize=True)),
-        ("sampler.step", Optimizer(SPACE, seed=0, sampler=Stroll(step=0.2), tree=None, n_init=4)),
-        ("design.n_init", Optimizer(SPACE, seed=0, sampler=Stroll(), tree=None, n_init=5)),
-        ("space.high", Optimizer(Box(-1, 2, dim=3), seed=0, sampler=Stroll(), tree=None, n_init=4)),
+        ("seed", Optimizer(SPACE, seed=5, sampler=Stroll(), n_init=4)),
+        ("maximize", Optimizer(SPACE, seed=0, sampler=Stroll(), n_init=4, maximize=True)),
+        ("sampler.step", Optimizer(SPACE, seed=0, sampler=Stroll(step=0.2), n_init=4)),
+        ("design.n_init", Optimizer(SPACE, seed=0, sampler=Stroll(), n_init=5)),
+        ("space.high", Optimizer(Box(-1, 2, dim=3), seed=0, sampler=Stroll(), n_init=4)),
     ],
 )
 def test_a_journal_of_another_run_is_refused_by_name_of_the_field(tmp_path: Path, field: str, other: Optimizer) -> None:
@@ -236,7 +236,7 @@ def edit(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 5; update"),
+        ("PRAGMA user_version = 9", "format 9, this lamcts reads up to 6; update"),
         ("DELETE FROM rows WHERE row = 3", "rows are missing"),
         ("UPDATE rows SET numbers = x'00' WHERE row = 3", "checksum"),
         ("UPDATE rows SET message = 'other' WHERE row = 3", "checksum"),
@@ -352,7 +352,7 @@ def test_a_state_that_is_not_json_is_refused_before_anything_is_written(tmp_path
             session.state = lambda: {"x": np.zeros(3)}
             return session
 
-    opt = Optimizer(SPACE, seed=0, sampler=Bad(), tree=None, n_init=2)
+    opt = Optimizer(SPACE, seed=0, sampler=Bad(), n_init=2)
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(2), [1.0, 2.0])
         journal.write(opt.delta(journal.mark))
@@ -410,7 +410,7 @@ def test_a_journal_of_format_3_is_read_and_goes_on_in_the_present_one(tmp_path: 
         again.tell(again.ask(), [{"value": 1.0, "epochs": 3}])
         journal.write(again.delta(journal.mark))
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (5,)
+        assert db.execute("PRAGMA user_version").fetchone() == (6,)
     assert Journal.read(path).metrics == {len(opt.seen): {"epochs": 3}}
 
 

@@ -37,7 +37,7 @@ def told(opt: lamcts.Optimizer, draw: random.Random) -> tuple[Any, Any]:
 @pytest.mark.parametrize("seed", range(4))
 def test_at_every_moment_the_file_has_the_points_of_what_matters(kind: str, seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
-    opt = lamcts.Optimizer(SPACE, sampler="uniform", tree=None, seed=seed, **GOALS[kind])
+    opt = lamcts.Optimizer(SPACE, sampler="uniform", seed=seed, **GOALS[kind])
     journal = Journal.open(tmp_path / "run.db", opt.fingerprint())
     for _ in range(40):
         trials = opt.ask(draw.choice([1, 3]))
@@ -61,7 +61,7 @@ def test_at_every_moment_the_file_has_the_points_of_what_matters(kind: str, seed
 
 
 def test_values_constraints_and_violation_are_in_the_users_units(tmp_path: Path) -> None:
-    opt = lamcts.Optimizer(SPACE, sampler="uniform", tree=None, seed=0, **GOALS["front"])
+    opt = lamcts.Optimizer(SPACE, sampler="uniform", seed=0, **GOALS["front"])
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(), [{"cost": 1.0, "range": 2.0, "stress": 0.35, "sag": 0.25}])
         opt.tell(opt.ask(), [{"cost": 3.0, "range": 4.0, "stress": 0.1, "sag": math.nan}])
@@ -77,7 +77,7 @@ def test_values_constraints_and_violation_are_in_the_users_units(tmp_path: Path)
 
 
 def test_one_objective_with_a_name_keeps_its_sense_and_its_name(tmp_path: Path) -> None:
-    opt = lamcts.Optimizer(SPACE, sampler="uniform", tree=None, seed=0, objectives={"gain": "max"})
+    opt = lamcts.Optimizer(SPACE, sampler="uniform", seed=0, objectives={"gain": "max"})
     with Journal.open(tmp_path / "run.db", opt.fingerprint()) as journal:
         opt.tell(opt.ask(3), [{"gain": 1.0}, {"gain": 5.0}, {"gain": 2.0}])
         journal.write(opt.delta(journal.mark))

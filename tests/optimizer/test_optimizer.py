@@ -245,7 +245,6 @@ def test_x0_comes_first():
         ({"sampler": "turbbo"}, "did you mean 'turbo'"),
         ({"sampler": 3}, r"sampler: expected a name such as 'turbo' or a Sampler such as Turbo\(\), got 3"),
         ({"sampler": lamcts.samplers.Turbo}, "got the class Turbo"),
-        ({"tree": "oak"}, "tree: expected 'auto'"),
         ({"seed": -1}, "seed: expected a whole number"),
         ({"n_init": 2.5}, "n_init: expected a whole number"),
         ({"design": "halton"}, "design: expected one of"),
@@ -293,60 +292,6 @@ def settle(opt):
         trial = opt.ask()[0]
         opt.tell(trial, value(trial.point))
     raise AssertionError("no session has found its place")
-
-
-@pytest.mark.parametrize(
-    ("sampler", "roams"), [("auto", True), ("turbo", True), (lamcts.samplers.Turbo(scope="incumbent"), False)]
-)
-def test_a_search_that_has_found_its_place_gets_the_region_of_its_scope(sampler, roams):
-    tree = lamcts.LatentTree(leaf_size=8)
-    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=30)
-    opt.tell(trials := opt.ask(30), [value(t.point) for t in trials])
-    before = opt.region()
-    assert before.steps  # none has found its place: the tree selects
-    settle(opt)
-    region = opt.region()
-    if roams:
-        assert region.steps == ()
-        assert np.array_equal(region.rows, opt.seen.good)
-    else:
-        assert region.steps
-
-
-def test_until_turbo_converges_the_tree_changes_nothing_but_for_a_fenced_one():
-    objective = lamcts.objectives.make("ackley", dim=5, shift=1)
-    tree, points = lamcts.LatentTree(leaf_size=8), {}
-    for name, scope, given in (("none", "space", None), ("roams", "space", tree), ("fenced", "incumbent", tree)):
-        sampler = lamcts.samplers.Turbo(scope=scope)
-        opt = lamcts.Optimizer(objective.space, sampler=sampler, tree=given, seed=6)
-        for _ in range(50):
-            trial = opt.ask()[0]
-            opt.tell(trial, objective(trial.point))
-        assert opt.seen.source.max() == 0  # one search
-        points[name] = opt.seen.x
-    assert np.array_equal(points["roams"], points["none"])
-    assert not np.array_equal(points["fenced"], points["none"])
-
-
-def test_while_a_search_roams_the_tree_is_not_asked_and_once_it_has_converged_it_selects_again(monkeypatch):
-    arms = (lamcts.samplers.Turbo(length_min=0.4), lamcts.samplers.Coordinate(patience=3))
-    sampler = lamcts.samplers.Portfolio(arms)
-    tree = lamcts.LatentTree(leaf_size=8)
-    opt = lamcts.Optimizer(lamcts.Box(-5, 10, dim=3), sampler=sampler, tree=tree, seed=1, n_init=40)
-    opt.tell(trials := opt.ask(40), [value(t.point) for t in trials])
-    settle(opt)
-    selected = []
-    select = lamcts.LatentTree.select
-    monkeypatch.setattr(lamcts.LatentTree, "select", lambda *given: selected.append(1) or select(*given))
-    for _ in range(150):
-        trial = opt.ask()[0]
-        assert opt.seen.source.max() <= 0
-        assert not selected
-        opt.tell(trial, value(trial.point))
-        if not opt._searches.live:
-            break
-    assert opt.ask()[0].session == 1
-    assert selected
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from lamcts import samplers
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
-from lamcts.samplers import Coordinate, GpBo, MixedGp, Portfolio, Quadratic, Turbo, Uniform
+from lamcts.samplers import Coordinate, GpBo, LaMcts, MixedGp, Portfolio, Quadratic, Turbo, Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.tree import KMeansSvm, LatentTree, Linear
@@ -115,14 +115,14 @@ def test_settings_over_a_library_come_back_equal(name: str, settings: dict[str, 
 @pytest.mark.parametrize("space", [MIXED, SPACES[0], SPACES[4]], ids=repr)
 def test_a_loaded_optimizer_goes_on_bit_for_bit(tmp_path: Path, space: Any) -> None:
     x0 = [space.decode(space.sample(1, np.random.default_rng(1))[0])]
-    opt = busy(space, 20, maximize=True, x0=x0, tree=LatentTree(leaf_size=6))
+    opt = busy(space, 20, maximize=True, x0=x0, sampler=LaMcts(Turbo(), LatentTree(leaf_size=6)))
     opt.save(tmp_path / "run.npz")
     same_future(opt, Optimizer.load(tmp_path / "run.npz"))
 
 
 def test_settings_that_are_numbers_of_numpy_are_pythons_from_the_start(tmp_path: Path) -> None:
-    sampler, tree = Turbo(length=np.float64(0.5), n_start=np.int64(4)), LatentTree(leaf_size=np.int64(6))  # type: ignore[arg-type]
-    opt = busy(sampler=sampler, tree=tree)
+    inner, tree = Turbo(length=np.float64(0.5), n_start=np.int64(4)), LatentTree(leaf_size=np.int64(6))  # type: ignore[arg-type]
+    opt = busy(sampler=LaMcts(inner, tree))
     assert "np." not in repr(opt.fingerprint())
     opt.save(tmp_path / "run")
     same_future(opt, Optimizer.load(tmp_path / "run"))
@@ -152,7 +152,7 @@ class Mine(Uniform):
 
 def test_parts_of_ones_own_are_named_given_again_and_compared(tmp_path: Path) -> None:
     space = Space({"a": Choice([len, (3,)]), "b": Float(0, 1)})
-    opt = busy(space, sampler=Mine(), tree=None)
+    opt = busy(space, sampler=Mine())
     words = r"does not hold the space and the sampler; load it by Optimizer\.load\(path, space=\.\.\., sampler=\.\.\.\)"
     with pytest.warns(UserWarning, match=words) as told:
         opt.save(tmp_path / "run")
@@ -163,7 +163,7 @@ def test_parts_of_ones_own_are_named_given_again_and_compared(tmp_path: Path) ->
         Optimizer.load(tmp_path / "run", space=space)
     with pytest.raises(ValueError, match="sampler differs from the saved run's"):
         Optimizer.load(tmp_path / "run", space=space, sampler="uniform")
-    with pytest.raises(TypeError, match=r"Optimizer\.load: unknown argument 'seeds'; there are space, sampler, tree"):
+    with pytest.raises(TypeError, match=r"Optimizer\.load: unknown argument 'seeds'; there are space, sampler"):
         Optimizer.load(tmp_path / "run", seeds=3)
     same_future(opt, Optimizer.load(tmp_path / "run", space=space, sampler=Mine()))
 
@@ -227,7 +227,7 @@ def test_a_write_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monke
 @pytest.mark.parametrize(
     "change",
     [
-        {"tree": {"class": "LatentTree", "roots": 3}},
+        {"sampler": {"class": "LaMcts", "tree": {"class": "LatentTree", "roots": 3}}},
         {"sampler": {"class": "Subprocess", "args": "ls"}},
         {"sampler": {"class": "Turbo", "length": -1.0}},
         {"space": {"kind": "float", "low": 0}},
@@ -237,7 +237,7 @@ def test_a_write_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monke
 def test_settings_that_this_version_does_not_know_are_refused(change: dict[str, Any]) -> None:
     opt = busy()
     rest = {"maximize": opt.maximize, "seed": opt.seed, "repeat": opt.repeat}
-    settings = settings_of(opt.space, opt.sampler, opt.tree, opt.design, **rest)
+    settings = settings_of(opt.space, opt.sampler, opt.design, **rest)
     assert arguments_of(settings, {})["space"] == opt.space
     with pytest.raises(ValueError, match="expected settings that this lamcts knows"):
         arguments_of(settings | change, {})

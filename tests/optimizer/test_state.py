@@ -63,8 +63,6 @@ def test_what_is_no_state_is_refused_by_name(state: Any) -> None:
         (("core", "searches"), 0),
         (("core", "converged"), [999]),
         (("core", "converged"), ["a"]),
-        (("core", "placements"), {"foo": 1}),
-        (("core", "placements"), {"space": "x"}),
         (("failures",), {"99": "lost"}),
         (("columns", "x", 0), [2.0, 0.0, 0.0]),
         (("columns", "x", 0), [math.nan, 0.0, 0.0]),
@@ -85,19 +83,6 @@ def test_a_state_that_is_broken_anywhere_is_refused_and_leaves_the_optimizer_fre
     assert len(opt.seen) == 24
 
 
-def test_asking_where_the_next_search_would_be_draws_nothing_and_begins_nothing() -> None:
-    looked, plain = (made(20, tree=lamcts.LatentTree(leaf_size=4), sampler=Turbo(scope="selected")) for _ in range(2))
-    for _ in range(12):
-        before = looked.state_dict()["core"]
-        regions = [looked.region() for _ in range(3)]
-        assert looked.state_dict()["core"] == before
-        assert all(len(region.rows) == len(regions[0].rows) for region in regions)
-        trials = [opt.ask()[0] for opt in (looked, plain)]
-        assert np.array_equal(trials[0].x, trials[1].x)
-        for opt, trial in zip((looked, plain), trials, strict=True):
-            opt.tell(trial, float((trial.point**2).sum()))
-
-
 def test_what_is_new_since_a_mark_is_the_same_however_often_one_asks() -> None:
     opt = made(15)
     mark = opt.delta(Mark()).until
@@ -114,15 +99,6 @@ def test_what_is_new_since_a_mark_is_the_same_however_often_one_asks() -> None:
     assert (len(later.columns.y), later.issued, later.searches, later.ended) == (0, [], {}, [])
     opt.forget(trials[2])
     assert opt.delta(delta.until).closed == [trials[2].id]
-
-
-def test_the_reasons_for_each_placement_are_counted_and_travel_with_the_state() -> None:
-    opt = made(40, tree=lamcts.LatentTree(leaf_size=4), sampler="uniform")
-    assert opt.placements["selected"] > 10
-    assert sum(opt.placements.values()) == 34  # one an ask, but for the six of the design
-    twin = made(tree=lamcts.LatentTree(leaf_size=4), sampler="uniform")
-    twin.load_state_dict(opt.state_dict())
-    assert twin.placements == opt.placements
 
 
 def test_a_search_that_breaks_costs_neither_the_value_nor_the_run() -> None:

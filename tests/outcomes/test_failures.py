@@ -52,7 +52,7 @@ def test_a_history_tells_real_failures_apart():
 
     space = lamcts.Space({"a": lamcts.Int(0, 1)})
     points = lamcts.Space({"x": lamcts.Int(0, 7)})
-    history = lamcts.minimize(f, points, budget=8, seed=0, sampler="uniform", tree=None, progress=False).history
+    history = lamcts.minimize(f, points, budget=8, seed=0, sampler="uniform", progress=False).history
     found = {kind: sorted(history.points[row]["x"] for row in rows) for kind, rows in history.failures.items()}
     assert found == {"timed out": [1, 5], "died": [2, 4], "invalid point": [3], "no number": [6, 7]}
     assert "7 failed (2 " in repr(history) and repr(history).endswith(", 1 invalid point)>")

@@ -111,7 +111,7 @@ def test_several_runs_are_one_figure_and_seeds_one_curve(capsys, tmp_path, monke
         lamcts.minimize(loss, SPACE, budget=12, seed=seed, sampler="uniform", journal=f"u{seed}.db")
     lamcts.minimize(loss, SPACE, budget=12, seed=0, sampler="coordinate", journal="other.db")
     assert said(capsys, "plot", "u0.db", "u1.db", "u2.db", "other.db")[0] == 0
-    assert {name: len(runs) for name, runs in drawn[0].items()} == {"loss (uniform, tree)": 3, "other": 1}
+    assert {name: len(runs) for name, runs in drawn[0].items()} == {"loss (uniform)": 3, "other": 1}
     assert (tmp_path / "comparison.png").stat().st_size > 5000
 
 

@@ -19,8 +19,8 @@ from lamcts.plot.grown_tree import grown_tree
 from lamcts.plot.tree_partition import axes_of
 
 
-def told(space, function, n=150, tree="auto", maximize=False):
-    opt = Optimizer(space, sampler="uniform", seed=0, tree=tree, maximize=maximize)
+def told(space, function, n=150, sampler="uniform", maximize=False):
+    opt = Optimizer(space, sampler=sampler, seed=0, maximize=maximize)
     points = space.decode_many(space.sample(n, np.random.default_rng(0)))
     opt.tell_points(list(points), [function(point) for point in points])
     return opt
@@ -180,7 +180,7 @@ def test_the_partition_shows_leaves_points_and_the_selected_region(plane):
     opt, f = plane
     figure = plot.partition(opt, function=f, optimum=f.centre)
     shown = figure.axes[0].collections[0].get_array()
-    assert len(np.unique(shown)) == sum(1 for _ in leaves(opt.tree_root())) > 1
+    assert len(np.unique(shown)) == sum(1 for _ in leaves(grown_tree(opt).root)) > 1
     for label in ("150 evaluations", "selected region", "optimum", "best", "mean rank"):
         assert label in texts(figure)
     assert is_drawn(figure)
@@ -198,7 +198,7 @@ def test_a_cell_has_the_colour_of_the_leaf_that_the_splits_say(plane):
     shown = plot.partition(opt).axes[0].collections[0].get_array().reshape(240, 240).T  # [x1, x2]
     rng = np.random.default_rng(1)
     for i, j in rng.integers(0, 240, (20, 2)):
-        node, x = opt.tree_root(), (np.array([[i, j]]) + 0.5) / 240
+        node, x = grown_tree(opt).root, (np.array([[i, j]]) + 0.5) / 240
         while node.kids:
             node = node.kids[0 if node.split.good(x)[0] else 1]
         assert shown[i, j] == node.value
@@ -241,10 +241,10 @@ def test_a_partition_of_three_coordinates_is_refused():
         plot.partition(told(Choice(["a", "b", "c"]), lambda point: len(point), n=2))
 
 
-@pytest.mark.parametrize("tree", ["auto", None])
+@pytest.mark.parametrize("sampler", ["uniform", "la_mcts"])
 @pytest.mark.parametrize("dim", [1, 2])
-def test_a_partition_without_splits_is_one_region(dim, tree):
-    figure = plot.partition(told(Box(0, 1, dim=dim), sum, n=3, tree=tree))
+def test_a_partition_without_splits_is_one_region(dim, sampler):
+    figure = plot.partition(told(Box(0, 1, dim=dim), sum, n=3, sampler=sampler))
     assert len(np.unique(figure.axes[0].collections[0].get_array())) == 1
     assert is_drawn(figure)
 
@@ -259,7 +259,7 @@ def is_box(text):
 
 def test_the_tree_shows_value_visits_and_ucb_of_every_node(plane):
     opt, _ = plane
-    root = opt.tree_root()
+    root = grown_tree(opt).root
     figure = plot.tree(opt, depth=30)
     assert f"{root.visits} visits" in texts(figure) and "rank: mean rank of the evaluations inside" in texts(figure)
     for kid in root.kids:
@@ -276,9 +276,9 @@ def test_a_deep_tree_is_cut_and_says_so(plane):
     assert "more splits below" in texts(figure)
 
 
-def test_an_optimizer_without_a_tree_has_none_to_draw():
-    with pytest.raises(ValueError, match="tree=None"):
-        plot.tree(told(Box(0, 1, dim=2), sum, n=3, tree=None))
+def test_of_an_optimizer_without_evaluations_there_is_no_tree_to_draw():
+    with pytest.raises(ValueError, match="expected a run with evaluations"):
+        plot.tree(Optimizer(Box(0, 1, dim=2), seed=0))
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
@@ -294,7 +294,7 @@ def test_the_plots_load_on_first_use_and_matplotlib_with_the_first_figure():
 
 
 def test_only_feasible_values_are_a_best_so_far_and_of_several_objectives_none_is():
-    settings = {"budget": 20, "seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+    settings = {"budget": 20, "seed": 0, "sampler": "uniform", "progress": False}
     f, space = (lambda point: {"value": point[0], "g": point[1]}), Box(0.0, 1.0, dim=2)
     study = Study(f, space, False, constraints=["g <= 0.5"], **settings)
     result = study.solve()

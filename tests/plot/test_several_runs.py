@@ -57,12 +57,12 @@ def test_runs_with_several_objectives_are_compared_by_hypervolume_and_by_front(c
     runs = ["u0.db", "u1.db", "other.db"]
     assert said(capsys, "plot", *runs)[0] == 0 == said(capsys, "plot", *runs, "--kind", "front", "--out", "f.png")[0]
     ((hypervolumes, more),) = curves
-    assert {name: len(group) for name, group in hypervolumes.items()} == {"zdt1 (uniform, tree)": 2, "other": 1}
+    assert {name: len(group) for name, group in hypervolumes.items()} == {"zdt1 (uniform)": 2, "other": 1}
     record = lamcts.load("other.db").front
     assert hypervolumes["other"][0][-1] == pytest.approx(record.hypervolume({"f1": 11, "f2": 11}))
     assert more["maximize"] and "reference point: f1 11, f2 11" in more["y"]
     assert {name: values.shape for name, values in fronts[0][0].items()} == {
-        "zdt1 (uniform, tree)": (16, 2),
+        "zdt1 (uniform)": (16, 2),
         "other": (8, 2),
     }
     assert (tmp_path / "comparison.png").exists() and (tmp_path / "f.png").exists()
@@ -77,7 +77,9 @@ def _kept(calls, draw):
 @pytest.fixture(scope="module")
 def grown():
     f = objectives.make("levy", dim=2, shift=0)
-    opt = lamcts.Optimizer(f.space, sampler="uniform", tree=lamcts.LatentTree(leaf_size=10), seed=0)
+    opt = lamcts.Optimizer(
+        f.space, sampler=lamcts.samplers.LaMcts(lamcts.samplers.Uniform(), lamcts.LatentTree(leaf_size=10)), seed=0
+    )
     points = f.space.decode_many(f.space.sample(60, np.random.default_rng(0)))
     opt.tell_points(list(points), [f(point) for point in points])
     return opt

@@ -25,14 +25,13 @@ def record(tmp_path_factory):
     return Journal.read(path)
 
 
-@pytest.mark.parametrize("name", ["space", "tree", "seed"])
+@pytest.mark.parametrize("name", ["space", "sampler", "seed"])
 def test_what_a_run_says_of_itself_need_not_make_sense(record, name):
     for odd in [*ODD, *SPACES]:
         html = page([LabelledRun("run", replace(record, fingerprint={**record.fingerprint, name: odd}))])
         assert "<h3>Failures</h3>" in html
-    chosen = replace(record.core, placements={"selected": 3})
-    odd_tree = replace(record, fingerprint={**record.fingerprint, "tree": ODD[4]}, core=chosen)
-    assert "the journal does not describe its settings" in page([LabelledRun("run", odd_tree)])
+    odd_tree = replace(record, fingerprint={**record.fingerprint, "sampler": {"class": "LaMcts", "tree": ODD[4]}})
+    assert "<h3>Tree</h3>" in page([LabelledRun("run", odd_tree)])
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, 1e308, 0.0])

@@ -96,7 +96,7 @@ def _reached(name: str, sampler: Any, evaluations: int, seed: int) -> float:
     """Return the best value, or minus the volume of the front."""
     goal: Any = objectives.make(name)
     words = {"objectives": goal.objectives, "constraints": goal.constraints}
-    opt = lamcts.Optimizer(goal.space, sampler=sampler, tree=None, seed=seed, **words)
+    opt = lamcts.Optimizer(goal.space, sampler=sampler, seed=seed, **words)
     for _ in range(evaluations // 2):
         trials = opt.ask(2)
         opt.tell(trials, [goal(trial.point, seed=0) for trial in trials])

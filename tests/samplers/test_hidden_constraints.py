@@ -72,7 +72,7 @@ def test_beside_constraints_failures_are_kept_away_from_too(monkeypatch: pytest.
     def share() -> float:
         failed = list[bool]()
         for seed in range(3):
-            opt = Optimizer(CUBE, sampler=Turbo(), constraints=1, seed=seed, n_init=30, tree=None)
+            opt = Optimizer(CUBE, sampler=Turbo(), constraints=1, seed=seed, n_init=30)
             for i in range(80):
                 trial = opt.ask()[0]
                 lost = failing_half(trial.x)

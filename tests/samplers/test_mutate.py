@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.samplers import Mutate
+from lamcts.samplers import LaMcts, Mutate, Uniform
 from lamcts.spaces import Bool, Canonical, Choice, Finite, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Step
@@ -126,22 +126,26 @@ def test_settings_that_make_no_sense_are_refused(settings: Any) -> None:
         Mutate(**settings)
 
 
+def wrapped(sampler: Any, tree: Any) -> Any:
+    return sampler if tree is None else LaMcts(sampler, tree)
+
+
 @pytest.mark.dear
 @pytest.mark.parametrize("tree", [None, lamcts.LatentTree(leaf_size=5)])
 def test_it_finds_more_ones_than_draws_do(tree: Any) -> None:
     best = {}
-    for sampler in (Mutate(), "uniform"):
-        opt = lamcts.Optimizer(Space([Bool()] * 24), sampler=sampler, tree=tree, seed=0)
+    for sampler in (Mutate(), Uniform()):
+        opt = lamcts.Optimizer(Space([Bool()] * 24), sampler=wrapped(sampler, tree), seed=0)
         for _ in range(150):
             for trial in opt.ask(1):
                 opt.tell(trial, float(trial.x.sum()))
         best[repr(sampler)] = float(opt.seen.y.min())
-    assert best["'uniform'"] - best[repr(Mutate())] >= 3
+    assert best[repr(Uniform())] - best[repr(Mutate())] >= 3
 
 
 def test_the_same_run_is_made_in_two_halves() -> None:
     def make() -> lamcts.Optimizer:
-        return lamcts.Optimizer(CELLS, sampler=Mutate(), tree=lamcts.LatentTree(leaf_size=5), seed=4)
+        return lamcts.Optimizer(CELLS, sampler=wrapped(Mutate(), lamcts.LatentTree(leaf_size=5)), seed=4)
 
     def go(opt: lamcts.Optimizer, rounds: int) -> list[Any]:
         asked = []

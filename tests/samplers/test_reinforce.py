@@ -85,7 +85,7 @@ def test_the_policy_moves_towards_better_options_and_away_from_failures():
 def test_the_unit_of_the_objective_has_no_effect():
     found = []
     for scale, offset in ((1.0, 0.0), (1024.0, 0.0), (1.0, -8.0)):
-        opt = lamcts.Optimizer(LETTERS, sampler=Reinforce(), tree=None, n_init=4, seed=0)
+        opt = lamcts.Optimizer(LETTERS, sampler=Reinforce(), n_init=4, seed=0)
         for _ in range(40):
             (trial,) = opt.ask()
             opt.tell(trial, scale * sum(value != "c" for value in trial.point.values()) + offset)
@@ -98,7 +98,7 @@ def test_it_finds_an_additive_optimum_that_random_search_does_not():
         return sum(value != "c" for value in point.values())
 
     runs = [
-        [lamcts.minimize(loss, LETTERS, budget=200, sampler=name, tree=None, seed=seed).fun for seed in range(3)]
+        [lamcts.minimize(loss, LETTERS, budget=200, sampler=name, seed=seed).fun for seed in range(3)]
         for name in ("reinforce", "uniform")
     ]
     assert max(runs[0]) == 0 and min(runs[1]) > 0
@@ -114,10 +114,10 @@ def test_a_run_goes_on_from_its_state():
             points += [trial.point for trial in trials]
         return points
 
-    one = lamcts.Optimizer(LETTERS, sampler="reinforce", tree=None, seed=1)
+    one = lamcts.Optimizer(LETTERS, sampler="reinforce", seed=1)
     told(one, 6)
     state = json.loads(json.dumps(one.state_dict()))
-    two = lamcts.Optimizer(LETTERS, sampler="reinforce", tree=None, seed=1)
+    two = lamcts.Optimizer(LETTERS, sampler="reinforce", seed=1)
     two.load_state_dict(state)
     assert told(one, 4) == told(two, 4)
 

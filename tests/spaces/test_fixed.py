@@ -87,7 +87,7 @@ def test_a_second_study_searches_the_rest_and_knows_the_first() -> None:
         seen.append(point)
         return float(point["a"] * point["b"])
 
-    given: dict[str, Any] = {"seed": 0, "sampler": "uniform", "tree": None}
+    given: dict[str, Any] = {"seed": 0, "sampler": "uniform"}
     first = lamcts.minimize(f, space, budget=8, **given)
     known = [(p, v) for p, v in zip(first.history.points, first.history.values, strict=True) if p["a"] == 2]
     second = lamcts.minimize(f, space, budget=6, fix={"a": 2}, known=known, **given)

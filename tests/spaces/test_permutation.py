@@ -142,7 +142,7 @@ def test_the_default_goes_round_a_circle_of_items_soon() -> None:
 
 @pytest.mark.parametrize("sampler", ["uniform", "turbo", "hillclimb", "mutate"])
 def test_other_samplers_search_orders_too(sampler: str) -> None:
-    result = lamcts.minimize(ring, Permutation(6), budget=40, seed=0, sampler=sampler, tree=lamcts.LatentTree())
+    result = lamcts.minimize(ring, Permutation(6), budget=40, seed=0, sampler=f"la_mcts:{sampler}")
     assert result.fun <= 10.0 and len(set(result.history.points)) == 40
 
 

@@ -180,9 +180,7 @@ def test_samplers_hold_their_contract_over_mixtures_and_subsets(sampler: str) ->
 
 @pytest.mark.parametrize("sampler", ["uniform", "quadratic", "coordinate", "bo", "hillclimb", "mutate"])
 def test_other_samplers_propose_mixtures_too(sampler: str) -> None:
-    result = lamcts.minimize(
-        far([0.5, 0.3, 0.2]), Simplex(3), budget=40, seed=0, sampler=sampler, tree=lamcts.LatentTree()
-    )
+    result = lamcts.minimize(far([0.5, 0.3, 0.2]), Simplex(3), budget=40, seed=0, sampler=f"la_mcts:{sampler}")
     assert result.fun <= 0.02 and len(set(result.history.points)) == 40
 
 

@@ -27,7 +27,7 @@ def test_draws_are_valid_uniform_and_the_same_from_the_same_numbers() -> None:
 
 def test_what_a_key_says_is_said_of_valid_points() -> None:
     keyed = Canonical(Space({"a": Int(0, 5), "b": Int(0, 5)}), lambda point: point["a"], "a")
-    opt = lamcts.Optimizer(Valid(keyed, lambda point: point["b"] > 3), sampler="uniform", tree=None, seed=0)
+    opt = lamcts.Optimizer(Valid(keyed, lambda point: point["b"] > 3), sampler="uniform", seed=0)
     assert sorted(trial.point["a"] for trial in opt.ask(6)) == [0, 1, 2, 3, 4, 5]
     with pytest.raises(lamcts.Exhausted, match="found no valid point that is new, 6 are known"):
         opt.ask()

@@ -16,7 +16,7 @@ from stroll import Stroll
 from lamcts.study import minimize
 
 BOUNDS = [(-1.0, 1.0)] * 2
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "n_init": 6}
 
 
 def deadly_soon(point: np.ndarray) -> float:

@@ -44,7 +44,6 @@ def go(journal: str | None, budget: int, kind: str = "plain") -> object:
         budget=budget,
         seed=7,
         sampler=Stroll(),
-        tree=None,
         n_init=10,
         batch=3,
         journal=journal,

@@ -21,7 +21,7 @@ from lamcts.study.evaluation import evaluate
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
 
 BOUNDS = [(-1.0, 1.0)] * 2
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "n_init": 6}
 HERE = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}  # threads of this process
 
 

@@ -23,7 +23,7 @@ from lamcts.study.result import Result
 from lamcts.study.workers import pool_of
 
 BOUNDS = [(-1.0, 1.0)] * 2
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "n_init": 6}
 
 
 def all_told(result: Result, budget: int) -> bool:

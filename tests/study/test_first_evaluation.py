@@ -40,8 +40,8 @@ BOX: dict[str, dict[str, Any]] = {
     "valid": {"valid": lambda point: point[0] < 0.5},
     "noisy": {"noisy": 0.25, "batch": 3},
     "repeat": {"repeat": True},
-    "no tree": {"tree": None, "sampler": "turbo"},
-    "tree": {"tree": lamcts.LatentTree(), "sampler": "cma"},
+    "no tree": {"sampler": "turbo"},
+    "tree": {"sampler": "la_mcts:cma"},
 }
 COLUMNS: dict[str, dict[str, Any]] = {
     "a constraint": {"objectives": ["cost"], "constraints": ["range <= 0.5"]},

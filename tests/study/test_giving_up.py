@@ -11,7 +11,7 @@ from stroll import Stroll
 import lamcts
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False, "n_init": 4}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False, "n_init": 4}
 
 
 class Fails:

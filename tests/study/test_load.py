@@ -18,7 +18,7 @@ from lamcts.journal import Journal
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.export import names_of, write_csv
 
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "progress": False}
 PARTS: dict[str, Any] = {
     "rate": lamcts.Float(1e-5, 1e-1, log=True),
     "layers": lamcts.Int(1, 8),
@@ -166,7 +166,7 @@ def test_a_table_in_text_keeps_every_digit() -> None:
 
 @pytest.mark.parametrize("reference", [5, "ab", [1], [1, "b"], [math.nan, 1], [10**400, 1], [True, None], {"a": 1}])
 def test_a_run_may_say_anything_of_itself(reference: Any, tmp_path: Any) -> None:
-    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, sampler="uniform", tree=None, objectives=["a", "b"])
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, sampler="uniform", objectives=["a", "b"])
     with Journal.open(tmp_path / "run.db", opt.fingerprint(), {"reference": reference, "budget": [1]}) as journal:
         opt.tell(opt.ask(2), [[1.0, 2.0], [2.0, 1.0]])
         journal.write(opt.delta(journal.mark))

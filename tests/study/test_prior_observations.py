@@ -14,7 +14,7 @@ from lamcts.journal import Journal
 from lamcts.study import Study
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}
 POINTS = [np.array(point) for point in ([0.1, 0.2], [0.3, 0.31], [-0.5, 0.5], [0.9, -0.9])]
 KNOWN = [(point, sphere(point)) for point in POINTS]
 SPACE = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["relu", "1", 1, None]), "n": lamcts.Int(1, 9)})
@@ -34,7 +34,7 @@ def test_they_are_told_first_and_not_counted() -> None:
     assert result.nfev == 9 and len(history) == 13 and history.trial.tolist() == [-1] * 4 + list(range(9))
     assert np.allclose(list(history.points[:4]), POINTS) and history.values[:4].tolist() == [v for _, v in KNOWN]
     assert result.fun <= min(value for _, value in KNOWN)
-    by_hand = lamcts.Optimizer(BOX, seed=0, sampler=Stroll(), tree=None, n_init=6)
+    by_hand = lamcts.Optimizer(BOX, seed=0, sampler=Stroll(), n_init=6)
     by_hand.tell_points(POINTS, [value for _, value in KNOWN])
     for _ in range(9):
         (trial,) = by_hand.ask()

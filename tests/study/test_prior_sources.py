@@ -11,7 +11,7 @@ from stroll import Stroll
 import lamcts
 from lamcts.study import Study
 
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}
 SPACE = lamcts.Space(
     {
         "lr": lamcts.Float(1e-5, 1, log=True),

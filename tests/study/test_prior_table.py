@@ -15,7 +15,7 @@ import lamcts
 from lamcts.study.export import names_of, write_csv
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}
 PARTS: dict[str, Any] = {
     "lr": lamcts.Float(0, 1),
     "act": lamcts.Choice(["relu", "1", 2, None, "", "true", "a,b"]),

@@ -16,7 +16,7 @@ from lamcts.study import minimize, progress
 from lamcts.study.progress import clock, make, pace
 from lamcts.study.result import Evaluation
 
-OPTIONS: dict[str, Any] = {"budget": 40, "seed": 0, "sampler": Stroll(), "tree": None}
+OPTIONS: dict[str, Any] = {"budget": 40, "seed": 0, "sampler": Stroll()}
 BOX = Box(-1, 1, dim=2)
 
 

@@ -23,7 +23,7 @@ from lamcts.study.result import Result
 
 BOX = lamcts.Box(-1, 1, dim=3)
 MIXED = lamcts.Space([lamcts.Int(0, 9), lamcts.Choice(["a", "b", "c"]), lamcts.Float(0, 1)])
-OPTIONS: dict[str, Any] = {"budget": 30, "n_init": 7, "seed": 0, "sampler": "uniform", "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"budget": 30, "n_init": 7, "seed": 0, "sampler": "uniform", "progress": False}
 
 
 def mixed(point: Any, trial: Reporter) -> float:

@@ -23,7 +23,7 @@ from lamcts.study.reporting import Reporter
 
 BOX = lamcts.Box(-1, 1, dim=3)
 PROGRAM = Path(__file__).with_name("pruned_fronts_run.py")
-UNIFORM: dict[str, Any] = {**OPTIONS, "budget": 30, "sampler": "uniform", "tree": None}
+UNIFORM: dict[str, Any] = {**OPTIONS, "budget": 30, "sampler": "uniform"}
 
 
 def steps(result: Any) -> int:

@@ -9,7 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 import lamcts
 
 BOX = lamcts.Box(-1.0, 1.0, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False, "n_init": 8}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "progress": False, "n_init": 8}
 
 
 def sphere(point: np.ndarray) -> float:
@@ -92,7 +92,7 @@ def test_points_that_break_a_linear_one_or_a_rule_are_never_proposed(sampler: st
         "constraints": [LinearConstraint([[1, 1]], -np.inf, 0.5), Bounds([-0.8, -1], [1, 1])],
         "valid": lambda point: point[1] > point[0] - 1,
     }
-    given = OPTIONS | {"sampler": sampler, "tree": "auto"}
+    given = OPTIONS | {"sampler": sampler}
     history = lamcts.minimize(sphere, BOX, budget=60, **rules, **given).history
     x = np.array(list(history.points))
     assert len(x) == 60 and (x.sum(1) <= 0.5 + 1e-9).all() and (x[:, 0] >= -0.8).all() and (x[:, 1] > x[:, 0] - 1).all()

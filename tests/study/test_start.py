@@ -9,10 +9,11 @@ from lamcts import objectives, samplers
 from lamcts.study import maximize, minimize
 
 
-@pytest.mark.parametrize("name", ["uniform", "turbo", "bo", "cma", "nevergrad:TwoPointsDE", "auto"])
-@pytest.mark.parametrize("tree", ["auto", None])
-def test_the_first_evaluation_is_x0(name: str, tree: str | None) -> None:
-    extra = name.partition(":")[0]
+@pytest.mark.parametrize(
+    "name", ["uniform", "turbo", "bo", "cma", "la_mcts", "la_mcts:cma", "nevergrad:TwoPointsDE", "auto"]
+)
+def test_the_first_evaluation_is_x0(name: str) -> None:
+    extra = name.removeprefix("la_mcts:").partition(":")[0]
     if extra in ("cma", "nevergrad") and importlib.util.find_spec(extra) is None:
         pytest.skip(f"needs the package {extra}")
 
@@ -27,7 +28,7 @@ def test_the_first_evaluation_is_x0(name: str, tree: str | None) -> None:
     f = Ackley()
     sampler = samplers.make(name, f.space)
     for n_init in (0, 1, None):
-        result = minimize(f, budget=2, sampler=sampler, tree=tree, n_init=n_init, seed=1)
+        result = minimize(f, budget=2, sampler=sampler, n_init=n_init, seed=1)
         np.testing.assert_allclose(result.history.points[0], f.x0, atol=1e-12)
 
 

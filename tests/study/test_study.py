@@ -15,10 +15,9 @@ from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Choice
 from lamcts.study import Study, maximize, minimize, run
 from lamcts.study.result import Result
-from lamcts.tree import LatentTree
 
 BOX = Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "n_init": 6}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "n_init": 6}
 
 
 def negated(point: np.ndarray) -> float:
@@ -166,10 +165,10 @@ def test_the_callback_sees_the_result_so_far_and_may_stop_the_run(way: str) -> N
 
 def test_a_finite_space_that_is_spent_ends_the_run_with_that_message() -> None:
     space = Choice(["a", "b", "c", "d", "e"])
-    result = minimize(ord, space, budget=50, batch=2, seed=0, sampler=Stroll(), tree=None)
+    result = minimize(ord, space, budget=50, batch=2, seed=0, sampler=Stroll())
     assert (result.status, result.nfev, result.x, result.fun) == ("exhausted", 5, "a", 97.0)
     assert "5 points" in result.message and result.success
-    more = minimize(ord, space, budget=9, seed=0, sampler=Stroll(), tree=None, repeat=True)
+    more = minimize(ord, space, budget=9, seed=0, sampler=Stroll(), repeat=True)
     assert (more.status, more.nfev) == ("budget", 9)
 
 
@@ -366,23 +365,6 @@ def test_the_other_spelling_of_maximize_is_refused_with_the_cure() -> None:
         run(Mine(), [(0, 1)], budget=3, maximise=True)
     with pytest.raises(TypeError, match=r"maximize: not here; call lamcts.maximize"):
         minimize(Mine(), [(0, 1)], budget=3, maximize=True)
-
-
-def test_the_result_says_how_often_the_tree_chose_and_where_there_is_none_nothing() -> None:
-    options: Any = {"budget": 40, "n_init": 10, "seed": 0, "sampler": "uniform", "tree": LatentTree(leaf_size=4)}
-    study = Study(sphere, [(-1, 1)] * 2, False, **options)
-    result = study.solve()
-    chosen = study.optimizer.placements["selected"]
-    assert chosen > 10
-    assert result.tree == f"chose {chosen} of 30 batches"
-    assert f"tree: '{result.tree}'" in repr(result)
-    for without in (
-        {"tree": None},
-        {"n_init": 12},
-        {},
-    ):  # no tree; the initial design alone; a tree that chooses nothing
-        result = minimize(sphere, [(-1, 1)] * 2, budget=12, seed=0, **without)
-        assert result.tree is None and "tree" not in repr(result) + result._repr_html_()
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

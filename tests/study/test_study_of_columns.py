@@ -14,7 +14,7 @@ from lamcts.journal import Journal
 from lamcts.outcomes.front import Front
 
 BOX = lamcts.Box(-1.0, 1.0, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "tree": None, "progress": False, "n_init": 8}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "progress": False, "n_init": 8}
 BOUND = {"objectives": ["cost"], "constraints": ["stress <= 4"]}
 TWO = {"objectives": {"cost": "min", "range": "max"}, "constraints": ["stress <= 4"]}
 

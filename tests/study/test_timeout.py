@@ -16,7 +16,7 @@ from lamcts.study import timeouts
 from lamcts.study.reporting import Reporter
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"budget": 12, "seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"budget": 12, "seed": 0, "sampler": Stroll(), "progress": False}
 
 
 def test_a_late_evaluation_ends_with_its_process_and_no_other_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

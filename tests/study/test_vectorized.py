@@ -14,7 +14,7 @@ from lamcts.study.options import RunSettings
 from lamcts.study.workers import pool_of
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}
 
 
 def spheres(points: list[np.ndarray]) -> list[float]:

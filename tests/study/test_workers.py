@@ -15,7 +15,7 @@ from lamcts.study import workers
 from lamcts.study.processes import WorkerProcess, picklable
 
 BOX = lamcts.Box(-1, 1, dim=2)
-OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "tree": None, "progress": False}
+OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}
 
 
 def test_minus_one_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pytest
 import lamcts
 from lamcts.outcomes.dominance import dominance_numbers
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers import GpBo, LaMcts, Uniform
 from lamcts.tree import LatentTree, paths, walk
 from lamcts.tree.select import best_leaf, upper_bound
 
@@ -57,31 +58,33 @@ def test_the_leaf_of_the_highest_upper_bound_is_selected():
 
 
 def test_without_a_feasible_row_every_node_is_worth_nothing_and_the_search_goes_on():
-    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(), sampler="bo", objectives=2, constraints=1)
+    tree = LatentTree.lamoo()
+    opt = lamcts.Optimizer(BOX, seed=0, sampler=LaMcts(GpBo(), tree), objectives=2, constraints=1)
     for _ in range(15):
         trials = opt.ask(3)
         opt.tell(trials, [(*t.point[:2], 1 + t.point[2]) for t in trials])
-    assert opt.tree_root().value == 0.0 and len(opt.front) == 0
+    assert tree.incremental(opt.space, opt.seen).root().value == 0.0 and len(opt.front) == 0
 
 
 @pytest.mark.parametrize("selector", ["leaf", "ucb"])
 def test_a_search_uses_it_and_a_file_holds_it(selector, tmp_path):
-    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(selector=selector), sampler="bo", objectives=2)
+    sampler = LaMcts(GpBo(), LatentTree.lamoo(selector=selector))
+    opt = lamcts.Optimizer(BOX, seed=0, sampler=sampler, objectives=2)
     for _ in range(20):
         trials = opt.ask(3)
         opt.tell(trials, [(t.point[0] + 3 * t.point[1], 1 - t.point[0] + 3 * t.point[1]) for t in trials])
     opt.save(tmp_path / "run.npz")
     later = lamcts.Optimizer.load(tmp_path / "run.npz")
-    assert later.tree == opt.tree and [t.x.tolist() for t in later.ask(3)] == [t.x.tolist() for t in opt.ask(3)]
-    assert opt.placements["selected"] > 0
+    assert later.sampler == sampler and [t.x.tolist() for t in later.ask(3)] == [t.x.tolist() for t in opt.ask(3)]
 
 
 def test_one_objective_has_such_a_tree_too():
-    opt = lamcts.Optimizer(BOX, seed=0, tree=LatentTree.lamoo(), sampler="uniform")
+    tree = LatentTree.lamoo()
+    opt = lamcts.Optimizer(BOX, seed=0, sampler=LaMcts(Uniform(), tree))
     for _ in range(40):
         trials = opt.ask()
         opt.tell(trials, [float(t.point.sum()) for t in trials])
-    root, y = opt.tree_root(), opt.seen.y
+    root, y = tree.incremental(opt.space, opt.seen).root(), opt.seen.y
     assert root.value == pytest.approx(1.0) and root.kids
     for node in walk(root):
         assert node.value == pytest.approx((1.1 - (y[node.rows].min() - y.min()) / (y.max() - y.min())) / 1.1)

@@ -5,7 +5,6 @@ import pytest
 
 import lamcts
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers import Turbo
 from lamcts.tree import LatentTree, walk
 
 BOX = lamcts.Box(0, 1, dim=3)
@@ -42,19 +41,6 @@ def test_the_region_round_a_point_is_its_leaf():
     region = tree.around(root, x)
     assert region.steps in [steps for steps, node in lamcts.tree.paths(root) if not node.kids]
     assert region.contains(x[None]).all()
-
-
-def test_turbo_stays_in_the_region_until_it_has_converged():
-    tree, sampler = LatentTree.paper(theta=10), Turbo(scope="incumbent", n_start=4)
-    opt = lamcts.Optimizer(BOX, seed=0, n_init=20, tree=tree, sampler=sampler)
-    inside = []
-    for batch in range(12):
-        region = opt.region()
-        trials = opt.ask(5)
-        inside += region.contains(np.array([trial.x for trial in trials])).tolist() if batch >= 4 else []
-        opt.tell(trials, [float(((trial.point - 0.3) ** 2).sum()) for trial in trials])
-        assert region.steps or batch < 2, "each asks in a leaf"
-    assert len(inside) == 40 and all(inside)
 
 
 def test_a_theta_that_cannot_be_split_is_refused():

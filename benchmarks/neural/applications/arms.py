@@ -78,7 +78,7 @@ class Run(NamedTuple):
             lamcts.Space({"factor": lamcts.Float(1 / RATES, RATES, log=True)}) if by_hand else self.application.space
         )
         search = lamcts.maximize if self.application.maximize else lamcts.minimize
-        how: dict[str, Any] = {} if arm == "lamcts" else {"sampler": "uniform", "tree": None}
+        how: dict[str, Any] = {} if arm == "lamcts" else {"sampler": "uniform"}
         how |= {"x0": [{"factor": 1.0}]} if by_hand else {}
         journal = self.folder / f"{arm}-{self.seed}.db"
         first = min(FIRST, self.trainings)

@@ -66,7 +66,7 @@ def measure(**fields: Any) -> tuple[dict[str, Any], None]:
     database = shipped().joined(mine([model.graph]))
     paths = EditPaths(model.graph, database, {"flops": cap}, {"flops": SHRINKING * cap}, drawn=drawn)
     networks = EvolvedNetworks(model, paths, name="resnet")
-    kind: dict[str, Any] = {"sampler": Evolve(paths, **RULES[case.rule]), "tree": None, "n_init": 0, "seed": case.seed}
+    kind: dict[str, Any] = {"sampler": Evolve(paths, **RULES[case.rule]), "n_init": 0, "seed": case.seed}
     result = lamcts.maximize(TrainObjective(networks, data, recipe), budget=case.children, **kind)
     rows = [row for row in result.rows() if not row["message"]]
     names = list(networks.point(()))

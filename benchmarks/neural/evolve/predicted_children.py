@@ -56,7 +56,7 @@ def search(case: Case, folder: Path) -> tuple[list[ComputationGraph], Floats]:
     paths = EditPaths(parent.graph, shipped(), {"flops": GROWTH * flops(parent.graph)})
     networks = EvolvedNetworks(parent, paths, name="resnet")
     training = TrainObjective(networks, data, Recipe(epochs=case.epochs))
-    kind: dict[str, Any] = {"sampler": Evolve(paths), "tree": None, "n_init": 0, "seed": case.seed}
+    kind: dict[str, Any] = {"sampler": Evolve(paths), "n_init": 0, "seed": case.seed}
     result = lamcts.maximize(training, budget=case.children, journal=folder / f"{case.seed}.db", **kind)
     rows = [row for row in result.rows() if not row["message"]]
     names = list(networks.point(()))

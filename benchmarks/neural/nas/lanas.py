@@ -62,7 +62,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "lanas": lanas.published(),
     "lanas, bayes linear": lanas.published(model=Ridge()),
     "lanas, bayes meta-DNN": lanas.published(model=DNN),
-    "meta-DNN, no tree": lanas.published(model=DNN) | {"tree": None},
+    "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
     "lanas as its code": lanas.published(**CODE),
     "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
     "lamcts, exchanges in the leaf": {"sampler": MixedGp(scope="selected")},

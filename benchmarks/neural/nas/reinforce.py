@@ -87,7 +87,7 @@ def settings(case: Case, space: Any) -> dict[str, Any]:
         return lanas.improved(first=first, selects=max(1, first * lanas.SELECTS // lanas.FIRST))
     if case.method == "default":
         return {}
-    return {"sampler": samplers.make(ALONE[case.method], space), "tree": None}
+    return {"sampler": samplers.make(ALONE[case.method], space)}
 
 
 def show(rows: list[dict[str, str]]) -> None:

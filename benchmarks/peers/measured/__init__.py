@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.peers import Run, absent, loaded
 from lamcts import LatentTree
+from lamcts.samplers import LaMcts, Turbo
 
 ONE, SEVERAL = "constrained", "pareto"  # one objective and constraints; several, with constraints or none
 
@@ -45,11 +46,12 @@ def _scipy(method: str) -> Peer:
 
 PEERS = {
     "lamcts": _ours("our default"),
-    "lamcts, no tree": _ours("our default in the whole space", tree=None),
     "lamcts turbo": _ours("one of our samplers", sampler="turbo"),
     "lamcts quadratic": _ours("one of our samplers", sampler="quadratic"),
     "lamcts bo": _ours("one of our samplers", sampler="bo"),
-    "lamcts, LaMOO's tree": _ours("our default in the tree of LaMOO", SEVERAL, tree=LatentTree.lamoo()),
+    "lamcts, LaMOO's tree": _ours(
+        "our Turbo in the tree of LaMOO", SEVERAL, sampler=LaMcts(Turbo(), LatentTree.lamoo())
+    ),
     "random": Peer("uniform", "search", "uniform draws"),
     "cobyla": _scipy("COBYLA"),
     "cobyqa": _scipy("COBYQA"),

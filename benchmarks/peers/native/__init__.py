@@ -42,17 +42,16 @@ NATIVE = {
     "smac": Native("smac", "search", "SMAC3's random forest", "smac"),
     "hebo": Native("hebo", "search", "HEBO, a Gaussian process on warped inputs and outputs", "hebo"),
 }
-OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(?P<tree>, no tree)?")
+OURS = re.compile(r"lamcts (?P<sampler>[\w:]+)(, no tree)?")  # the end: of rows that older versions wrote
 
 
 def find(name: str) -> Native:
-    """Return a method by name; "lamcts SAMPLER" and "lamcts SAMPLER, no tree" name any sampler of ours."""
+    """Return a method by name; "lamcts SAMPLER" names any sampler of ours."""
     if name in NATIVE:
         return NATIVE[name]
     if ours := OURS.fullmatch(name):
-        tree = {"tree": None} if ours["tree"] else {}
-        return Native("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"], **tree})
-    raise ValueError(f"expected a method out of {', '.join(NATIVE)} or 'lamcts SAMPLER[, no tree]', got {name!r}")
+        return Native("ours", "search", "one of our samplers", settings={"sampler": ours["sampler"]})
+    raise ValueError(f"expected a method out of {', '.join(NATIVE)} or 'lamcts SAMPLER', got {name!r}")
 
 
 def missing(name: str) -> str:

@@ -43,7 +43,6 @@ def settings(case: Case, fidelity: bool = True) -> dict[str, Any]:
     sampler = sampler if spaces.takes(sampler, space) else "uniform"
     options: dict[str, Any] = {"space": space, "seed": int(rng.integers(2**31))}
     options["sampler"] = sampler + (pick(rng, NEVERGRAD) if sampler == "nevergrad" else "")
-    options["tree"] = pick(rng, ("auto", None))
     options["design"] = pick(rng, ("sobol", "lhs", "uniform"))
     options["n_init"] = pick(rng, (None, 0, 1, 7))
     options["repeat"] = bool(rng.random() < 0.15)
@@ -223,7 +222,7 @@ class Session:
 
     def look(self) -> None:
         """What only looks must change nothing that a ledger can see."""
-        self.opt.tree_root()
+        lamcts.LatentTree().incremental(self.space, self.opt.seen).root()
         expect(self.opt.region().space.dim == self.space.dim, "a region of the space")
         expect(self.opt.fingerprint() == self.opt.fingerprint(), "one fingerprint")
 

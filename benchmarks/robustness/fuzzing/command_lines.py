@@ -51,7 +51,7 @@ VALUES: dict[str, st.SearchStrategy[str] | tuple[()]] = {
     "--maximize": (),
     "--space": known | spoilt(st.just("0:1")), "--objective": st.sampled_from(("cost", "-sag", "-", "")),
     "--constraint": texts, "--reference": texts | st.just("cost=1"), "--timeout": real,
-    "--pattern": odd | st.just("(.*)"), "--no-tree": (), "--seed": counts, "--batch": counts,
+    "--pattern": odd | st.just("(.*)"), "--seed": counts, "--batch": counts,
     "--sampler": st.sampled_from((*SAMPLERS, "x", "nevergrad:x", "")),
     "--known": known, "--fix": spoilt(st.sampled_from(("x=0.5", "x1=0", "y=1"))), "--noisy": (), "--target": real,
     "--workers": st.sampled_from(("1", "1", "threads", "0", "-2", "x")), "--patience": counts, "--give-up": counts,

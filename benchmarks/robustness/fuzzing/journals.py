@@ -53,7 +53,7 @@ RUNS: tuple[tuple[Callable[[Any], Any], Any, dict[str, Any]], ...] = (
     (sphere, lamcts.Box(-1, 1, dim=3), {"budget": 24, "n_init": 6}),
     (mixed, lamcts.Space(MIXED), {"budget": 20, "batch": 3, "noisy": True}),
     (beam, lamcts.Box(0, 1, dim=2), {"budget": 14, "objectives": ["cost", "sag"], "constraints": ["stress <= 0.5"]}),
-    (sphere, lamcts.Box(-1, 1, dim=2), {"budget": 14, "sampler": "turbo", "tree": None, "maximize": True}),
+    (sphere, lamcts.Box(-1, 1, dim=2), {"budget": 14, "sampler": "turbo", "maximize": True}),
 )
 
 

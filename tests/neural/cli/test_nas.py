@@ -79,7 +79,7 @@ def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, se
     chosen = re.search(r"the tree chose (\d+) of", out)
     assert code == 0 and chosen is not None and int(chosen[1]) > 20
     fingerprint = Journal.read(tmp_path / "here" / "journal.db").fingerprint
-    assert fingerprint["tree"]["refit"] == fingerprint["sampler"]["refit"] == 2
+    assert fingerprint["sampler"]["tree"]["refit"] == fingerprint["sampler"]["inner"]["refit"] == 2
 
 
 @pytest.mark.parametrize("search", ["lanas", "auto"])

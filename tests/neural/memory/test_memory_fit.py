@@ -148,9 +148,7 @@ def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeyp
 
 
 def test_the_search_is_never_slower_than_what_was_known_and_one_seed_gives_one_plan(found):
-    one, other = (
-        fitted(evaluations=8, seed=3, verify=False, sampler="mutate", tree=None, exchanges=30) for _ in range(2)
-    )
+    one, other = (fitted(evaluations=8, seed=3, verify=False, sampler="mutate", exchanges=30) for _ in range(2))
     assert one.plan == other.plan and one.measured is one.verified is None and "not measured" in str(one)
     assert one.report.seconds <= found.report.seconds and one.report.total_bytes <= size_of(WITHIN)
 

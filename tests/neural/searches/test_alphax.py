@@ -21,7 +21,7 @@ def loss(point):
 
 
 def optimizer(space=GRID, seed=0, n_init=5, **settings):
-    return Optimizer(space, sampler=AlphaX(**settings), tree=None, seed=seed, n_init=n_init)
+    return Optimizer(space, sampler=AlphaX(**settings), seed=seed, n_init=n_init)
 
 
 def go(made, rounds, n=3, f=loss):
@@ -66,7 +66,7 @@ def test_a_resumed_search_goes_on_bit_for_bit():
 
 
 def test_a_journalled_run_with_workers_goes_on_where_it_stopped(tmp_path):
-    kind = {"sampler": AlphaX(refit=20), "tree": None, "n_init": 5, "seed": 3}
+    kind = {"sampler": AlphaX(refit=20), "n_init": 5, "seed": 3}
     journal = tmp_path / "run.db"
     for budget in (30, 60):
         lamcts.minimize(loss, GRID, budget=budget, journal=journal, batch=2, **kind)
@@ -96,7 +96,8 @@ def test_points_that_are_out_count_as_visits_by_what_is_predicted_of_them():
 def test_a_failure_counts_as_the_worst_there_is():
     made = optimizer(seed=1)
     go(made, 8)
-    session = made._searches.newest
+    (search,) = made._searches.live.values()
+    session = search.session
     before = sum(session._tree.root.rewards)
     (trial,) = made.ask()
     guess = session.log[-1][2]
@@ -113,7 +114,7 @@ def test_a_small_space_is_handed_out_to_the_last_point():
 
 
 def test_under_noise_points_come_again():
-    made = Optimizer(Space({"a": Int(0, 2)}), sampler=AlphaX(c=0.1), tree=None, seed=0, n_init=2, repeat=True)
+    made = Optimizer(Space({"a": Int(0, 2)}), sampler=AlphaX(c=0.1), seed=0, n_init=2, repeat=True)
     asked = [point["a"] for point in go(made, 40, n=1, f=lambda point: float(point["a"]))]
     assert asked.count(0) > 15
 

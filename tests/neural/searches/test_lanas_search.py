@@ -1,3 +1,5 @@
+from copy import copy, deepcopy
+
 import numpy as np
 import pytest
 
@@ -31,32 +33,38 @@ def test_draws_in_a_leaf_keep_the_contract_of_samplers(model):
 
 def test_leaves_of_different_settings_in_one_run_each_have_their_own_model():
     arms = (HillClimb(), lanas.Leaf(refit=10), lanas.Leaf(model=Ridge(), refit=10))
-    opt = run(60, sampler=Portfolio(arms), tree=None)
+    opt = run(60, sampler=Portfolio(arms))
     asked = {trial.note[0] for trial in opt.ask(12)}
     assert asked >= {1, 2}
 
 
 def test_the_published_settings_are_those_of_the_thesis():
     opt = lamcts.Optimizer(DIGITS, maximize=True, **lanas.published())
-    assert (opt.tree.height, opt.tree.refit, opt.n_init, opt.tree.values) == (8, 50, 200, "raw")
-    assert opt.tree.splitter.check is None
+    tree = opt.sampler.tree
+    assert (tree.height, tree.refit, opt.n_init, tree.values) == (8, 50, 200, "raw")
+    assert tree.splitter.check is None
     # (4.3) with c = 10, a tenth of the largest value, against the bound that the tree has
-    assert 2 * opt.tree.cp * np.sqrt(2) == pytest.approx(10.0)
+    assert 2 * tree.cp * np.sqrt(2) == pytest.approx(10.0)
 
 
 def test_the_tree_is_learned_anew_after_so_many_selects_and_not_between():
     opt = run(149, **lanas.published(first=100, selects=50))
-    before = opt.tree_root().split
     (trial,) = opt.ask()
-    assert opt.tree_root().split is before
+    (search,) = opt._searches.live.values()
+    tree = search.session._tree
+    before = tree.root().split
     opt.tell(trial, value(trial.point))
-    assert opt.tree_root().split is not before
+    assert tree.root().split is not before
+    (again,) = opt.ask()
+    after = tree.root().split
+    opt.tell(again, value(again.point))
+    assert tree.root().split is after
 
 
 def test_it_finds_the_best_of_a_sum_in_a_sixteenth_of_the_space_where_random_draws_do_not():
     settings = lanas.published(first=100, selects=20, share=0.02)
     assert run(400, **settings).best.value == 100
-    assert run(400, **settings | {"tree": None}).best.value < 100
+    assert run(400, **settings | {"sampler": settings["sampler"].inner}).best.value < 100
 
 
 def test_the_model_chooses_the_best_predicted_of_the_draws():
@@ -68,7 +76,7 @@ def test_the_model_chooses_the_best_predicted_of_the_draws():
 def test_what_is_known_takes_no_place_among_the_candidates():
     space = lamcts.Space({name: lamcts.Choice(range(15)) for name in "ab"})
     sampler = lanas.Leaf(model=Ridge(), candidates=5)
-    opt = lamcts.Optimizer(space, seed=0, n_init=20, tree=None, sampler=sampler)
+    opt = lamcts.Optimizer(space, seed=0, n_init=20, sampler=sampler)
     for count in range(225):
         (trial,) = opt.ask()
         # -1: of the design, or a draw of anywhere, as the leaf had no new point to give
@@ -76,11 +84,20 @@ def test_what_is_known_takes_no_place_among_the_candidates():
         opt.tell(trial, float(trial.point["a"] + trial.point["b"]))
 
 
+def selected(opt):
+    """Return the region that the next ask searches."""
+    (search,) = opt._searches.live.values()
+    session = copy(search.session)
+    session.progress = deepcopy(session.progress)
+    session.move(opt.region())
+    return session._selected()
+
+
 def test_points_lie_in_the_region_that_was_selected_while_it_has_any_that_are_new():
     opt = run(200, **lanas.published(first=100, selects=50))
     every, inside = DIGITS.rows(), 0
     for _ in range(40):
-        region = opt.region()
+        region = selected(opt)
         new = (region.contains(every) & opt.seen.unseen(every)).any()
         (trial,) = opt.ask()
         assert len(region.steps) > 2 and region.contains(trial.x[None])[0] == new

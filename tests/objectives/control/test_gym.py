@@ -110,7 +110,7 @@ def test_hidden_layers_begin_with_the_weights_of_their_seed():
 
 def test_running_moments_are_learned_in_a_run_and_kept_in_the_policy():
     made = gym("Pendulum-v1", hidden=3, rollouts=1, moments="running", episode_steps=20)
-    result = lamcts.maximize(made, budget=6, seed=0, sampler="uniform", tree=None)
+    result = lamcts.maximize(made, budget=6, seed=0, sampler="uniform")
     final = made.recalling(result.memory)
     assert final.policy(result.x)["moments"]["count"] > 1
     assert final.policy(result.x)["layers"] != made.policy(result.x)["layers"]

@@ -19,7 +19,7 @@ Loss = Callable[[Floats], float]
 def optimizer(low: float, high: float, dim: int, seed: int = 0, **settings: Any) -> lamcts.Optimizer:
     """Return an optimizer of a box that begins at its centre."""
     centre = np.full(dim, (low + high) / 2)
-    fixed = {"sampler": GpCma(**settings), "tree": None, "n_init": 1, "x0": centre, "seed": seed}
+    fixed = {"sampler": GpCma(**settings), "n_init": 1, "x0": centre, "seed": seed}
     return lamcts.Optimizer(Box(low, high, dim=dim), **fixed)  # type: ignore[arg-type]
 
 
@@ -93,7 +93,7 @@ def test_in_two_hundred_and_fifty_dimensions_it_goes_down_from_the_first_steps_o
 
 
 def test_minimize_takes_it_as_a_sampler() -> None:
-    result = lamcts.minimize(sphere, Box(-5, 5, dim=3), budget=60, sampler=GpCma(), tree=None, n_init=1, seed=0)
+    result = lamcts.minimize(sphere, Box(-5, 5, dim=3), budget=60, sampler=GpCma(), n_init=1, seed=0)
     assert result.fun < 1e-6
     assert len(result.history) == 60
 

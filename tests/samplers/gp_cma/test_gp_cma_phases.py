@@ -141,7 +141,7 @@ def failing_sometimes(x: Floats) -> float:
 
 def test_the_same_through_the_state_of_an_optimizer() -> None:
     def fresh() -> lamcts.Optimizer:
-        return lamcts.Optimizer(RIPPLED, sampler=GpCma(), tree=None, n_init=1, x0=np.zeros(3), seed=4)
+        return lamcts.Optimizer(RIPPLED, sampler=GpCma(), n_init=1, x0=np.zeros(3), seed=4)
 
     def step(opt: lamcts.Optimizer) -> Floats:
         trials = opt.ask(2)

@@ -45,7 +45,7 @@ def loss(point):
 
 def optimizer(**settings):
     sampler = evolve.Evolve(PATHS, parents=4, least=LEAST, **settings)
-    return Optimizer(SPACE, sampler=sampler, tree=None, n_init=0, seed=0)
+    return Optimizer(SPACE, sampler=sampler, n_init=0, seed=0)
 
 
 def go(made, rounds, n=3):
@@ -110,7 +110,7 @@ def test_a_resumed_search_goes_on_bit_for_bit():
 def test_a_journalled_run_goes_on_where_it_stopped(tmp_path):
     def run(budget, journal=None):
         sampler = evolve.Evolve(PATHS, parents=4, predictor=evolve.CountsForest(), least=LEAST)
-        kind = {"sampler": sampler, "tree": None, "n_init": 0, "seed": 0, "journal": journal}
+        kind = {"sampler": sampler, "n_init": 0, "seed": 0, "journal": journal}
         return lamcts.minimize(loss, SPACE, budget=budget, **kind).rows()
 
     run(17, tmp_path / "run.db")
@@ -126,7 +126,7 @@ def test_with_two_objectives_each_is_predicted():
         return {"convs": loss(point), "flops": flops(graph(point))}
 
     goals = {"convs": "min", "flops": "min"}
-    lamcts.minimize(both, SPACE, objectives=goals, budget=LEAST + 3, sampler=sampler, tree=None, n_init=0, seed=0)
+    lamcts.minimize(both, SPACE, objectives=goals, budget=LEAST + 3, sampler=sampler, n_init=0, seed=0)
     fits = [entry for entry in asked if entry[0] == "fit"]
     assert len(fits) == 2 and fits[0][3] != fits[1][3]
 

@@ -43,7 +43,7 @@ def evolved(
     where: EditPaths, rounds: int, f: Callable[[ComputationGraph], object], n: int = 3, **more: object
 ) -> lamcts.Optimizer:
     """Return an optimizer after some rounds of ask and tell."""
-    settings = {"sampler": Evolve(where), "tree": None, "n_init": 0, "seed": 0} | more
+    settings = {"sampler": Evolve(where), "n_init": 0, "seed": 0} | more
     made = lamcts.Optimizer(space(where), **settings)  # type: ignore[arg-type]
     for _ in range(rounds):
         go(made, where, f, n)
