@@ -1,6 +1,6 @@
 """Regions: paths of splits, and uniform sampling inside them.
 
-`Optimizer.region()` returns the region that is searched next, with a tree that selects regions. `draw` samples points
+A tree selects one: `LatentTree().incremental(space, opt.seen).select(rng)`. `draw` samples points
 inside, in the unit cube, for any acquisition function.
 """
 
