@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from lamcts.journal.tables import Check
+from lamcts.models.acquisition import expected_improvement
 from lamcts.models.predictor import RunModel
 from lamcts.outcomes.observations import Observations
 from lamcts.utils.threads import one_blas_thread
@@ -33,14 +34,11 @@ def finished(checks: int, most: int) -> int:
 @one_blas_thread()
 def promising(model: RunModel, seen: Observations, done: Sequence[Check]) -> list[int]:
     """Return the rows that may be best, each point once: best by the model, best value, then by expected gain."""
-    from scipy.special import ndtr
-
     rows = seen.good[np.argsort(seen.y[seen.good], kind="stable")]
     rows = rows[np.sort(np.unique(seen.x[rows], axis=0, return_index=True)[1])]
     mean, std, _ = model(seen.x[rows])
-    mean, std = model.goals.signs[0] * mean, np.maximum(std, np.finfo(float).tiny)
-    z = (mean.min() - mean) / std
-    gain = std * (z * ndtr(z) + np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
+    mean = model.goals.signs[0] * mean
+    gain = expected_improvement(mean, std, float(mean.min()))
     best, settled = int(np.argmin(mean)), any(check.row == rows[0] for check in done)
     exact = all(check.loss == seen.y[check.row] for check in done)
     if settled and (exact or gain.max() <= DECIDED * model.objectives[0].width):
