@@ -145,12 +145,13 @@ class Halving(MultiFidelity):
 
 
 class HalvingSession(FidelitySession):
-    def _chosen(self, known: Configurations, model: Any, new: Any) -> Any:
-        levels = self.axis.fidelity.levels
+    def _chosen(self, model: Any, forecast: Any, out: Any) -> Any:
+        known, new, levels = self._known, self._new(forecast, out), self.axis.fidelity.levels
+        open_ = known.open(out)
         for level, higher in reversed([*pairwise(levels)]):
             here = np.flatnonzero(known.reached >= level)
             order = here[np.argsort(self._values(known, here, level), kind="stable")][: len(here) // 3]
-            ready = [i for i in order if known.open[i] and known.reached[i] == level]
+            ready = [i for i in order if open_[i] and known.reached[i] == level]
             if ready:
                 return self.axis.at(known.x[ready[:1]], higher)[0]
         return None if new is None else self.axis.at(new, levels[0])[0]

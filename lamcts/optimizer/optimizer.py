@@ -314,8 +314,9 @@ class Optimizer:
         axis = FidelityAxis.of(self.space)
         if axis is None:
             return None
-        known = Configurations(axis, self.seen, self.seen.pending_x())
-        row = known.best_open(model_of(axis, self.seen))
+        known = Configurations(axis)
+        known.update(self.seen)
+        row = known.best_open(model_of(axis, self.seen), known.open(self.seen.pending_x()))
         return None if row is None else self._trials.issue(row, CONFIRMING, None)
 
     # Predictions ------------------------------------------------------------------------------------------------------

@@ -45,11 +45,17 @@ class Observations:
     `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
     changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
     `keys` maps rows x [n, d] to keys [n] that equal points share, None for an invalid point (`spaces/point_keys.py`);
-    without it, points are equal where their codes are.
+    without it, points are equal where their codes are. `known`: keys of points that are neither rows nor unseen.
     """
 
     def __init__(
-        self, dim: int, repeat: bool = False, keys: Keys | None = None, losses: int = 1, constraints: int = 0
+        self,
+        dim: int,
+        repeat: bool = False,
+        keys: Keys | None = None,
+        losses: int = 1,
+        constraints: int = 0,
+        known: Iterable[Hashable] = (),
     ) -> None:
         self.dim, self.repeat = dim, repeat
         self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
@@ -66,7 +72,7 @@ class Observations:
         self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
         self._best: int | None = None
         self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
-        self._known: dict[Hashable, int] = {}  # how many times a point was issued or seen
+        self._known: dict[Hashable, int] = dict.fromkeys(known, 1)  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.predicted: dict[int, Predicted] = {}  # pruned row -> the losses that its trial would have ended with
         self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told

@@ -6,6 +6,7 @@ A configuration is a point without its fidelity. Letters: c configurations, d co
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,11 +19,10 @@ from lamcts.samplers.base import Proposal, Sampler, Scope
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note, Rows
+from lamcts.types import Floats, Mask, Note, Rows
 
-MAX_ROWS = 300  # in the model (untuned)
+MAX_ROWS = 300  # in the model, and of each fidelity among the predictions (untuned)
 MIN_VALUES = 4  # values before a model is fitted (untuned)
 MAX_CANDIDATES = 60  # configurations of the lowest predictions whose next evaluations are compared (untuned)
 OFFSET = 0.1  # of the model; with 3, as in pruning, two of three problems ended higher (tuned on benchmarks.neural)
@@ -67,17 +67,20 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         axis = FidelityAxis.of(region.space)
         if axis is None:
             raise ValueError("MultiFidelity: expected a space with a Fidelity, got none; leave the sampler out")
-        self.axis, self._warned = axis, False
+        self.axis, self._known = axis, Configurations(axis)
+        self._ignored: bool | None = None  # whether values depend on the fidelity is not known yet
 
     @property
     def scope(self) -> Scope:
         return "space"
 
     def ask(self, n: int) -> Proposal:
+        self._known.update(self.seen)
         taken, model = np.empty((0, self.seen.dim)), model_of(self.axis, self.seen)
+        forecast = self._known.forecast(model)
         while len(taken) < n:
-            known = Configurations(self.axis, self.seen, np.vstack([self.seen.pending_x(), taken]))
-            if (row := self._chosen(known, model, self._new(known, model))) is None:
+            out = np.vstack([self.seen.pending_x(), taken])
+            if (row := self._chosen(model, forecast, out)) is None:
                 break
             taken = np.vstack([taken, row])
         if not len(taken):
@@ -85,26 +88,31 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return Proposal(taken, [None] * len(taken))
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
-        if not self._warned and _ignored(self.axis, self.seen):
-            self._warned = True
+        if self._ignored is not None:
+            return
+        self._ignored = _ignored(self.axis, self.seen)
+        if self._ignored:
             text = f"values do not depend on the fidelity {self.axis.name!r}: {EQUAL_CONFIGURATIONS} configurations had"
             warnings.warn(
                 f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
             )
 
-    def _chosen(self, known: "Configurations", model: FidelityModel | None, new: Floats | None) -> Floats | None:
+    def _chosen(self, model: FidelityModel | None, forecast: "Forecast", out: Floats) -> Floats | None:
         """Return the row [d] of a new or an open configuration that gains most per cost; None if there is none.
 
-        Where trainings go on, all levels on the way to the fidelity that gains most are evaluated first.
+        Rows `out` [k, d] are under evaluation. Where trainings go on, all levels on the way to the fidelity that gains
+        most are evaluated first.
         """
-        if model is None or not known.open.any():
-            return self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(model)
-        valued = np.flatnonzero(known.reached > 0)
-        mean, _ = model.full(known.x[valued])
-        order = valued[np.argsort(mean, kind="stable")]
-        shortlist = order[known.open[order]][:MAX_CANDIDATES]
-        x, reached, least = known.x[shortlist], known.reached[shortlist], np.full(len(shortlist), mean.min())
-        least[shortlist == order[0]] = np.partition(mean, 1)[1]
+        known, new = self._known, self._new(forecast, out)
+        open_ = known.open(out)
+        if model is None or not open_.any():
+            return self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(model, open_)
+        mean = forecast.mean
+        order = np.argsort(mean, kind="stable")
+        short = order[open_[forecast.rows[order]]][:MAX_CANDIDATES]
+        shortlist, least = forecast.rows[short], np.full(len(short), mean.min())
+        x, reached = known.x[shortlist], known.reached[shortlist]
+        least[short == order[0]] = np.partition(mean, 1)[1]
         if new is not None:
             x, reached, least = np.vstack([x, new]), np.append(reached, 0), np.append(least, mean.min())
         fidelity = self.axis.fidelity
@@ -117,9 +125,9 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         chosen: Floats = self.axis.at(x[owners[[best]]], int(level))[0]
         return chosen
 
-    def _new(self, known: "Configurations", model: FidelityModel | None) -> Floats | None:
+    def _new(self, forecast: "Forecast", out: Floats) -> Floats | None:
         """Return a new configuration [1, d - 1]; None where the sampler finds none."""
-        seen = known.predicted(model)
+        seen = self._known.observed(forecast, out)
         region = Region(self.axis.rest, (), seen.good)
         session = self.settings.inner.start(region, seen, self.progress.rng)
         session.move(region)
@@ -130,53 +138,91 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return found if len(found) else None
 
 
-class Configurations:
-    """The configurations that were evaluated or are out, in order of arrival: x [c, d - 1].
+class Forecast(NamedTuple):
+    """Configurations rows [r] with a value, and of each the predicted full loss and its standard deviation, or none."""
 
-    reached, value [c]: the highest fidelity with a value, 0 without, and the loss there. closed [c]: whether it failed
-    or was pruned. open [c]: whether it may be evaluated at a higher fidelity. out: rows [k, d] under evaluation.
+    rows: Rows
+    mean: Floats
+    sd: Floats | None
+
+
+class Configurations:
+    """The configurations that were evaluated, in order of arrival: x [c, d - 1].
+
+    reached, value [c]: the highest fidelity with a value, 0 without, and the loss there. failed, closed [c]: whether it
+    failed; whether it failed or was pruned.
     """
 
-    def __init__(self, axis: FidelityAxis, seen: Observations, out: Floats) -> None:
-        self.axis, n = axis, len(seen)
-        every = np.vstack([seen.x, out]) + 0.0
-        numbers: dict[Hashable, int] = {}
-        owner = np.array([numbers.setdefault(key, len(numbers)) for key in axis.owners(every)], np.int64)
-        c = len(numbers)
-        self.x = axis.without(every)[np.unique(owner, return_index=True)[1]]
-        self.reached, self.value = np.zeros(c, np.int64), np.full(c, np.nan)
-        fidelities = axis.of_rows(seen.x)
-        for row in np.flatnonzero(np.isfinite(seen.f[:, 0])):
-            if fidelities[row] > self.reached[owner[row]]:
-                self.reached[owner[row]], self.value[owner[row]] = fidelities[row], seen.f[row, 0]
-        self.failed, self.closed, self.out = np.zeros((3, c), bool)
-        self.failed[owner[:n][seen.kind == FAILED]] = self.out[owner[n:]] = True
-        self.closed[owner[:n][np.isin(seen.kind, (FAILED, PRUNED))]] = True
-        self.full = self.reached >= axis.fidelity.high
-        self.open = (self.reached > 0) & ~self.full & ~self.closed & ~self.out
+    def __init__(self, axis: FidelityAxis) -> None:
+        self.axis, self._rows = axis, 0
+        self._numbers: dict[Hashable, int] = {}
+        self.x = np.empty((0, axis.rest.dim))
+        self.reached, self.value = np.empty(0, np.int64), np.empty(0)
+        self.failed, self.closed = np.empty((2, 0), bool)
 
-    def predicted(self, model: FidelityModel | None) -> Observations:
-        """Return observations of the predicted full values, with their standard deviations as known noise."""
-        seen = Observations(self.x.shape[1], keys=keys_of(self.axis.rest))
-        rows = np.flatnonzero((self.reached > 0) | self.closed)
-        none, value = np.full(len(rows), -1), self.value[rows]
-        there = np.isfinite(value)
-        if model is not None:
-            value[there], sd = model.full(self.x[rows[there]])
-            noisy = zip(np.flatnonzero(there).tolist(), sd.tolist(), self.full[rows[there]], strict=True)
-            seen.sems |= {row: (own,) for row, own, full in noisy if not full}
-        kind = np.where(there, OK, np.where(self.failed[rows], FAILED, PRUNED))
-        seen.append(self.x[rows], value, np.full(len(rows), np.nan), none, none, kind=kind)
-        for i in np.flatnonzero(self.out & (self.reached == 0) & ~self.closed).tolist():
-            seen.expect(i, self.x[i])
+    def update(self, seen: Observations) -> None:
+        """Take in the rows that have arrived since."""
+        new = slice(self._rows, len(seen))
+        x, f, kind = seen.x[new], seen.f[new, 0], seen.kind[new]
+        c, self._rows = len(self._numbers), len(seen)
+        owner = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in self.axis.owners(x)], np.int64)
+        numbers, first = np.unique(owner, return_index=True)
+        first = first[numbers >= c]
+        self.x = np.vstack([self.x, self.axis.without(x[first]) + 0.0])
+        none = np.zeros(len(first), bool)
+        self.failed, self.closed = np.append(self.failed, none), np.append(self.closed, none)
+        self.reached, self.value = np.append(self.reached, none), np.append(self.value, np.full(len(first), np.nan))
+        fidelities = self.axis.of_rows(x)
+        for row in np.flatnonzero(np.isfinite(f)):
+            if fidelities[row] > self.reached[owner[row]]:
+                self.reached[owner[row]], self.value[owner[row]] = fidelities[row], f[row]
+        self.failed[owner[kind == FAILED]] = True
+        self.closed[owner[np.isin(kind, (FAILED, PRUNED))]] = True
+
+    @property
+    def full(self) -> Mask:
+        """Which have a value at full fidelity, [c]."""
+        return np.asarray(self.reached >= self.axis.fidelity.high)
+
+    def open(self, out: Floats) -> Mask:
+        """Return which may be evaluated at a higher fidelity, [c]; rows `out` [k, d] are under evaluation."""
+        result: Mask = (self.reached > 0) & ~self.full & ~self.closed
+        result[[self._numbers[key] for key in self.axis.owners(out) if key in self._numbers]] = False
+        return result
+
+    def forecast(self, model: FidelityModel | None) -> Forecast:
+        """Return the predicted full losses; without a model the losses. Of each fidelity, of the lowest losses."""
+        levels = [np.flatnonzero(self.reached == level) for level in np.unique(self.reached[self.reached > 0])]
+        best = [own[np.argsort(self.value[own], kind="stable")[:MAX_ROWS]] for own in levels]
+        rows = np.sort(np.concatenate([np.empty(0, np.int64), *best]))
+        return Forecast(rows, self.value[rows], None) if model is None else Forecast(rows, *model.full(self.x[rows]))
+
+    def observed(self, forecast: Forecast, out: Floats) -> Observations:
+        """Return observations of the predicted full losses, with their standard deviations as known noise.
+
+        Other configurations are known, as are those of rows `out` [k, d], which are pending.
+        """
+        seen = Observations(self.x.shape[1], keys=self.axis.keys, known=self._numbers)
+        rows = np.union1d(forecast.rows, np.flatnonzero(self.closed))
+        value, none = np.full(len(self.x), np.nan), np.full(len(rows), -1)
+        value[forecast.rows] = forecast.mean
+        if forecast.sd is not None:
+            noisy = ~self.full[forecast.rows]
+            at = np.searchsorted(rows, forecast.rows[noisy])
+            seen.sems |= {row: (sd,) for row, sd in zip(at.tolist(), forecast.sd[noisy].tolist(), strict=True)}
+        kind = np.where(np.isfinite(value[rows]), OK, np.where(self.failed[rows], FAILED, PRUNED))
+        seen.append(self.x[rows], value[rows], np.full(len(rows), np.nan), none, none, kind=kind)
+        for i, (x, key) in enumerate(zip(self.axis.without(out), self.axis.owners(out), strict=True)):
+            if key not in self._numbers:
+                seen.expect(i, x)
         return seen
 
-    def best_open(self, model: FidelityModel | None) -> Floats | None:
+    def best_open(self, model: FidelityModel | None, open_: Mask) -> Floats | None:
         """Return the open configuration to evaluate at full fidelity next, as a row [d]; None if none is open.
 
         It has the largest expected improvement on the best full value, or before one the best prediction.
         """
-        rows = np.flatnonzero(self.open)
+        rows = np.flatnonzero(open_)
         if not len(rows):
             return None
         if model is None:
@@ -198,9 +244,11 @@ def model_of(axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
     return FidelityModel(Parameters(axis.rest), axis.without(x), x[:, axis.column], seen.f[rows, 0], offset=OFFSET)
 
 
-def _ignored(axis: FidelityAxis, seen: Observations) -> bool:
-    """Return whether all configurations with several values have equal ones, and some do."""
+def _ignored(axis: FidelityAxis, seen: Observations) -> bool | None:
+    """Return whether all configurations with several values have equal ones; None where too few have several."""
     rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))
     _, owner, count = np.unique(axis.without(seen.x[rows]), axis=0, return_inverse=True, return_counts=True)
     pairs = {*zip(owner.ravel().tolist(), seen.f[rows, 0].tolist(), strict=True)}
-    return len(pairs) == len(count) and int((count > 1).sum()) >= EQUAL_CONFIGURATIONS
+    if len(pairs) != len(count):
+        return False
+    return True if int((count > 1).sum()) >= EQUAL_CONFIGURATIONS else None

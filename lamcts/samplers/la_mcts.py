@@ -12,6 +12,7 @@ import numpy as np
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
+from lamcts.samplers.default import make
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import find, register
@@ -85,10 +86,8 @@ class LaMcts(LocalSampler):
     @classmethod
     def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":
         """Return the wrapper of the sampler that `detail` names, Turbo without one; None for an unknown name."""
-        name, _, rest = (detail or "turbo").partition(":")
-        kind = find(name)
-        inner = None if kind is None or name == "la_mcts" else kind.suited(space, rest)
-        return None if inner is None else cls(inner)
+        name = detail or "turbo"
+        return None if name.startswith("la_mcts") else cls(make(name, space))
 
     @property
     def resumable(self) -> bool:

@@ -112,8 +112,8 @@ class FidelityAxis(NamedTuple):
 
     def of_rows(self, x: Floats) -> Rows:
         """Return the fidelities of rows `x` [n, d], [n]."""
-        column = x[:, [self.column]]
-        return np.array([self.fidelity.decode(row) for row in column], np.int64)
+        codes, owner = np.unique(x[:, self.column], return_inverse=True)
+        return np.array([self.fidelity.decode(code[None]) for code in codes], np.int64)[owner]
 
     def without(self, x: Floats) -> Floats:
         """Return the configurations of rows `x` [n, d], [n, d - 1]."""

@@ -85,8 +85,9 @@ def walk(root: Node, depth: int | None = None) -> Iterator[Node]:
     """Yield every node down to `depth` splits below the root, parents first and good before bad.
 
     >>> import lamcts
-    >>> from lamcts.tree import walk
-    >>> len(list(walk(lamcts.Optimizer([(0, 1)], seed=0).tree_root())))
+    >>> from lamcts.tree import LatentTree, walk
+    >>> opt = lamcts.Optimizer([(0, 1)], seed=0)
+    >>> len(list(walk(LatentTree().incremental(opt.space, opt.seen).root())))
     1
     """
     for _, node in paths(root, depth):

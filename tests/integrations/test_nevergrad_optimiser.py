@@ -178,4 +178,4 @@ def test_its_settings_are_those_of_our_optimizer():
     optimizer = seeded(ng.p.Array(shape=(2,)), made=made, budget=20)
     optimizer.ask()
     assert type(optimizer._search.sampler).__name__ == "Uniform"
-    assert optimizer._search.tree is None and optimizer._search.n_init == 3
+    assert optimizer._search.n_init == 3

@@ -70,7 +70,7 @@ def test_the_results_of_older_runs_are_known_to_a_new_one(old: Path) -> None:
 
 
 def test_an_older_run_does_not_go_on_and_the_message_says_what_to_do(old: Path) -> None:
-    with pytest.raises(JournalError, match=r"version is 1 there and 2 here.*known='.*' passes its evaluations"):
+    with pytest.raises(JournalError, match=r"format is 3 there and 4 here.*known='.*' passes its evaluations"):
         lamcts.minimize(bowl, budget=20, journal=old / "reals.db", **REALS)
     with pytest.raises(JournalError, match=r"known='.*' passes its evaluations"):
         lamcts.minimize(bounded, MIXED, budget=20, seed=0, journal=old / "mixed.db", constraints=["c <= 0"])

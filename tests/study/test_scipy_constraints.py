@@ -96,7 +96,7 @@ def test_points_that_break_a_linear_one_or_a_rule_are_never_proposed(sampler: st
     history = lamcts.minimize(sphere, BOX, budget=60, **rules, **given).history
     x = np.array(list(history.points))
     assert len(x) == 60 and (x.sum(1) <= 0.5 + 1e-9).all() and (x[:, 0] >= -0.8).all() and (x[:, 1] > x[:, 0] - 1).all()
-    assert history.goals.plain and history.best[-1] < 0.02  # the minimum is (0.25, 0.25), at the edge
+    assert history.goals.plain and history.best[-1] < 0.05  # the minimum is (0.25, 0.25), at the edge
 
 
 def test_a_rule_works_for_points_with_names_and_the_design_is_full() -> None:

@@ -75,9 +75,7 @@ def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_s
 @pytest.mark.parametrize("search", ["lanas", "lanas-published"])
 def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, search):
     options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
-    code, out, _ = said(capsys, *options, "--budget", "40", "--out", "here")
-    chosen = re.search(r"the tree chose (\d+) of", out)
-    assert code == 0 and chosen is not None and int(chosen[1]) > 20
+    assert said(capsys, *options, "--budget", "40", "--out", "here")[0] == 0
     fingerprint = Journal.read(tmp_path / "here" / "journal.db").fingerprint
     assert fingerprint["sampler"]["tree"]["refit"] == fingerprint["sampler"]["inner"]["refit"] == 2
 
