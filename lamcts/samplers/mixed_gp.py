@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.discrete import DiscreteModel, DiscreteModelState
+from lamcts.models.mixed import MixedModel, MixedModelState
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
@@ -88,14 +88,14 @@ class MixedGpProgress(Progress):
     start: int  # points still to draw before the model is asked
     radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
     idle: int = 0  # results in a row without a gain at this radius
-    model: DiscreteModelState = field(default_factory=DiscreteModelState)
+    model: MixedModelState = field(default_factory=MixedModelState)
 
 
 class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: MixedGpProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.model = DiscreteModel(seen, self.parameters, progress.model)
+        self.model = MixedModel(seen, self.parameters, progress.model)
 
     @property
     def scope(self) -> Scope:
@@ -248,7 +248,7 @@ class _CandidatePool:
     """The codes that a search for the best candidate has compared, and their acquisition: -inf if not `within`."""
 
     def __init__(
-        self, surrogate: Surrogate, model: DiscreteModel, within: Callable[[Floats], Mask], share: float = 0.0
+        self, surrogate: Surrogate, model: MixedModel, within: Callable[[Floats], Mask], share: float = 0.0
     ) -> None:
         self.surrogate, self._model, self._within, self._share = surrogate, model, within, share
         self.z: list[Floats] = []

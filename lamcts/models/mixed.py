@@ -1,4 +1,4 @@
-"""The processes that follow a search over discrete parameters: which rows they hold, when they are fitted again.
+"""The posteriors of all columns over parameters of any kind: which rows they hold, and when they are fitted again.
 
 Letters: n rows in a model, k objectives.
 """
@@ -33,7 +33,7 @@ SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective s
 
 
 @dataclass
-class DiscreteModelState:
+class MixedModelState:
     """What the model's future depends on, besides the rows.
 
     columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; None: not
@@ -46,13 +46,13 @@ class DiscreteModelState:
     units: list[int] = field(default_factory=list)  # which units each objective is in: of several, or of orders
 
 
-class DiscreteModel:
+class MixedModel:
     """Processes of all columns, each over the rows that have it, or over the 500 nearest to the best one.
 
     What it returns depends on `state` and `seen` alone, bit for bit: it is built at every ask.
     """
 
-    def __init__(self, seen: Observations, parameters: Parameters, state: DiscreteModelState) -> None:
+    def __init__(self, seen: Observations, parameters: Parameters, state: MixedModelState) -> None:
         self._seen, self._parameters, self._prior, self.state = seen, parameters, MixedPrior(), state
         self._of_losses = self._prior.with_reals() if parameters.continuous.any() else self._prior
         if parameters.permutations:

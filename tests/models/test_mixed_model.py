@@ -8,7 +8,7 @@ import pytest
 from kernel_cases import SPACES, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
-from lamcts.models.discrete import REFIT, DiscreteModel, DiscreteModelState
+from lamcts.models.mixed import REFIT, MixedModel, MixedModelState
 from lamcts.models.output_transforms import half_rank
 from lamcts.models.posterior import Posterior
 from lamcts.models.surrogate import MIN_VALID, MIN_VARIANCE, Surrogate
@@ -33,11 +33,11 @@ def add(seen: Observations, space: Space, n: int, seed: int = 0, failing: bool =
 
 
 def modelled(
-    space: Space, n: int, failing: bool = False, state: DiscreteModelState | None = None
-) -> tuple[Observations, DiscreteModel, Surrogate]:
+    space: Space, n: int, failing: bool = False, state: MixedModelState | None = None
+) -> tuple[Observations, MixedModel, Surrogate]:
     seen = Observations(space.dim)
     add(seen, space, n, failing=failing)
-    model = DiscreteModel(seen, Parameters(space), state or DiscreteModelState())
+    model = MixedModel(seen, Parameters(space), state or MixedModelState())
     assert seen.best is not None
     return seen, model, model.update(seen.best, RNG(0))
 
@@ -68,7 +68,7 @@ def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
     space = Space([Choice(list("abcd")), Float(0, 1)])
     seen, model, _ = modelled(space, 12, failing=True)
     monkeypatch.setattr("lamcts.models.priors.NOISE_REAL", 1e-7)
-    other = DiscreteModel(seen, Parameters(space), DiscreteModelState())
+    other = MixedModel(seen, Parameters(space), MixedModelState())
     assert seen.best is not None
     other.update(seen.best, RNG(0))
     assert to_json(other.state.valid) == to_json(model.state.valid)
@@ -87,8 +87,8 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
     for n in (3, 20, 45):
         seen, model, surrogate = modelled(WORDS, n, failing)
         saved = json.dumps(to_json(model.state))
-        state = from_json(DiscreteModelState, json.loads(saved))
-        copy = DiscreteModel(seen, Parameters(WORDS), state)
+        state = from_json(MixedModelState, json.loads(saved))
+        copy = MixedModel(seen, Parameters(WORDS), state)
         assert json.dumps(to_json(copy.state)) == saved
         at = model.coding(model._parameters.draw(30, np.random.default_rng(1)))
         assert seen.best is not None
@@ -174,7 +174,7 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     seen = Observations(space.dim)
     y = np.where(bad, np.nan, z.sum(1))
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
-    model = DiscreteModel(seen, parameters, DiscreteModelState())
+    model = MixedModel(seen, parameters, MixedModelState())
     model.update(int(seen.best or 0), RNG(0))
     assert model.state.valid is not None
     weights = model.state.valid.weights
