@@ -7,7 +7,8 @@
 Each suite has 60 problems, drawn once: BBOB instances 76 to 85, MA-BBOB 101 to 300, COCO's mixed-integer, constrained
 and biobjective suites at instance indices 6 to 10 (all for decisions; other instances are held back). `noisy` is BBOB
 with normal noise of a tenth of the standard deviation of the function over the box, and counts the true value of the
-best evaluation. `partly` is the mixed-integer suite with one parameter in five discrete. A run has one point at a time
+best evaluation. `partly` is the mixed-integer suite with one parameter in five discrete; `failing` is that suite where
+evaluations beyond a random plane through the middle of the box fail. A run has one point at a time
 and 200 evaluations. `--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and Coordinate, C) instead of the
 default. A score is the best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
 
@@ -30,7 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MARKS = (10, 20, 50, 100, 200)
-SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly")
+SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing")
+MIXED = ("mixint", "partly", "failing")
 COLUMNS = ("label", "suite", "problem", "seed", *(f"at_{m}" for m in MARKS), "own_ms")
 PROBLEMS, NOISE, DRAWS = 60, 0.1, 10_000  # problems of a suite, sd of the noise, and draws of a bootstrap
 OUT = Path(__file__).parents[1] / "results" / "gates.csv"
@@ -99,8 +101,8 @@ def names(suite: str) -> list[str]:
     elif suite == "mabbob":
         every = [f"{i}-{d}" for i in range(101, 301) for d in (2, 5, 10, 20)]
     else:
-        count = {"mixint": 24, "partly": 24, "constrained": 54, "biobj": 55}[suite]
-        dims = (5, 10, 20) if suite in ("mixint", "partly") else (2, 3, 5, 10)
+        count = {"mixint": 24, "partly": 24, "failing": 24, "constrained": 54, "biobj": 55}[suite]
+        dims = (5, 10, 20) if suite in MIXED else (2, 3, 5, 10)
         every = [f"f{f}-i{i}-{d}" for f in range(1, count + 1) for i in range(6, 11) for d in dims]
     return [every[i] for i in rng.permutation(len(every))[:PROBLEMS]]
 
@@ -151,13 +153,14 @@ def made(suite: str, name: str, seed: int) -> Problem:
     function, instance, dim = map(int, found.groups())
     import cocoex
 
-    coco = {"partly": "bbob-mixint", "mixint": "bbob-mixint"}.get(suite, f"bbob-{suite}")
+    coco = "bbob-mixint" if suite in MIXED else f"bbob-{suite}"
     options = f"dimensions:{dim} instance_indices:{instance} function_indices:{function}"
     with_observer_off = cocoex.Suite(coco, "", options)
     problem = with_observer_off[0]
     keep = {"held": (with_observer_off, problem)}  # the suite owns the problem
-    if suite in ("mixint", "partly"):
-        return mixed(problem, keep, partly=suite == "partly")
+    if suite in MIXED:
+        plane = np.random.default_rng((seed, function, instance)).standard_normal(dim) if suite == "failing" else None
+        return mixed(problem, keep, suite == "partly", plane)
     if suite == "constrained":
         return constrained(problem, keep)
     return biobjective(problem, keep, dim)
@@ -192,7 +195,7 @@ def best_looking(told: np.ndarray) -> float:
     return float(told[told[:, 1].argmin(), 0])
 
 
-def mixed(problem: Any, keep: dict[str, Any], partly: bool) -> Problem:
+def mixed(problem: Any, keep: dict[str, Any], partly: bool, plane: Any) -> Problem:
     import lamcts
 
     whole, dim = problem.number_of_integer_variables, problem.dimension
@@ -206,7 +209,9 @@ def mixed(problem: Any, keep: dict[str, Any], partly: bool) -> Problem:
 
     def value(point: Any) -> float:
         assert keep
-        return float(problem(np.array([float(point[name]) for name in members])))
+        x = np.array([float(point[name]) for name in members])
+        failed = plane is not None and plane @ (x - (low + high) / 2) > 0
+        return np.inf if failed else float(problem(x))
 
     return Problem(space, value, {}, least)
 

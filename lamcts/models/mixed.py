@@ -17,7 +17,8 @@ from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.priors import MixedPrior
-from lamcts.models.success import failed_rows
+from lamcts.models.success import MAX_ROWS as MAX_FAILURE_ROWS
+from lamcts.models.success import Success, failed_rows, marks
 from lamcts.models.surrogate import Surrogate, least_gain
 from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.observations import Observations
@@ -41,7 +42,7 @@ class MixedModelState:
     """
 
     columns: list[Hyper | None] = field(default_factory=list)
-    valid: Hyper | None = None  # hyper-parameters of what fails
+    success: Hyper | None = None  # of where evaluations succeed
     fitted: int = 0  # rows seen at the last fit
     units: list[int] = field(default_factory=list)  # which units each objective is in: of several, or of orders
 
@@ -53,13 +54,13 @@ class MixedModel:
     """
 
     def __init__(self, seen: Observations, parameters: Parameters, state: MixedModelState) -> None:
-        self._seen, self._parameters, self._prior, self.state = seen, parameters, MixedPrior(), state
-        self._of_losses = self._prior.with_reals() if parameters.continuous.any() else self._prior
+        self._seen, self._parameters, self.state = seen, parameters, state
+        self._prior = MixedPrior().with_reals() if parameters.continuous.any() else MixedPrior()
         if parameters.permutations:
-            self._of_losses = self._of_losses.with_permutations()
+            self._prior = self._prior.with_permutations()
         self.coding = Coding(parameters)
         related = seen.related if seen.plain else ()
-        self._related = RelatedModels(related, parameters, self.coding, self._of_losses) if related else None
+        self._related = RelatedModels(related, parameters, self.coding, self._prior) if related else None
 
     def update(self, centre: int, rng: np.random.Generator) -> Surrogate:
         """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right."""
@@ -73,13 +74,12 @@ class MixedModel:
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
         losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
         known = np.array(losses).reshape(m, -1).T  # [n, k]
-        failed = self._chosen(failed_rows(seen), centre)
-        valid = self._validity(self._inputs(whole), failed, due) if len(failed) else None
+        success = self._success(centre, due)
         if due:
             state.fitted = len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
         model = MultiOutput(objectives + constraints, len(objectives))
-        return Surrogate(model, known[seen.feasible[whole]], violation, rng, valid, least)
+        return Surrogate(model, known[seen.feasible[whole]], violation, rng, success, least)
 
     def _objective(self, j: int, rows: Rows, due: bool) -> Posterior:
         """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
@@ -134,13 +134,19 @@ class MixedModel:
             hyper = self.state.columns[column] = self._fit(inputs, rest, hyper, shared=shared, known=known)
         return Posterior(inputs, y[:, None], hyper, known, prior)
 
-    def _validity(self, good: Inputs, failed: Rows, due: bool) -> Posterior:
-        """Return the process of 1 for what succeeded and 0 for what failed."""
-        inputs = good.joined(self._inputs(failed))
-        y = np.concatenate([np.ones(len(good)), np.zeros(len(failed))])
-        if due or self.state.valid is None:
-            self.state.valid = self._fit(inputs, y, self.state.valid, even=True)
-        return Posterior(inputs, y[:, None], self.state.valid)
+    def _success(self, centre: int, due: bool) -> Success | None:
+        """Return where evaluations succeed; None before a failure and a success."""
+        failed = failed_rows(self._seen)
+        if not len(failed):
+            return None
+        rows = np.concatenate([np.flatnonzero(self._seen.kind == OK), failed])
+        rows = self._chosen(np.sort(rows), centre, MAX_FAILURE_ROWS)
+        inputs, good = self._inputs(rows), self._seen.kind[rows] == OK
+        if good.all() or not good.any():
+            return None
+        if due or self.state.success is None:
+            self.state.success = self._fit(inputs, marks(good), self.state.success, prior=MixedPrior())
+        return Success(inputs, good, self.state.success)
 
     def _due(self) -> bool:
         n = len(self._seen)
@@ -152,27 +158,25 @@ class MixedModel:
         inputs: Inputs,
         y: Floats,
         start: Hyper | None,
-        even: bool = False,
         shared: float = 0.0,
         known: KnownNoise | None = None,
+        prior: MixedPrior | None = None,
     ) -> Hyper:
-        """Return the most likely hyper-parameters; of many rows to the best, or, if `even`, to some of both kinds."""
-        n, settings = len(y), self._prior if even else self._of_losses
-        if n > FIT_ROWS:
-            all_alike = np.rint(np.linspace(0, n - 1, FIT_ROWS)).astype(np.int64)
-            some = all_alike if even else np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
+        """Return the most likely hyper-parameters; those of many rows are of the best."""
+        if len(y) > FIT_ROWS:
+            some = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y, known = inputs.at(some), y[some], None if known is None else known.at(some)
-        prior = settings.of(self.coding.categories, self.coding.numbers, shared)
-        return fit(inputs, y[:, None], prior, start, known=known)[0]
+        found = (self._prior if prior is None else prior).of(self.coding.categories, self.coding.numbers, shared)
+        return fit(inputs, y[:, None], found, start, known=known)[0]
 
     def _inputs(self, rows: Rows) -> Inputs:
         return self.coding(self._parameters.codes(self._seen.x[rows]))
 
-    def _chosen(self, rows: Rows, centre: int) -> Rows:
-        """Return at most `MAX_ROWS` of the rows, in order of arrival: the nearest to the centre."""
-        if len(rows) <= MAX_ROWS:
+    def _chosen(self, rows: Rows, centre: int, most: int = MAX_ROWS) -> Rows:
+        """Return at most so many of the rows, in order of arrival: the nearest to the centre."""
+        if len(rows) <= most:
             return rows
         from lamcts.spaces.base import distance
 
         far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
-        return np.sort(rows[np.argsort(far, kind="stable")[:MAX_ROWS]])
+        return np.sort(rows[np.argsort(far, kind="stable")[:most]])

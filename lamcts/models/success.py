@@ -1,23 +1,23 @@
 """The chance that an evaluation succeeds, learned from failed evaluations nearby.
 
-A process over 1 for success and 0 for failure. Its length scale and noise are the most likely ones. Where the labels
-are as likely without spatial order, failures are random and nothing is learned. Letters: n rows in the model, m query
-points, d coordinates.
+A process over 1 for success and 0 for failure. Of real parameters its length scale and noise are the most likely of a
+few; where the labels are as likely without spatial order, failures are random and nothing is learned. In spaces of any
+kind `mixed.py` fits its hyper-parameters. Letters: n rows in the model, m query
+points, d coordinates, q numbers.
 """
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.models.coding import Inputs
-from lamcts.models.kernel import Hyper, matern
+from lamcts.models.kernel import Hyper, Kernel
 from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, factor, profiled_signal
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.outcomes.observations import Observations
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Mask, Rows
 
-MAX_ROWS = 150  # the nearest ones: the time of the factors (untuned)
+MAX_ROWS = 150  # of the model, the nearest ones: the time of the factors (untuned)
 # Of ten sets of lengths and noises, one of the best at foretelling if the next point of 30 recorded runs would fail
 # (benchmarks/constrained/hidden.py, seeds 0 to 2; log losses from 0.323 to 0.351, this one 0.324).
 LENGTHS = (0.5, 1.4, 4.0)  # times the usual distance of two of the rows
@@ -28,20 +28,26 @@ MIN_LENGTH = 1e-9  # share of the cube: length scales stay above it where all ro
 
 
 class Success:
-    """The process of the marks of rows `x` [n, d], of which those that are `good` [n] did not fail."""
+    """The process of the marks of rows, of which those that are `good` [n] did not fail."""
 
-    def __init__(self, x: Floats, good: NDArray[np.bool_], hyper: Hyper) -> None:
+    def __init__(self, inputs: Inputs, good: Mask, hyper: Hyper) -> None:
         self._share, self._spread = float(good.mean()), float(good.std())
-        marks = (good.astype(float) - self._share) / self._spread
-        self._process = Posterior(Inputs.of(x), marks[:, None], hyper)
+        self._process = Posterior(inputs, marks(good)[:, None], hyper)
 
-    def chance(self, x: Floats) -> Floats:
-        """Return the chance of success at `x` [m, d], [m]."""
-        result: Floats = np.clip(self._share + self._spread * self._process.expect(Inputs.of(x))[:, 0], 0.0, 1.0)
+    def chance(self, inputs: Inputs) -> Floats:
+        """Return the chance of success at other rows, [m]."""
+        result: Floats = np.clip(self._share + self._spread * self._process.expect(inputs)[:, 0], 0.0, 1.0)
         return result
 
+    def chance_slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Return the chance as above [m], and its slopes along the numbers [m, q]."""
+        mean, slopes = (own[:, 0] for own in self._process.mean_slopes(inputs))
+        chance = self._share + self._spread * mean
+        inside = (chance > 0.0) & (chance < 1.0)
+        return np.clip(chance, 0.0, 1.0), np.where(inside[:, None], self._spread * slopes, 0.0)
+
     def shortfall(self, x: Floats) -> Floats:
-        """Return by how much the chance at `x` [m, d] is too low to be worth it, in usual differences of marks, [m]."""
+        """Return by how much the chance at numbers `x` [m, d] is too low, in usual differences of marks, [m]."""
         result: Floats = np.maximum(self._least - self._process.expect(Inputs.of(x))[:, 0], 0.0)
         return result
 
@@ -67,9 +73,14 @@ def success_near(seen: Observations, centre: Floats) -> Success | None:
     good = seen.kind[rows] == OK
     if good.all() or not good.any():
         return None
-    x = seen.x[rows]
-    hyper = _likeliest(x, (good - good.mean()) / good.std())
-    return None if hyper is None else Success(x, good, hyper)
+    hyper = _likeliest(seen.x[rows], marks(good))
+    return None if hyper is None else Success(Inputs.of(seen.x[rows]), good, hyper)
+
+
+def marks(good: Mask) -> Floats:
+    """Return 1 for success and 0 for failure in standard units, [n]."""
+    result: Floats = (good - good.mean()) / good.std()
+    return result
 
 
 def failed_rows(seen: Observations) -> Rows:
@@ -84,15 +95,15 @@ def failed_rows(seen: Observations) -> Rows:
 def _likeliest(x: Floats, z: Floats) -> Hyper | None:
     """Return hyper-parameters under which marks z [n] are likeliest, None where they are as likely without order."""
     n, d = x.shape
-    gap = math.sqrt(2.0 * float(np.square(x - x.mean(0)).sum(1).mean()))  # of two rows, root mean square
+    gap = math.sqrt(2.0 * float(x.var(0).sum()))  # of two rows, root mean square
     best, found = _evidence(np.eye(n), z) + MIN_EVIDENCE, None
     for length in LENGTHS:
-        scaled = (x - x.mean(0)) / max(length * gap, MIN_LENGTH)
-        order = matern(scaled, scaled)
+        lengths = np.full(d, max(length * gap, MIN_LENGTH))
+        order = Kernel(Inputs.of(x), Hyper(lengths, 0.0)).matrix
         for noise in NOISES:
             evidence = _evidence((order + noise * np.eye(n)) / (1.0 + noise), z)
             if evidence > best:
-                best, found = evidence, Hyper(np.full(d, max(length * gap, MIN_LENGTH)), noise)
+                best, found = evidence, Hyper(lengths, noise)
     return found
 
 

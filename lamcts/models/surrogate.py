@@ -5,7 +5,7 @@ what is least known: Ackley in ten dimensions took some 60 evaluations to a feas
 103). Letters: m points, k objectives, f rows of the front, q numbers, c constraints.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,14 +20,14 @@ from lamcts.models.acquisition import (
 )
 from lamcts.models.coding import Inputs
 from lamcts.models.multi_output import MultiOutput
-from lamcts.models.posterior import Posterior
+from lamcts.models.success import Success
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.scalarisation import MAX_LOSSES, SEARCH_MARGIN, Chebyshev, reference_of, thinned
 from lamcts.types import Floats
 
 DRAWS = 64  # of columns at each point, where nothing is known in closed form (untuned)
-MIN_VALID = 0.02  # chance of success, where the model gives less: no point is written off for good (untuned)
+MIN_SUCCESS = 0.02  # chance of success, where the model gives less: no point is written off for good (untuned)
 MIN_VARIANCE = 1e-12  # of a column: slopes at a row of the model stay finite (untuned)
 
 
@@ -36,7 +36,7 @@ class Surrogate:
     """The acquisition under `model`, given the feasible losses `front` [f, k] that count as known.
 
     violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. rng: of the
-    draws where nothing is known in closed form. valid: a process of 1 for success and 0 for failure. least: what an
+    draws where nothing is known in closed form. success: of evaluations. least: what an
     objective must gain on the front to gain at all, [k] or a number; see `least_gain`. margin: from the worst of the
     front to the reference of hypervolumes, in ranges of the front. All are in the model's units.
     """
@@ -45,7 +45,7 @@ class Surrogate:
     front: Floats
     violation: float
     rng: np.random.Generator
-    valid: Posterior | None = None
+    success: Success | None = None
     least: Floats | float = 0.0
     margin: float = SEARCH_MARGIN
 
@@ -71,8 +71,8 @@ class Surrogate:
         if self.model.parts:
             mean, variance = self.model.moments(inputs)
             value = self._of(mean, np.sqrt(np.maximum(variance, MIN_VARIANCE)), sloped=False).value
-        if self.valid is not None:
-            value = value + np.log(np.clip(self.valid.expect(inputs)[:, 0], MIN_VALID, 1.0))
+        if self.success is not None:
+            value = value + np.log(np.maximum(self.success.chance(inputs), MIN_SUCCESS))
         return value
 
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
@@ -84,10 +84,9 @@ class Surrogate:
             sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
             value, by_mean, by_sd = self._of(mean, sd, sloped=True)
             gradient = np.einsum("mk,mkq->mq", by_mean, way) + np.einsum("mk,mkq->mq", by_sd / (2.0 * sd), widening)
-        if self.valid is not None:
-            chance, way = (own[:, 0] for own in self.valid.mean_slopes(inputs))
-            sloped = (chance > MIN_VALID) & (chance < 1.0)
-            chance = np.clip(chance, MIN_VALID, 1.0)
+        if self.success is not None:
+            chance, way = self.success.chance_slopes(inputs)
+            sloped, chance = chance > MIN_SUCCESS, np.maximum(chance, MIN_SUCCESS)
             value, gradient = value + np.log(chance), gradient + (sloped / chance)[:, None] * way
         return value, gradient
 
@@ -115,7 +114,7 @@ class Surrogate:
         over = np.maximum(expected[:, m:], 0.0).sum(1)
         front = np.vstack([self.front, expected[over == 0, :m]]) if m else self.front
         violation = min(self.violation, float(over.min()))
-        return Surrogate(self.model.fantasize(inputs), front, violation, self.rng, self.valid, self.least, self.margin)
+        return replace(self, model=self.model.fantasize(inputs), front=front, violation=violation)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:

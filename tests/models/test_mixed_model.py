@@ -11,7 +11,8 @@ from lamcts.models.acquisition import log_expected_improvement
 from lamcts.models.mixed import REFIT, MixedModel, MixedModelState
 from lamcts.models.output_transforms import half_rank
 from lamcts.models.posterior import Posterior
-from lamcts.models.surrogate import MIN_VALID, MIN_VARIANCE, Surrogate
+from lamcts.models.success import Success
+from lamcts.models.surrogate import MIN_SUCCESS, MIN_VARIANCE, Surrogate
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.record import from_json, to_json
@@ -50,7 +51,7 @@ def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None
     anew = Posterior(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
     assert np.array_equal(surrogate.model.parts[0].expect(inputs), anew.expect(inputs))
     best = float(anew.fitted().min())
-    assert surrogate.front.min() == best and surrogate.valid is None
+    assert surrogate.front.min() == best and surrogate.success is None
     mean, variance = (own[:, 0] for own in anew.moments(inputs))
     expected = log_expected_improvement(mean, np.sqrt(np.maximum(variance, MIN_VARIANCE)), best)
     assert np.allclose(surrogate.value(inputs), expected)
@@ -71,7 +72,7 @@ def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
     other = MixedModel(seen, Parameters(space), MixedModelState())
     assert seen.best is not None
     other.update(seen.best, RNG(0))
-    assert to_json(other.state.valid) == to_json(model.state.valid)
+    assert to_json(other.state.success) == to_json(model.state.success)
     assert to_json(other.state.columns[0]) != to_json(model.state.columns[0])
 
 
@@ -113,7 +114,7 @@ def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
 
 def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before() -> None:
     _, model, surrogate = modelled(WORDS, 40, failing=True)
-    assert surrogate.valid is not None
+    assert surrogate.success is not None
     z = np.unique(model._parameters.draw(200, np.random.default_rng(1)), axis=0)
     inputs, fails = model.coding(z), z[:, 0] == 0
     without = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0)).value(inputs)
@@ -121,14 +122,16 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
     assert price.max() <= 0.0
-    assert price.min() >= np.log(MIN_VALID) - 1e-12
+    assert price.min() >= np.log(MIN_SUCCESS) - 1e-12
 
 
 def test_failures_are_no_losses_to_the_process() -> None:
-    seen, _, surrogate = modelled(WORDS, 40, failing=True)
+    seen, model, surrogate = modelled(WORDS, 40, failing=True)
     assert len(surrogate.model.parts[0].z) == len(seen.good) < 40
-    assert surrogate.valid is not None
-    assert surrogate.valid.z[:, 0].tolist() == [1.0] * len(seen.good) + [0.0] * (40 - len(seen.good))
+    assert surrogate.success is not None
+    chance = surrogate.success.chance(model.coding(model._parameters.codes(seen.x)))
+    failed = np.isnan(seen.y)
+    assert chance[failed].max() < chance[~failed].min()
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -137,9 +140,8 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
     _, model, surrogate = modelled(SPACES[name], 15)
     if failing:
         z = model._parameters.draw(12, np.random.default_rng(2))
-        y = (z[:, -2] > 0.5).astype(float)
-        valid = Posterior(model.coding(z), y[:, None], surrogate.model.parts[0].hyper)
-        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), valid)
+        success = Success(model.coding(z), np.arange(12) % 3 > 0, surrogate.model.parts[0].hyper)
+        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), success)
     at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
     value, slope = surrogate.slopes(at)
     assert np.allclose(value, surrogate.value(at))
@@ -162,7 +164,7 @@ def test_believed_points_are_worth_little_and_their_neighbours_less(failing: boo
     assert new.value(model.coding(top))[0] < before.max() - 1.0
     assert new.front.min() <= surrogate.front.min()
     assert (new.value(inputs) <= before + 1e-6).all()
-    assert new.valid is surrogate.valid
+    assert new.success is surrogate.success
 
 
 def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_fit_takes() -> None:
@@ -176,8 +178,8 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
     model = MixedModel(seen, parameters, MixedModelState())
     model.update(int(seen.best or 0), RNG(0))
-    assert model.state.valid is not None
-    weights = model.state.valid.weights
+    assert model.state.success is not None
+    weights = model.state.success.weights
     assert weights[0] > np.e * weights[1:].max()
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lamcts.models.coding import Inputs
 from lamcts.models.success import Success, failed_rows, success_near
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats
@@ -28,8 +29,8 @@ def test_a_border_is_found_and_points_that_were_not_seen_are_told_apart() -> Non
     assert success is not None
     x = np.random.default_rng(1).random((400, 3))
     clear = np.abs(x.sum(1) - 1.5) > 0.2
-    assert np.mean((success.chance(x) > 0.5)[clear] == (x.sum(1) < 1.5)[clear]) > 0.95
-    assert success.chance(x).min() >= 0 and success.chance(x).max() <= 1
+    assert np.mean((success.chance(Inputs.of(x)) > 0.5)[clear] == (x.sum(1) < 1.5)[clear]) > 0.95
+    assert success.chance(Inputs.of(x)).min() >= 0 and success.chance(Inputs.of(x)).max() <= 1
 
 
 def test_the_slope_is_that_of_the_shortfall_and_flat_where_success_is_likely() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.coding import Inputs
 from lamcts.models.multi_output import MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
 from lamcts.models.quadratic_posterior import Slope
@@ -68,6 +69,6 @@ def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -
     """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
     x = x.copy()
     for _ in range(HALVINGS):
-        failing = success.chance(x) < MIN_CHANCE
+        failing = success.chance(Inputs.of(x)) < MIN_CHANCE
         x[failing] = space.snap((x[failing] + centre) / 2)
     return x
