@@ -92,7 +92,12 @@ def all_names() -> list[str]:
         *PEERS,
         FENCED,
         PAPER,
-        *(f"lamcts {sampler}, {tree}" for sampler in samplers() if sampler != "auto" for tree in ("tree", "no tree")),
+        *(
+            f"lamcts {sampler}, {tree}"
+            for sampler in samplers()
+            if sampler not in ("auto", "la_mcts")
+            for tree in ("tree", "no tree")
+        ),
     ]
 
 
