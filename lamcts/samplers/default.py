@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 PORTFOLIO = "portfolio"
+WIDE = 100  # dimensions beyond which an ask of MixedGp along a front takes more than a quarter of a second; one of
+# Quadratic under constraints takes seconds in 1000 (measured)
 WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
@@ -68,8 +70,10 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
     `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
-    `MixedGp` where at least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`.
-    The `Portfolio` otherwise.
+    `Quadratic` for real parameters and one objective with constraints. `MixedGp` for several objectives, and where at
+    least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise,
+    and with constraints or several objectives in more than 100 dimensions.
+    Compared with portfolios on public suites, by benchmarks/optimizer/gates.py.
 
     >>> import lamcts
     >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=2))
@@ -77,16 +81,23 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     """
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp
+    from lamcts.samplers.quadratic import Quadratic
     from lamcts.spaces.parameters import Parameters
 
     if FidelityAxis.of(space) is not None:
         return with_fidelity(MixedGp(), space, goals)
-    if Parameters(space).mostly_discrete:
+    plain, wide = goals is None or goals.plain, space.dim > WIDE
+    if Parameters(space).mostly_discrete or (_several(goals) and not wide):
         return MixedGp()
-    plain = goals is None or goals.plain
-    if plain and space.continuous.all():
-        return MixedGp() if related else GpCma()
-    return portfolio(space, goals)
+    if not space.continuous.all() or (wide and not plain):
+        return portfolio(space, goals)
+    if not plain:
+        return Quadratic()
+    return MixedGp() if related else GpCma()
+
+
+def _several(goals: "Goals | None") -> bool:
+    return goals is not None and len(goals.objectives) > 1
 
 
 def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None" = None) -> "Sampler":
@@ -123,6 +134,6 @@ def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio"
     arms: list[Sampler] = [Turbo(length_min=2**-7, descent_share=1.0), Quadratic()]
     if goals is None or goals.plain:
         arms.append(Coordinate())
-    if not space.continuous.all() or (goals is not None and len(goals.objectives) > 1):
+    if not space.continuous.all() or (_several(goals) and space.dim <= WIDE):
         arms.append(MixedGp())
     return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)

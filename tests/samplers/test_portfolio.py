@@ -26,12 +26,15 @@ DEFAULT = Portfolio((*TQ, Coordinate()))
 # The default --------------------------------------------------------------------------------------------------------
 
 
-def test_reals_with_one_objective_are_searched_by_gp_cma_and_with_more_columns_by_the_portfolio() -> None:
+def test_the_default_of_reals_depends_on_the_goals_and_is_a_portfolio_where_models_are_dear() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
     assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
-    for columns, parts in (({"objectives": 2}, (*TQ, MixedGp())), ({"constraints": ["g <= 0"]}, TQ)):
+    wide = Box(0.0, 1.0, dim=101)
+    for columns, alone in (({"objectives": 2}, MixedGp()), ({"constraints": ["g <= 0"]}, Quadratic())):
         goals = Goals.of(False, **columns)
-        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == Portfolio(parts)
+        assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == alone
+        assert samplers.default(wide, goals) == Portfolio(TQ)
+    assert samplers.make("portfolio", CUBE, Goals.of(False, objectives=2)) == Portfolio((*TQ, MixedGp()))
     with pytest.raises(ValueError, match="expected one of"):
         samplers.make("portfolio:three", CUBE)
 
