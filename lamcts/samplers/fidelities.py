@@ -112,9 +112,11 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         short = order[open_[forecast.rows[order]]][:MAX_CANDIDATES]
         shortlist, least = forecast.rows[short], np.full(len(short), mean.min())
         x, reached = known.x[shortlist], known.reached[shortlist]
-        least[short == order[0]] = np.partition(mean, 1)[1]
+        least[short == order[0]] = mean[order[:2]][-1]
         if new is not None:
             x, reached, least = np.vstack([x, new]), np.append(reached, 0), np.append(least, mean.min())
+        if not len(x):  # what is open has larger losses than all that is predicted
+            return known.best_open(model, open_)
         fidelity = self.axis.fidelity
         pairs = [(i, level) for i, own in enumerate(reached) for level in fidelity.levels if level > own]
         owners, levels = np.array(pairs).T

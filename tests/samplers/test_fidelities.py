@@ -167,3 +167,25 @@ def test_a_saved_optimizer_goes_on_the_same(n):
             assert np.array_equal(one.x, same.x)
             opt.tell(one, loss(one.point))
             other.tell(same, loss(same.point))
+
+
+def test_one_configuration_at_all_cheaper_fidelities_is_enough_to_go_on():
+    opt = lamcts.Optimizer(SPACE, seed=0, n_init=1)
+    point = {"x": 0.2, "y": 0.2}
+    opt.tell_points([point | {"epochs": epochs} for epochs in (1, 2, 3, 9)], [4.0, 3.0, 2.0, 1.0])
+    assert 1 <= opt.ask()[0].point["epochs"] <= 27
+
+
+@pytest.mark.dear
+def test_each_configuration_is_one_however_many_there_are(monkeypatch):
+    """Of each fidelity only the best are predicted; the others stay open and are not proposed again as new ones."""
+    monkeypatch.setattr("lamcts.samplers.fidelities.MAX_ROWS", 5)
+    space = {"a": lamcts.Int(0, 5), "b": lamcts.Int(0, 5), "epochs": lamcts.Fidelity(1, 9)}
+    opt = lamcts.Optimizer(space, seed=0)
+    with contextlib.suppress(lamcts.Exhausted):
+        for _ in range(200):
+            (trial,) = opt.ask()
+            opt.tell(trial, trial.point["a"] + abs(trial.point["b"] - 2) + 1 / trial.point["epochs"])
+    points = [tuple(opt.seen.point(row, opt.space).values()) for row in range(len(opt.seen))]
+    assert len(set(points)) == len(points)
+    assert len({point[:2] for point in points}) == len({point[:2] for point in points if point[2] == 9}) == 36
