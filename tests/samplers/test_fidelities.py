@@ -176,7 +176,6 @@ def test_one_configuration_at_all_cheaper_fidelities_is_enough_to_go_on():
     assert 1 <= opt.ask()[0].point["epochs"] <= 27
 
 
-@pytest.mark.dear
 def test_each_configuration_is_one_however_many_there_are(monkeypatch):
     """Of each fidelity only the best are predicted; the others stay open and are not proposed again as new ones."""
     monkeypatch.setattr("lamcts.samplers.fidelities.MAX_ROWS", 5)
