@@ -48,7 +48,7 @@ class Run:
         options: dict[str, Any] = {"sampler": sampler, "seed": int(rng.integers(2**31))}
         options["budget"] = int(rng.integers(most // 2, most + 1))
         options["batch"] = int(pick(rng, (1, 1, 4, 10)))
-        options["noisy"] = bool(rng.random() < 0.3)
+        options["noisy"] = bool(rng.random() < 0.3) and spaces.fidelity_of(space) is None
         options["n_init"] = pick(rng, (None, 5))
         run = cls(space, Regime.drawn(rng), pick(rng, ("minimize", "minimize", "maximize")), options)
         return run.varied(case) if case.kind == "kills" else run
