@@ -30,7 +30,8 @@ def events_of(delta: Delta) -> list[tuple[str, int, int]]:
     """Return what happened between the two marks of a delta."""
     since, until = delta.since, delta.until
     forgotten = sorted({*delta.closed} - {*delta.columns.trial.tolist()})
-    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials else []
+    started = bool(delta.issued) or bool((delta.columns.trial >= since.trials).any())  # not all are forgotten already
+    events = [("ask", since.trials, until.trials - since.trials)] if until.trials > since.trials and started else []
     events += [("tell", since.rows, until.rows - since.rows)] if until.rows > since.rows else []
     return events + _named(delta.proposers) + [("forget", number, 1) for number in forgotten]
 

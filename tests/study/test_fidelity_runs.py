@@ -222,3 +222,13 @@ def test_a_program_gets_its_folder(tmp_path):
 def test_a_folder_is_no_part_of_a_text_that_a_shell_reads():
     with pytest.raises(ValueError, match="'folder' where no shell reads it"):
         Command("sh -c 'train {x} {epochs} {folder}'", lamcts.Space(SPACE))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ended_run_that_is_opened_again_has_asked_as_often(seed, tmp_path):
+    """The last ask may propose nothing that is affordable; it counts neither at once nor from the journal."""
+    space = {"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(2, 54)}
+    options = {"budget": 5, "batch": 4, "seed": seed, "sampler": "uniform", "journal": tmp_path / "run.db"}
+    first = lamcts.minimize(lambda point: point["x"] + 1 / point["epochs"], space, **options)
+    again = lamcts.minimize(lambda point: point["x"] + 1 / point["epochs"], space, **options)
+    assert again.nit == first.nit and again.nfev == first.nfev
