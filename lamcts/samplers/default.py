@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PORTFOLIO = "portfolio"
 WIDE = 100  # dimensions beyond which an ask of MixedGp along a front takes more than a quarter of a second; one of
-# Quadratic under constraints takes seconds in 1000 (measured)
+# Quadratic under constraints takes seconds in 1000 (benchmarks/constrained/long_runs.py --told)
 WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 
 
