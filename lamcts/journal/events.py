@@ -1,4 +1,4 @@
-"""What happened in a run, in order: ask (first trial, how many), tell (first row), forget (trial), check (row).
+"""What happened in a run, in order: ask (first trial, how many), tell (first row), forget (trial), once check (row).
 
 Beside a tell stands `by NAME` (first row): the part of its search that proposed these rows, as an arm of the default.
 """

@@ -17,8 +17,9 @@ from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
 from lamcts.utils.files import JOURNAL
 
-FORMAT = 6  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
+FORMAT = 7  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows
+# to 6, re-evaluations had a table of their own, which is empty since then
 BUSY_SECONDS = 5.0  # for which a statement waits for another process's lock: SQLite's own default in Python
 
 
@@ -91,14 +92,20 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
             return _checked(path, readonly)
 
 
-def begin_writing(connection: sqlite3.Connection) -> None:
+def begin_writing(connection: sqlite3.Connection, path: str) -> None:
     """Prepare a journal for writes, which changes its first bytes; why these settings: see the top of this file.
 
     An older format is raised to the present one.
     """
+    older = connection.execute("PRAGMA user_version").fetchone() != (FORMAT,)
+    if older and connection.execute("SELECT COUNT(*) FROM checks").fetchone() != (0,):
+        raise JournalError(
+            f"the journal {path} has re-evaluations of an earlier version of lamcts, and cannot be gone on with; "
+            f"known={path!r} passes its evaluations to a new run"
+        )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
+    if older:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 

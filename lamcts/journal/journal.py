@@ -16,7 +16,7 @@ from lamcts.journal.intermediate_values import Report, put_reports
 from lamcts.journal.lock import MEMORY, Lock, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
-from lamcts.journal.tables import LEADERS, Check, widths_of
+from lamcts.journal.tables import LEADERS, widths_of
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Delta
 from lamcts.types import Json, JsonValue
@@ -182,16 +182,10 @@ class Journal:
             events.put_events(db, events.events_of(delta))
         self.mark, self._started = until, True
 
-    def check(self, check: Check) -> None:
-        """Write one re-evaluation of a row."""
-        self._recorded = None
-        with self._transaction() as db:
-            tables.put_check(db, check)
-
     def _begin_writing(self) -> None:
         with explained(self.path):
             if self._version_now() == self._version:  # else another process wrote, as the first write will say
-                begin_writing(self._connection)
+                begin_writing(self._connection, self.path)
                 self._version = self._version_now()
 
     def _version_now(self) -> int:

@@ -100,11 +100,6 @@ def merge(
     first = records[0]
     with Journal.open(target, first.fingerprint, first.about | {"merged": [record.path for record in records]}) as made:
         made.write(_delta(parts), first.memory, [report for part in parts for report in _reports(part)])
-        for part in parts:
-            moved = part.moved
-            for check in part.record.checks:
-                if check.row in moved:
-                    made.check(check._replace(row=moved[check.row]))
         return made.recorded()
 
 

@@ -12,7 +12,6 @@ from lamcts.journal import tables
 from lamcts.journal.events import read_events
 from lamcts.journal.intermediate_values import read_reports
 from lamcts.journal.table import damaged
-from lamcts.journal.tables import Check
 from lamcts.optimizer.exact import exact_points
 from lamcts.optimizer.records import front_of, once
 from lamcts.optimizer.settings import shown
@@ -57,7 +56,6 @@ class Recorded:
     pending: list[Waiting]
     searches: dict[int, SearchState]
     leaders: list[tuple[int, JsonValue]]  # row and point (as JSON values) of each improvement
-    checks: list[Check]
     times: Floats  # [n], seconds since 1970 at which a row was written
     asks: int  # how often new points were asked for
     memory: JsonValue = None  # what evaluations have learned, where the objective learns (JSON values)
@@ -207,22 +205,26 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
     meta = tables.read_meta(db, path)
     columns, failures, notes = tables.read_rows(db, path, meta)
     times, asks, proposers = read_events(db, path, len(columns.x))
-    core, pending = meta.get("core"), tables.read_pending(db, path)
+    pending, core = tables.read_pending(db, path), _core(path, meta["core"]) if "core" in meta else None
     if core is None and (len(columns.x) or asks):
         raise damaged(path, "expected an entry core, got none beside rows and events")
+    leaders = tables.read_leaders(db, path, len(columns.x))
+    if core is not None:
+        columns, failed = tables.read_checks(db, path, columns, core.trials)
+        again, failures = len(columns.x) - len(times), failures | failed
+        times, core = np.append(times, np.full(again, np.nan)), replace(core, trials=core.trials + again)
     return Recorded(
         path=path,
         fingerprint=meta["fingerprint"],
         about=meta["about"],
         version=meta["version"],
         created=meta["created"],
-        core=None if core is None else _core(path, core),
+        core=core,
         columns=columns,
         failures=failures,
         pending=[trial for trial in pending if trial.possible],
         searches=tables.read_searches(db, path),
-        leaders=tables.read_leaders(db, path, len(columns.x)),
-        checks=tables.read_checks(db, path, len(columns.x)),
+        leaders=leaders,
         times=times,
         asks=asks,
         memory=meta.get("memory"),

@@ -5,11 +5,10 @@ The intermediate values of trials are in intermediate_values.py.
 
 import sqlite3
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.journal.events import EVENTS, put_events
+from lamcts.journal.events import EVENTS
 from lamcts.journal.intermediate_values import REPORTS, RowNotes, note_of, read_notes
 from lamcts.journal.table import (
     JournalTable,
@@ -24,8 +23,9 @@ from lamcts.journal.table import (
     pack_numbers,
     unpack,
 )
+from lamcts.optimizer.again import CONFIRMING
 from lamcts.optimizer.state import Delta, SearchState, Waiting
-from lamcts.outcomes.constrained_rank import KINDS, WITH_LOSSES
+from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, WITH_LOSSES
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Columns
 from lamcts.spaces.values import brief
@@ -189,7 +189,7 @@ def read_leaders(db: sqlite3.Connection, path: str, n: int) -> list[tuple[int, J
     return [(row, unpack(text, path, "a leader")) for row, text in found]
 
 
-# Re-evaluations of rows (noisy=True); numbers: loss, seconds ---------------------------------------------------------
+# Re-evaluations of rows up to format 6, where they are no rows; numbers: loss, seconds --------------------------------
 CHECKS = JournalTable(
     "checks",
     "n INTEGER PRIMARY KEY, row INTEGER NOT NULL, repeat INTEGER NOT NULL, numbers BLOB NOT NULL, message TEXT",
@@ -197,32 +197,20 @@ CHECKS = JournalTable(
 )
 
 
-class Check(NamedTuple):
-    """One re-evaluation of a row: the `repeat`-th, its loss (nan: failed, `message` says how) and what it took."""
-
-    row: int
-    repeat: int
-    loss: float
-    seconds: float
-    message: str | None
-
-
-def put_check(db: sqlite3.Connection, check: Check) -> None:
-    CHECKS.append(db, [(check.row, check.repeat, pack_numbers([check.loss, check.seconds]), check.message)])
-    put_events(db, [("check", check.row, 1)])
-
-
-def read_checks(db: sqlite3.Connection, path: str, n: int) -> list[Check]:
-    found = CHECKS.read(db, path)
+def read_checks(db: sqlite3.Connection, path: str, columns: Columns, trials: int) -> tuple[Columns, dict[int, str]]:
+    """Return rows with the re-evaluations after them, as trials numbered from `trials` on, and how those failed."""
+    found, n = CHECKS.read(db, path), len(columns.x)
     in_sequence(path, "checks", [check[0] for check in found])
-    numbers = matrix(path, "checks", [check[3] for check in found], least=2)
-    integers(path, "checks", [check[1:3] for check in found])
-    for _, row, *_ in found:
+    numbers = matrix(path, "checks", [check[3] for check in found], least=2).reshape(-1, 2)
+    rows = integers(path, "checks", [check[1] for check in found])
+    for row in rows.tolist():
         check_row(path, "checks", row, n)
-    return [
-        Check(row, repeat, float(loss), float(seconds), None if message is None else str(message))
-        for (_, row, repeat, _, message), (loss, seconds) in zip(found, numbers, strict=True)
-    ]
+    k, f = len(found), np.repeat(numbers[:, :1], columns.f.shape[1], axis=1)
+    kind = np.where(np.isfinite(f[:, 0]), OK, FAILED)
+    trial, source = trials + np.arange(k), np.full(k, CONFIRMING)
+    again = Columns(columns.x[rows], f, numbers[:, 1], trial, source, columns.g[rows], kind)
+    failures = {n + i: str(check[4]) for i, check in enumerate(found) if check[4] is not None}
+    return Columns(*(np.concatenate(pair) for pair in zip(columns, again, strict=True))), failures
 
 
 TABLES = (META, ROWS, PENDING, LEADERS, CHECKS, SESSIONS, LOG, REPORTS, EVENTS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamcts import samplers
+from lamcts.optimizer.again import share_of
 from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
@@ -92,6 +93,16 @@ def checked_seed(seed: int | None) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
         raise ValueError(f"seed: expected a whole number in [0, 2**63) or None, got {brief(seed)}")
     return int(seed)
+
+
+def checked_noisy(noisy: object, space: SearchSpace, goals: Goals) -> float:
+    """Return the share of a budget for re-evaluations, 0 where values are not noisy."""
+    if share := share_of(noisy):
+        got = "a Fidelity" if FidelityAxis.of(space) is not None else "" if goals.plain else "constraints"
+        got = "several objectives" if len(goals.objectives) > 1 else got
+        if got:
+            raise ValueError(f"noisy: expected False with {got}, got {brief(noisy)}; leave it out")
+    return share
 
 
 SAMPLER_HAS = ("start", "restore", "resumable", "multi_output", "starts_at_centre")

@@ -4,13 +4,16 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Never, Self
 
+import numpy as np
+
 from lamcts.errors import Exhausted
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain
-from lamcts.optimizer import arguments, prediction, records, saving
+from lamcts.optimizer import again, arguments, prediction, records, saving
+from lamcts.optimizer.again import CONFIRMING
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.records import Best
-from lamcts.optimizer.sessions import CONFIRMING, Searches
+from lamcts.optimizer.sessions import Searches
 from lamcts.optimizer.settings import identity
 from lamcts.optimizer.state import FORMAT, Delta, Mark, State
 from lamcts.optimizer.trials import Told, Trials
@@ -21,12 +24,12 @@ from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
-from lamcts.samplers.fidelities import Configurations, model_of
+from lamcts.samplers.fidelities import open_at_full
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Json, Point, whole_number
+from lamcts.types import Floats, Json, Mask, Point, Rows, whole_number
 from lamcts.utils.threads import one_blas_thread
 
 
@@ -60,6 +63,9 @@ class Optimizer:
         The point from which hypervolumes are measured, a number for each objective. No search uses it.
     related : list of lists of (point, value), default None
         Evaluations of related tasks, such as other data sets: a list for each, see `lamcts.outcomes.related`.
+    noisy : bool or float, default False
+        Whether values are noisy: of the evaluations that `ask` is told are left, the last ones evaluate promising
+        points again. At most a tenth of all does so, or this share.
 
     Notes
     -----
@@ -91,6 +97,7 @@ class Optimizer:
         constraints: Any = None,
         reference: Any = None,
         related: Any = None,
+        noisy: bool | float = False,
         **unknown: Any,
     ) -> None:
         arguments.refuse_in_order(in_order)
@@ -98,7 +105,7 @@ class Optimizer:
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
-        self.seed = arguments.checked_seed(seed)
+        self.seed, self.noisy = arguments.checked_seed(seed), arguments.checked_noisy(noisy, self.space, self.goals)
         self.related = arguments.related_tasks(related, self.space, self.goals)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
         first = bool(self.sampler.starts_at_centre)
@@ -116,23 +123,26 @@ class Optimizer:
         self._searches = Searches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
-        self._fitted: tuple[int, RunModel] | None = None  # how many rows the model of `predict` was fitted to, and it
+        self._fitted: tuple[tuple[int, bool], RunModel] | None = None  # rows of the model, whether it is robust, and it
 
     # The loop -------------------------------------------------------------------------------------------------------
 
     @one_blas_thread()
-    def ask(self, n: int = 1) -> list[Trial]:
+    def ask(self, n: int = 1, left: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
 
         Parameters
         ----------
         n : int, default 1
             Number of trials.
+        left : int, default None
+            Number of evaluations that are left, these included, for `noisy`. None says that it is not known.
 
         Returns
         -------
         list of Trial
-            `n` trials with distinct points, fewer where a finite space runs out.
+            `n` trials with distinct points, fewer where a finite space runs out. Some may be at known points, if
+            `noisy`.
 
         Raises
         ------
@@ -142,7 +152,7 @@ class Optimizer:
         n, trials = whole_number(n, "ask"), list[Trial]()
         while len(trials) < n:
             try:
-                (x, notes), search = self._given_points(n - len(trials)) or self._search(n - len(trials))
+                (x, notes), search = self._next(n - len(trials), None if left is None else left - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
                 if not trials:
                     raise
@@ -153,6 +163,18 @@ class Optimizer:
         if not trials:
             raise Exhausted(nothing_left(self.space, self.seen))
         return trials
+
+    def _next(self, n: int, left: int | None) -> tuple[Proposal, int]:
+        """Return at most `n` points and what proposed them: the design, the search, or the model of noisy values."""
+        begun = int(np.count_nonzero(self.seen.trial >= 0)) + len(self._trials.pending)
+        spare = n if left is None else left - again.reserve(begun + left, self.noisy)
+        if spare <= 0 and len(x := self._again(n)):
+            return Proposal(x, [None] * len(x)), CONFIRMING
+        n = min(n, spare) if spare > 0 else n
+        found = self._given_points(n) or self._search(n)
+        if len(found[0].x) or not len(x := self._again(n)):
+            return found
+        return Proposal(x, [None] * len(x)), CONFIRMING  # of a finite space in which all points are known
 
     def _search(self, n: int) -> tuple[Proposal, int]:
         """Data -> the search -> points, and that search's number."""
@@ -287,19 +309,30 @@ class Optimizer:
         return Region(self.space, (), self.seen.good)
 
     @property
+    def confirmed(self) -> Mask:
+        """Which rows are re-evaluations under noise, [n]."""
+        return again.re_evaluations(self.space, self.seen)
+
+    @property
     def n_init(self) -> int:
         """Number of points in the initial design."""
         return self.design.n
 
     @one_blas_thread()
-    def ask_full(self) -> Trial | None:
-        """Return a trial at full fidelity of the configuration that is predicted to be best there.
+    def confirm(self, n: int = 1) -> list[Trial]:
+        """Return trials of known points: promising ones again if `noisy`, or with a `Fidelity` at full fidelity.
+
+        Parameters
+        ----------
+        n : int, default 1
+            Largest number of trials.
 
         Returns
         -------
-        Trial or None
-            The configuration with the largest expected improvement on the best full evaluation; before one, with the
-            best prediction. None without a `Fidelity`, and if no evaluated configuration is left.
+        list of Trial
+            Under noise, the points that a model of all values may still prefer. With a `Fidelity`, the configurations
+            with the largest expected improvement on the best full evaluation; before one, with the best prediction.
+            Empty where the best is decided, and without either.
 
         Examples
         --------
@@ -308,16 +341,12 @@ class Optimizer:
         >>> for _ in range(6):
         ...     (trial,) = opt.ask()
         ...     opt.tell(trial, trial.point["x"] + 1 / trial.point["epochs"])
-        >>> opt.ask_full().point["epochs"]
+        >>> opt.confirm()[0].point["epochs"]
         9
         """
-        axis = FidelityAxis.of(self.space)
-        if axis is None:
-            return None
-        known = Configurations(axis)
-        known.update(self.seen)
-        row = known.best_open(model_of(axis, self.seen), known.open(self.seen.pending_x()))
-        return None if row is None else self._trials.issue(row, CONFIRMING, None)
+        n, axis = whole_number(n, "confirm"), FidelityAxis.of(self.space)
+        x = self._again(n) if axis is None else open_at_full(axis, self.seen, n)
+        return [self._trials.issue(point, CONFIRMING, None) for point in x]
 
     # Predictions ------------------------------------------------------------------------------------------------------
 
@@ -459,6 +488,7 @@ class Optimizer:
         True
         """
         rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
+        rest |= {"noisy": self.noisy} if self.noisy else {}
         rest |= {"related": self.related.to_json()} if self.related else {}
         saving.write(
             path,
@@ -507,10 +537,23 @@ class Optimizer:
         x = draw_unseen(self.space, self.seen, n, self._rng)
         return Proposal(x, [None] * len(x)), -1
 
-    def _model(self) -> RunModel:
-        """Return the model of all rows, fitted once for as many."""
-        if self._fitted is None or self._fitted[0] != len(self.seen):
-            self._fitted = len(self.seen), prediction.predictor(self.space, self.goals, self._evaluated())
+    def _again(self, n: int) -> Floats:
+        """Return at most `n` known points [k, d] that noisy values leave open; none where values are not noisy."""
+        try:
+            model = self._model(robust=True) if self.noisy else None
+        except ValueError:  # too few values for a model, or equal ones
+            model = None
+        rows: Rows | list[int] = [] if model is None else again.promising(model, self.seen, self.confirmed)
+        out = set(map(bytes, self.seen.pending_x()))
+        x = [point for point in self.seen.x[rows] if bytes(point) not in out]
+        return np.array(x[:n]).reshape(-1, self.seen.dim)
+
+    def _model(self, robust: bool | None = None) -> RunModel:
+        """Return the model of all rows, fitted once for as many; robust: to outliers, None: where rows came again."""
+        robust = bool(self.confirmed.any()) if robust is None else robust
+        if self._fitted is None or self._fitted[0] != (len(self.seen), robust):
+            model = prediction.predictor(self.space, self.goals, self._evaluated(), robust)
+            self._fitted = (len(self.seen), robust), model
         return self._fitted[1]
 
     def _evaluated(self) -> Evaluated:

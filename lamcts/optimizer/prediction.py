@@ -55,10 +55,9 @@ def refuse_several(goals: Goals) -> None:
 def best_of(model: RunModel, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
     """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any.
 
-    feasible, trial: of the first rows [n] of `told`; what follows are repeats. The point is its row, for the caller to
-    decode.
+    feasible, trial: of the rows [n] of `told`. The point is its row, for the caller to decode.
     """
-    sign, f = model.goals.signs[0], told.f[: len(trial), 0]
+    sign, f = model.goals.signs[0], told.f[:, 0]
     rows = np.flatnonzero(np.isfinite(f))
     rows = rows[feasible[rows]] if feasible[rows].any() else rows
     prediction = model(told.x[rows])

@@ -158,7 +158,8 @@ def arguments_of(settings: Json, given: Json) -> Json:
         raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
     goals: Json = settings.get("goals", {})
     related = RelatedTasks.from_json(settings.get("related", ()))
-    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | {"related": related}
+    rest = {"related": related, "noisy": settings.get("noisy", 0.0)}
+    return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | rest
 
 
 def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:

@@ -17,8 +17,6 @@ from lamcts.types import Note
 
 What = TypeVar("What")
 
-CONFIRMING = -2  # source of rows that confirm a prediction, next to the numbers of searches and -1, the design
-
 
 @dataclass
 class LiveSearch:

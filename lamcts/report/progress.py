@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lamcts.optimizer.sessions import CONFIRMING
+from lamcts.optimizer.again import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
@@ -20,7 +20,7 @@ MOST_PAIRS = 6  # of objectives
 MOST_LINES = 150  # trials of each kind whose intermediate values are shown (by eye)
 MOST_STEPS = 200  # of a trial (by eye)
 UNSOLICITED = "known before the run, or unsolicited"
-NO_SEARCH = {CONFIRMING: "confirmation of a prediction", -1: "initial design"}  # by the source of rows
+NO_SEARCH = {CONFIRMING: "confirmation", -1: "initial design"}  # by the source of rows
 HOLLOW: Json = {"size": 6, "symbol": "circle-open", "color": FAINT}  # an infeasible evaluation
 
 

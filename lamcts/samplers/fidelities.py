@@ -237,6 +237,15 @@ class Configurations:
         return row
 
 
+def open_at_full(axis: FidelityAxis, seen: Observations, n: int) -> Floats:
+    """Return at most `n` open configurations at full fidelity [k, d], the best first (`Configurations.best_open`)."""
+    known, model, out = Configurations(axis), model_of(axis, seen), seen.pending_x()
+    known.update(seen)
+    while len(out) < len(seen.pending) + n and (row := known.best_open(model, known.open(out))) is not None:
+        out = np.vstack([out, row])
+    return np.asarray(out[len(seen.pending) :])
+
+
 def model_of(axis: FidelityAxis, seen: Observations) -> FidelityModel | None:
     """Return the model of the latest values; None where they are too few or equal."""
     rows = np.flatnonzero(np.isfinite(seen.f[:, 0]))[-MAX_ROWS:]

@@ -1,6 +1,7 @@
 """Which options of a run exclude each other, or do not suit the problem, and which need something: two tables."""
 
 from lamcts.models.remaining_gain import refusal
+from lamcts.optimizer.again import share_of
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.study.devices import VISIBLE
@@ -77,7 +78,7 @@ def _present(settings: RunSettings, problem: RunProblem) -> set[str]:
         "timeout": settings.timeout is not None,
         "devices": settings.devices is not None,
         "pruner": settings.pruner is not None,
-        "noisy": settings.checks > 0,
+        "noisy": bool(share_of(settings.noisy)),
         "target": settings.target is not None,
         "related": settings.related,
         "check_first": settings.check_first,

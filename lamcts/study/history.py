@@ -74,8 +74,8 @@ class History:
         What was stored next to the value by name, by row: other names of a returned dict, and `trial.note`.
     sems : mapping of int to tuple of float
         Standard errors of the values by row, nan where unknown; rows without one are missing.
-    repeats : sequence of (int, float)
-        Row and value of each re-evaluation (noisy=True).
+    again : array of shape (n,)
+        Which are re-evaluations (noisy=True).
     """
 
     points: Points
@@ -91,7 +91,11 @@ class History:
     curves: Sequence[Reported] = ({},)  # of each objective: losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
     sems: Mapping[int, Sems] = field(default_factory=dict)
-    repeats: Sequence[tuple[int, float]] = ()
+    confirmed: Mask | None = None  # [n], None where there are no re-evaluations
+
+    @property
+    def again(self) -> Mask:
+        return np.zeros(len(self), bool) if self.confirmed is None else self.confirmed
 
     @property
     def constraints(self) -> Floats:

@@ -73,14 +73,14 @@ def saved_result(path: Path, space: SearchSpace | None = None) -> Result:
     from lamcts.optimizer.saving import read_evaluations
 
     opt = read_evaluations(path, space)
-    return summarise(opt, [], 0, "loaded", f"{len(opt.seen)} evaluations, read from {path}")
+    return summarise(opt, 0, "loaded", f"{len(opt.seen)} evaluations, read from {path}")
 
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
     run = RecordedRun.of(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
-    result = summarise(run, list(record.checks), record.asks, "loaded", message, record.curves)
+    result = summarise(run, record.asks, "loaded", message, record.curves)
     result.update(space=run.space, about=record.about)
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeGuard
 import numpy as np
 
 from lamcts import pruners
+from lamcts.optimizer.again import share_of
 from lamcts.optimizer.arguments import checked_seed
 from lamcts.spaces.values import brief, scalar
-from lamcts.study import replicates
 from lamcts.study.devices import check_devices
 from lamcts.study.scipy_constraints import Constraints
 from lamcts.study.workers import ALL, check_timeout, check_workers, cores
@@ -88,10 +88,10 @@ class RunSettings:
     progress: bool | TextIO | None = None
     """Whether to show progress, or a stream to show it on. None shows it on a terminal and in a notebook."""
     noisy: bool | float = False
-    """Whether values are noisy: a model of all values chooses the result, and which points to evaluate again. A number
-    is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the model does
-    not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective without
-    constraints."""
+    """Whether values are noisy: a model of all values chooses the result, and which points to evaluate again at the
+    end. A number is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the
+    model does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective
+    without constraints."""
     objectives: Iterable[str] | Mapping[str, str] | int | None = None
     """Objectives by name, by name with "min" or "max", or their number. The function then returns a dict by name, or
     the objectives and then the constrained quantities; None for all objectives means that a point was checked and not
@@ -167,27 +167,13 @@ class RunSettings:
                 raise ValueError(f"{name}: expected a number or None, got {brief(value)}")
         if self.seconds is not None and self.seconds < 0:
             raise ValueError(f"seconds: expected at least 0, got {self.seconds}")
-        if not isinstance(self.noisy, bool) and not (_number(self.noisy) and 0 <= self.noisy <= 0.5):
-            raise ValueError(
-                f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(self.noisy)}"
-            )
+        share_of(self.noisy)
         if self.valid is not None and not callable(self.valid):
             raise ValueError(f"valid: expected a function of a point, got {brief(self.valid)}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback: expected a function of the result so far, got {brief(self.callback)}")
         if self.journal is not None and not isinstance(self.journal, (str, os.PathLike)):
             raise ValueError(f"journal: expected the path of a file, got {type(self.journal).__name__}")
-
-    @property
-    def checks(self) -> int:
-        """How many evaluations of the budget are kept for re-evaluations."""
-        share = replicates.SHARE if self.noisy is True else float(self.noisy)
-        return replicates.reserve(self.budget, share) if share > 0 else 0
-
-    @property
-    def searches(self) -> int:
-        """How many evaluations of the budget go to new points."""
-        return self.budget - self.checks
 
 
 @cache

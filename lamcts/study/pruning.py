@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report, Reported, reports_of
+from lamcts.optimizer.again import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
 from lamcts.outcomes.observations import Observations
@@ -48,11 +49,8 @@ class Pruning:
             return None
         with self._lock:
             self.curves.x[trial.id] = trial.x
-        return Reporter(trial.id, self._judge, self._names, folder)
-
-    def aside(self, folder: Path) -> Reporter | None:
-        """Return the same for an evaluation that is no trial, and is not compared."""
-        return Reporter(-1, None, self._names, folder) if self._wanted else None
+        judge = None if trial.session == CONFIRMING else self._judge  # what may be best is not stopped
+        return Reporter(trial.id, judge, self._names, folder)
 
     @property
     def losses(self) -> tuple[Reported, ...]:

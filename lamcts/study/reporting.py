@@ -22,7 +22,7 @@ class Reporter:
     Attributes
     ----------
     id : int
-        The number of the trial; -1 for a re-evaluation.
+        The number of the trial.
     reports : list of (step, value)
         All intermediate values so far; with several objectives tuples of values, in order.
     metrics : dict

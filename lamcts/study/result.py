@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain, remaining_gain
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
@@ -43,7 +41,7 @@ class Evaluation:
     Attributes
     ----------
     trial : int
-        Number of the trial; a re-evaluation has that of the first.
+        Number of the trial.
     point : point of the space
         The evaluated point.
     value : float or dict
@@ -67,7 +65,7 @@ class Evaluation:
     pruned : bool
         Whether the trial was stopped early, which is no failure.
     metrics : mapping of str to number, str or None
-        Other names of a returned dict, and `trial.note`; the history stores them, except for those of re-evaluations.
+        Other names of a returned dict, and `trial.note`; the history stores them.
     partial : bool
         Whether the evaluation was below full fidelity: it is no candidate for the best.
     cost : float or None
@@ -187,7 +185,7 @@ class Result(dict[str, Any]):
         return dataframe_of(self["history"])
 
     def predict(self, points: Iterable[Point]) -> Prediction:
-        """Return the prediction of `Optimizer.predict`, from all evaluations and re-evaluations."""
+        """Return the prediction of `Optimizer.predict`."""
         return predicted(self._predictor, points)
 
     @cached_property
@@ -200,19 +198,19 @@ class Result(dict[str, Any]):
 
     @cached_property
     def remaining_gain(self) -> RemainingGain | None:
-        """The estimate of `Optimizer.remaining_gain`, from all evaluations and re-evaluations."""
+        """The estimate of `Optimizer.remaining_gain`."""
         history: History = self["history"]
         return remaining_gain(history.points.space, history.goals, _told(history), self.get("seed", 0))
 
     @cached_property
     def _predictor(self) -> RunModel:
-        return model_of(self["history"], robust=bool(self["history"].repeats))
+        return model_of(self["history"], robust=bool(self["history"].again.any()))
 
     @property
     def under_noise(self) -> dict[str, BestPredicted]:
         """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
         history: History | None = self.get("history")
-        if history is None or not (history.sems or history.repeats) or len(history.goals.objectives) > 1:
+        if history is None or not (history.sems or history.again.any()) or len(history.goals.objectives) > 1:
             return {}
         try:
             return {"best_predicted": self.best_predicted}
@@ -242,21 +240,12 @@ class Result(dict[str, Any]):
 
 
 def model_of(history: History, robust: bool) -> RunModel:
-    """Return the model of all values, re-evaluations included; robust: to outliers."""
+    """Return the model of all values; robust: to outliers."""
     return predictor(history.points.space, history.goals, _told(history), robust)
 
 
 def _told(history: History) -> Evaluated:
-    """Return the evaluations of a history, then the re-evaluations."""
-    m, n = len(history.goals.objectives), len(history)
-    rows = np.array([row for row, _ in history.repeats], np.int64)
+    """Return the evaluations of a history as a model takes them."""
+    n, m = len(history), len(history.goals.objectives)
     f = history.goals.signs * history.values.reshape(n, m)
-    again = history.goals.signs * np.array([value for _, value in history.repeats]).reshape(-1, m)
-    unknown = np.full((len(rows), history.constraints.shape[1]), np.nan)
-    sems = StandardErrors(history.sems).of(range(n + len(rows)), m)
-    return Evaluated(
-        np.vstack([history.x, history.x[rows]]),
-        np.vstack([f, again]),
-        np.vstack([history.constraints, unknown]),
-        sems,
-    )
+    return Evaluated(history.x, f, history.constraints, StandardErrors(history.sems).of(range(n), m))

@@ -7,7 +7,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from lamcts.errors import JournalError
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
-from lamcts.journal.tables import Check
 from lamcts.outcomes.goals import VALUE
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.known.rows import PriorObservation
@@ -37,7 +36,6 @@ class Beginning:
 
     optimizer: "Optimizer"
     journal: "Journal | None" = None
-    checks: list[Check] = field(default_factory=list)
     asks: int = 0
     memory: SharedState | None = None
     curves: Sequence[Reported] = ()  # by objective: trial -> step -> loss there
@@ -68,6 +66,7 @@ def begin(
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
+        noisy=settings.noisy,
         related=[[one[:3] for one in task] for task in related],
         **({"objectives": goals.names} if goals.plain else goals.arguments()),
     )
@@ -126,7 +125,7 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     if memory is not None:
         memory.load(recorded.memory, journal.path)
     _warn_of_another_function(problem, recorded, about)
-    return Beginning(optimizer, journal, list(recorded.checks), recorded.asks, memory, recorded.curves)
+    return Beginning(optimizer, journal, recorded.asks, memory, recorded.curves)
 
 
 def _warn_of_another_function(problem: RunProblem, recorded: Recorded, about: Json) -> None:

@@ -57,8 +57,7 @@ class Spending:
             known = "there is no Fidelity" if axis is None else f"or the name of the Fidelity, {axis.name!r}"
             raise ValueError(f"budget_unit: expected None, {known}; got {unit!r}")
         self._scale = costs.full if unit is None else 1  # units of one of the budget
-        self.budget = settings.searches * self._scale
-        self.extended = False  # whether new points have what was kept for re-evaluations
+        self.budget = settings.budget * self._scale
         self._given = settings.budget
         least = 0 if axis is None else 2 * costs.full // self._scale
         if settings.budget < least:
@@ -73,11 +72,6 @@ class Spending:
     def load(self, seen: Observations) -> None:
         """Take the rows of an earlier session."""
         self._spent = sum(self._costs.take(seen))
-        self.over = self._spent >= self.budget
-
-    def extend(self, evaluations: int) -> None:
-        """Give what re-evaluations do not need to new points, `evaluations` in all."""
-        self.budget, self.extended = evaluations * self._scale, True
         self.over = self._spent >= self.budget
 
     @property
@@ -114,18 +108,19 @@ class Spending:
         """Return at most `n` new trials that leave room for a full evaluation, and then that evaluation."""
         axis, seen = self._costs.axis, optimizer.seen
         if axis is None:
-            return optimizer.ask(n)
+            return optimizer.ask(n, self.room)
         none_full = seen.best is None and axis.partial(seen.pending_x()).all()
-        if hurry and none_full and (first := optimizer.ask_full()) is not None:
-            return [first]  # affordable: its cost was kept
+        if hurry and none_full and (first := optimizer.confirm()):
+            return first  # affordable: its cost was kept
         trials = optimizer.ask(n)
         room = self.room - self._costs.full
         kept = [trial for trial in trials if (room := room - self._costs.of(trial.x)) >= 0]
         for trial in trials[len(kept) :]:
             optimizer.forget(trial)
-        if not kept and (last := optimizer.ask_full()) is not None:
-            kept = [last] if self.affords(last) else []
-            if not kept:
+        for last in () if kept else optimizer.confirm():
+            if self.affords(last):
+                kept = [last]
+            else:
                 optimizer.forget(last)
         self.over = self.over or not (kept or self._running)
         return kept

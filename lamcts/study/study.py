@@ -14,16 +14,13 @@ import numpy as np
 
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
-from lamcts.journal.tables import Check
-from lamcts.optimizer.losses import taken
+from lamcts.optimizer.again import CONFIRMING, reserve
 from lamcts.outcomes.constrained_rank import FAILED
-from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.trial import Trial
-from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
-from lamcts.study import log, progress, replicates
+from lamcts.study import log, progress
 from lamcts.study.combinations import check_combination
 from lamcts.study.evaluation import Job, Outcome
 from lamcts.study.executors import Pool
@@ -31,15 +28,13 @@ from lamcts.study.known import known_results, tell
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
-from lamcts.study.reporting import Reporter
-from lamcts.study.result import Evaluation, Result, model_of
+from lamcts.study.result import Evaluation, Result
 from lamcts.study.resume import begin, warn_of_small_budget
 from lamcts.study.shared_state import SharedState
 from lamcts.study.spending import Spending
 from lamcts.study.stopping import MESSAGES, Stopping, warn_if_nothing_works
-from lamcts.study.summary import evaluated, evaluated_again, history_of, summarise
+from lamcts.study.summary import evaluated, summarise
 from lamcts.study.workers import pool_of
-from lamcts.types import Point
 from lamcts.utils import interrupts
 
 if TYPE_CHECKING:
@@ -47,6 +42,7 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 SUFFIX = ".folders"  # after the name of the journal
+FOUND = ("target", "patience", "min_gain")  # reasons that end a search before its budget
 
 
 class Study:
@@ -89,7 +85,6 @@ class Study:
         self.known = [] if self.settings.related else [one for source in known for one in source]
         self.related = known if self.settings.related else []
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
-        self.checks: list[Check] = []  # re-evaluations
         self.memory: SharedState | None = None  # what evaluations have learned, where the objective is a learner
         self._done = 0  # evaluations of new points
         self._asks = 0
@@ -115,10 +110,6 @@ class Study:
             stack.enter_context(interrupts.recorded())
             pool = self._begin(stack)
             yield from self._search(pool)
-            if self.reason not in ("seconds", "callback", "failing"):
-                yield from self._recheck(pool)
-                if self._search_on():
-                    yield from self._search(pool)
         result = self.result()
         log.ended(result)
         return result
@@ -126,69 +117,28 @@ class Study:
     # The loop -------------------------------------------------------------------------------------------------------
 
     def _search(self, pool: Pool) -> Generator[Evaluation, None, None]:
-        """Evaluate new points until there is a reason to stop; those under way are then waited for."""
+        """Evaluate points until there is a reason to stop; those under way are then waited for.
+
+        Under noise, a search that has reached its end confirms the points that may be best first.
+        """
         seen = self.optimizer.seen
         self.reason = self._stopping.reason(seen, self.spending.over)
 
         def job() -> Job | None:
-            trial = self._next(pool) if self.reason is None else None
-            if trial is None:
-                return None
-            return self._job(trial, trial.point, trial.seed, self.pruning.reporter(trial, self.folders.of(trial)))
+            trial = self._next(pool) if self.reason is None or self._confirms else None
+            return None if trial is None else self._job(trial)
 
         def told(job: Job, outcome: Outcome) -> Evaluation:
             evaluation = self._tell(job, outcome)
             stopped = self._show(evaluation)
-            self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
+            if self._confirms:
+                self.reason = self._stopping.late() or stopped or self.reason
+            else:
+                self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
             return evaluation
 
         yield from _evaluated(pool, job, told)
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
-
-    def _recheck(self, pool: Pool) -> Generator[Evaluation, None, None]:
-        """Evaluate points again in rounds (noisy=True), as long as a model expects to choose better after it."""
-        stopped: str | None = None
-        todo: deque[tuple[int, int]] = deque()
-
-        def job() -> Job | None:
-            if stopped or not todo:
-                return None
-            row, repeat = todo.popleft()
-            point = self.optimizer.seen.point(row, self.problem.space)
-            seed = derive(self.optimizer.seed, Purpose.EVALUATION, row, repeat)
-            return self._job((row, repeat), point, seed, self.pruning.aside(self.folders.again(row, repeat)))
-
-        def noted(job: Job, outcome: Outcome) -> Evaluation:
-            nonlocal stopped
-            evaluation = self._note(job.what, job.point, outcome)
-            stopped = stopped or self._show(evaluation) or self._stopping.late()
-            return evaluation
-
-        before = -1
-        while not stopped and before < len(self.checks) and (todo := self._repeats()):
-            before = len(self.checks)
-            yield from _evaluated(pool, job, noted)
-        self.reason = stopped or self.reason
-
-    def _repeats(self) -> deque[tuple[int, int]]:
-        """Return rows and repeats of the next round; none once new points have taken what was kept for them."""
-        most = min(self.settings.checks, self.settings.budget - self._done)
-        if self.spending.extended or len(self.checks) >= most:
-            return deque()
-        over = self.checks[: replicates.finished(len(self.checks), most)]
-        try:
-            model = model_of(history_of(self.optimizer, over), robust=True)
-        except ValueError:  # too few values for a model, or equal ones
-            return deque()
-        rows = replicates.promising(model, self.optimizer.seen, over)
-        return deque(replicates.plan(rows, self.checks, most))
-
-    def _search_on(self) -> bool:
-        """Give what re-evaluations do not need to new points; return whether that is anything."""
-        searches = self.settings.budget - len(self.checks)
-        if more := self.settings.checks > 0 and searches > self._done and self.reason == "budget":
-            self.spending.extend(searches)
-        return more
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
@@ -197,7 +147,7 @@ class Study:
         settings = self.settings
         start = begin(self.problem, settings, stack, self.spending.evaluations, self.related)
         self.optimizer, self._journal = start.optimizer, start.journal
-        self.checks, self._asks, self.memory = start.checks, start.asks, start.memory
+        self._asks, self.memory = start.asks, start.memory
         self.pruning.restore(start.curves, self.optimizer.seen)
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
@@ -212,11 +162,9 @@ class Study:
         if not self._done:
             warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.optimizer)
-        if settings.checks and self._done > settings.searches:  # of an earlier session: re-evaluations were not needed
-            self.spending.extend(settings.budget - len(self.checks))
-        done, several = self._done + len(self.checks), len(self.problem.goals.objectives) > 1
+        several = len(self.problem.goals.objectives) > 1
         log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
-        self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or done, several)
+        self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or self._done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
         pool = pool_of(self.problem.call, settings)
@@ -226,6 +174,8 @@ class Study:
     def _next(self, pool: Pool) -> Trial | None:
         """Return the next trial to start, or None where the budget has no room or the space no point left."""
         room = self.spending.room
+        if self._confirms:
+            self._queue = deque(trial for trial in self._queue if trial.session == CONFIRMING)
         if room > 0 and not self._queue and not pool.ready:  # what has ended is told first: one ask for all
             self._queue.extend(self._ask(min(max(self.settings.batch, pool.free), room)))
         affordable = self._queue and self.spending.affords(self._queue[0])
@@ -236,13 +186,27 @@ class Study:
         if self._exhausted:
             return []
         try:
-            trials = self.spending.ask(self.optimizer, n, self._stopping.hurry)
+            trials = (
+                self._confirmed(n) if self._confirms else self.spending.ask(self.optimizer, n, self._stopping.hurry)
+            )
         except Exhausted as error:
             self._exhausted = str(error)
             return []
         self._asks += bool(trials)  # none may be affordable
         self._record()
         return trials
+
+    @property
+    def _confirms(self) -> bool:
+        """Whether the search has reached its end, and noisy values leave open what is best."""
+        return bool(self.optimizer.noisy) and self.reason in FOUND
+
+    def _confirmed(self, n: int) -> list[Trial]:
+        """Return at most `n` trials at known points, of those that the budget keeps for them."""
+        run = self.optimizer
+        done = int(run.confirmed.sum()) + sum(trial.session == CONFIRMING for trial in run.pending)
+        most = reserve(self.settings.budget, run.noisy) - done
+        return run.confirm(min(n, most)) if most > 0 else []
 
     def _tell(self, job: Job, outcome: Outcome) -> Evaluation:
         """Hand a result to the optimizer, and record it."""
@@ -264,34 +228,17 @@ class Study:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
         self.pruning.refresh(self.optimizer.seen)
-        count = self._done + len(self.checks)
-        evaluation = evaluated(self.optimizer, row, trial.point, count, self.spending.spent)
+        evaluation = evaluated(self.optimizer, row, trial.point, self._done, self.spending.spent)
         self._stopping.told(evaluation)
         self.pruning.check()  # another trial may take hours
         return evaluation
 
-    def _note(self, which: tuple[int, int], point: Point, outcome: Outcome) -> Evaluation:
-        """Record a re-evaluation of a row.
-
-        Re-evaluations are kept in the journal and are not told to the optimizer, so that a run resumed with a larger
-        budget is unchanged.
-        """
-        try:
-            told = taken([outcome.told], [None], self.problem.goals)
-        except ValueError as malformed:
-            told = taken([malformed], [None], self.problem.goals)
-        check = Check(*which, float(told.f[0, 0]), outcome.seconds, told.messages[0])
-        if self._journal is not None:
-            self._journal.check(check)
-        self.checks.append(check)
-        metrics = storable(told.others[0], {}) | (outcome.metrics or {})
-        return evaluated_again(self.optimizer, check, point, self._done + len(self.checks), metrics)
-
-    def _job(self, what: object, point: Point, seed: int, reporter: Reporter | None) -> Job:
+    def _job(self, trial: Trial) -> Job:
         """Return an evaluation that starts now, with what others have learned."""
+        reporter = self.pruning.reporter(trial, self.folders.of(trial))
         if self.memory is None:
-            return Job(what, point, seed, None, reporter)
-        return Job(what, point, seed, self.memory.now, reporter, self.memory.packed(point))
+            return Job(trial, trial.point, trial.seed, None, reporter)
+        return Job(trial, trial.point, trial.seed, self.memory.now, reporter, self.memory.packed(trial.point))
 
     def _record(self, reports: Iterable[Report] = ()) -> None:
         if self._journal is not None:
@@ -319,7 +266,7 @@ class Study:
         words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        result = summarise(self.optimizer, self.checks, self._asks, status, message, self.pruning.losses)
+        result = summarise(self.optimizer, self._asks, status, message, self.pruning.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result
@@ -359,12 +306,10 @@ class TrialFolders:
             self._first.setdefault(configuration(self._axis, x), number)
 
     def of(self, trial: Trial) -> Path:
-        """Return the folder of a trial's configuration; it need not exist yet."""
+        """Return the folder of a trial's configuration, or its own if it is evaluated again; it need not exist yet."""
+        if self._axis is None and trial.session == CONFIRMING:  # no continuation
+            return self.root / str(trial.id)
         return self.root / str(self._first.setdefault(configuration(self._axis, trial.x), trial.id))
-
-    def again(self, row: int, repeat: int) -> Path:
-        """Return the folder of a re-evaluation, which is no continuation."""
-        return self.root / f"again-{row}-{repeat}"
 
     def close(self) -> None:
         if self._temporary:

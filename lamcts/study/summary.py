@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
-from lamcts.journal.tables import Check
+from lamcts.optimizer.again import CONFIRMING, DECIDED, first_rows, re_evaluations
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
-from lamcts.outcomes.front import knee, parts_of
-from lamcts.outcomes.metrics import Metrics
-from lamcts.study import replicates
+from lamcts.outcomes.front import knee
 from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
 from lamcts.study.spending import Costs
@@ -29,7 +27,6 @@ SHOWN = 3  # broken constraints that a message names (by eye)
 
 def summarise(
     opt: RunState,
-    checks: list[Check],
     asks: int,
     status: str,
     message: str,
@@ -41,25 +38,25 @@ def summarise(
     result = Result(
         x=found["x"],
         fun=found["fun"],
-        nfev=int(np.count_nonzero(seen.trial >= 0)) + len(checks),
+        nfev=int(np.count_nonzero(seen.trial >= 0)),
         nit=asks,
         success=found["success"],
         status=status,
         message=message + _misses(opt, found),
         pruned=int(np.count_nonzero(seen.kind == PRUNED)),
-        history=history_of(opt, checks, curves),
+        history=history_of(opt, curves),
         seed=opt.seed,
     )
     result.update(found)
     if (costs := Costs(opt.space)).axis is not None:
         result["cost"] = sum(costs.take(seen)) / costs.full
-    if again := candidates(opt, checks, result["history"]):
+    if again := candidates(opt, result["history"]):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result
 
 
-def history_of(opt: RunState, checks: list[Check], curves: Sequence[Reported] = NOTHING) -> History:
-    """Return the evaluations of a run and its re-evaluations as columns."""
+def history_of(opt: RunState, curves: Sequence[Reported] = NOTHING) -> History:
+    """Return the evaluations of a run as columns."""
     seen, goals = opt.seen, opt.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
@@ -76,7 +73,7 @@ def history_of(opt: RunState, checks: list[Check], curves: Sequence[Reported] = 
         curves=curves,
         metrics=dict(opt.metrics),
         sems=dict(seen.sems),
-        repeats=[(check.row, float(goals.signs[0] * check.loss)) for check in checks if math.isfinite(check.loss)],
+        confirmed=again if (again := re_evaluations(opt.space, seen)).any() else None,
     )
 
 
@@ -155,37 +152,32 @@ def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | N
         metrics=opt.metrics.get(row, {}),
         partial=bool(seen.kind[row] == PARTIAL),
         cost=cost,
-    )
-
-
-def evaluated_again(opt: RunState, check: Check, point: Point, count: int, metrics: Metrics) -> Evaluation:
-    """Return a re-evaluation; `count` evaluations were done. There is one objective, and no constraint."""
-    trial, best = int(opt.seen.trial[check.row]), value_of(opt, opt.seen.best)
-    value, failed = float(opt.goals.signs[0]) * check.loss, check.message is not None
-    parts = dict(parts_of(point))
-    own = {name: each for name, each in metrics.items() if name not in parts}
-    return Evaluation(
-        trial, point, value, check.seconds, check.message, best, count, check.repeat, not failed, metrics=own
+        repeat=int((seen.x[:row] == seen.x[row]).all(1).sum()) if seen.source[row] == CONFIRMING else 0,
     )
 
 
 @one_blas_thread()
-def candidates(opt: RunState, checks: list[Check], history: History) -> list[Candidate]:
+def candidates(opt: RunState, history: History) -> list[Candidate]:
     """Return the points that were re-evaluated and the one that a model of all values prefers, which is the first."""
-    again, rows, sign = replicates.by_row(checks), opt.seen.good, float(opt.goals.signs[0])
-    if not again:
+    if not history.again.any():
         return []
-    values = sign * opt.seen.y[rows]
+    seen, sign = opt.seen, float(opt.goals.signs[0])
+    earliest, good = first_rows(seen), np.isfinite(seen.y)
+    repeated: dict[int, list[float]] = {}  # the first row of a point -> the losses of its re-evaluations
+    for row in np.flatnonzero(history.again & good):
+        repeated.setdefault(int(earliest[row]), []).append(float(seen.y[row]))
+    rows = np.flatnonzero(good & (earliest == np.arange(len(seen))))
+    values = sign * seen.y[rows]
     try:
         model = model_of(history, robust=True)
-        mean, std, _ = model(opt.seen.x[rows])
-        same = np.abs(values - mean) <= replicates.DECIDED * model.objectives[0].width
+        mean, std, _ = model(seen.x[rows])
+        same = np.abs(values - mean) <= DECIDED * model.objectives[0].width
         mean = np.where(same, values, mean)  # the model's own precision does not blur values that are exact
     except ValueError:  # too few values for a model, or equal ones
         mean, std = values, np.zeros(len(rows))
     order = np.argsort(sign * mean, kind="stable")
-    kept = [i for i in order if i == order[0] or int(rows[i]) in again]
-    return [_candidate(opt, int(rows[i]), again.get(int(rows[i]), []), float(mean[i]), float(std[i])) for i in kept]
+    kept = [i for i in order if i == order[0] or int(rows[i]) in repeated]
+    return [_candidate(opt, int(rows[i]), repeated.get(int(rows[i]), []), float(mean[i]), float(std[i])) for i in kept]
 
 
 def _candidate(opt: RunState, row: int, losses: list[float], mean: float, error: float) -> Candidate:

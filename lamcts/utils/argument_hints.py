@@ -60,7 +60,6 @@ STEPWISE = {
     "catch": "leave it out, and tell exceptions as values: they are failed evaluations",
     "timeout": "the loop is yours: leave it when the time is over; lamcts.minimize(..., seconds=600) does so",
     "batch": "say it where points are asked for: opt.ask(4)",
-    "noisy": "give repeat=True, and points may be proposed again; lamcts.minimize(..., noisy=True) also takes means",
     "known": "tell them: opt.tell_points(points, values)",
 }
 PRUNERS = {  # Optuna's

@@ -146,8 +146,14 @@ def test_re_evaluations_count() -> None:
         return smooth(point) + 0.5 * float(np.random.default_rng(seed).normal())
 
     result = lamcts.minimize(f, BOX, budget=40, seed=0, noisy=True)
-    assert len(result.history.repeats) == 4 and "best_predicted" in repr(result)
+    assert result.history.again.sum() == 4 and "best_predicted" in repr(result)
     assert math.isfinite(result.best_predicted.mean)
+    opt = lamcts.Optimizer(BOX, seed=0, noisy=True)
+    for left in range(40, 0, -1):
+        (trial,) = opt.ask(left=left)
+        opt.tell(trial, f(trial.point, trial.seed))
+    assert opt.confirmed.sum() == 4 and np.array_equal(opt.seen.y, result.history.values)
+    assert opt.best_predicted._replace(point=None) == result.best_predicted._replace(point=None)
 
 
 def test_an_optimizer_and_its_result_predict_the_same_and_the_model_is_kept_until_it_is_told_more() -> None:

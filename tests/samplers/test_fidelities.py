@@ -106,16 +106,16 @@ def test_a_finite_space_ends_once_all_configurations_are_full():
             (trial,) = opt.ask()
             opt.tell(trial, trial.point["n"] + 1 / trial.point["epochs"])
     assert opt.best.point == {"n": 0, "epochs": 3} and len(opt.seen) <= 10
-    assert opt.ask_full() is None
+    assert opt.confirm() == []
 
 
 def test_the_confirmation_is_the_best_prediction_at_full_fidelity():
     opt = told(12)
-    trial = opt.ask_full()
+    (trial,) = opt.confirm()
     assert trial.point["epochs"] == 27
     cheap = [opt.seen.point(row, opt.space) for row in range(12)]
     assert key(trial.point) in {key(point) for point in cheap}
-    assert lamcts.Optimizer([(0, 1)], seed=0).ask_full() is None
+    assert lamcts.Optimizer([(0, 1)], seed=0).confirm() == []
 
 
 def test_the_search_ends_near_the_optimum():

@@ -127,7 +127,7 @@ def test_half_way_through_the_seconds_there_is_a_full_evaluation(monkeypatch):
 def test_a_report_names_the_evaluation_that_confirms(tmp_path):
     lamcts.minimize(loss, SPACE, budget=3, seed=0, journal=tmp_path / "run.db")
     found = dict(proposers(LabelledRun("run", Journal.read(tmp_path / "run.db"))))
-    confirming = found["confirmation of a prediction"]
+    confirming = found["confirmation"]
     assert len(confirming) == 1 and confirming[0] == max(map(max, found.values()))
     assert max(found["initial design"]) < min(confirming)
 

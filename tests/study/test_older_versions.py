@@ -1,7 +1,7 @@
 """Runs recorded by an older version (d1881dde): their results can be used, but they cannot go on.
 
-The files in `recorded` are a journal of real parameters, one of mixed parameters with a constraint and failures, and a
-saved optimizer with two objectives.
+The files in `recorded` are a journal of real parameters, one of mixed parameters with a constraint and failures, one of
+a noisy function with four re-evaluations in their own table, and a saved optimizer with two objectives.
 """
 
 import shutil
@@ -51,6 +51,17 @@ def test_a_journal_is_loaded_shown_drawn_and_reported(old: Path, capsys: pytest.
     pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
     assert main(["report", str(old / "mixed.db"), "-o", str(old / "report.html")]) == 0
     assert (old / "reals.png").stat().st_size > 1000 and (old / "report.html").stat().st_size > 1000
+
+
+def test_re_evaluations_of_an_older_journal_are_rows(old: Path) -> None:
+    result = lamcts.load(old / "noisy.db")
+    assert result.nfev == 20 == len(result.history) and result.history.again.tolist() == [False] * 16 + [True] * 4
+    assert result.fun == pytest.approx(-0.013625879936155987)  # the mean of two, as that version found
+    assert next((each.repeats, each.point.tolist()) for each in result.candidates) == (2, [0.25, 0.25])
+    new = lamcts.minimize(bowl, lamcts.Box(0, 1, dim=2), budget=2, seed=0, known=old / "noisy.db")
+    assert len(new.history) == 22
+    with pytest.raises(JournalError, match=r"known='.*' passes its evaluations"):
+        lamcts.minimize(bowl, lamcts.Box(0, 1, dim=2), budget=30, seed=0, noisy=True, journal=old / "noisy.db")
 
 
 def test_a_saved_optimizer_is_loaded_as_a_result(old: Path) -> None:

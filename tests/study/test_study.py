@@ -11,6 +11,7 @@ import pytest
 from evaluations import failing, noisy, sphere
 from stroll import Stroll
 
+from lamcts import Fidelity, Float, Int, Optimizer
 from lamcts.spaces.box import Box
 from lamcts.spaces.choice import Choice
 from lamcts.study import Study, maximize, minimize, run
@@ -272,7 +273,7 @@ def test_under_noise_points_that_may_be_best_are_evaluated_again_and_a_model_of_
     assert len(evaluations) == 100 == result.nfev and len(again) == 30
     best = result.candidates[0]
     assert result.fun == best.mean and np.array_equal(result.x, best.point)
-    assert all(c.repeats for c in result.candidates[1:])
+    assert all(c.repeats for c in result.candidates[1:]) and result.history.again.sum() == 30
     most = max(result.candidates, key=lambda c: c.repeats)
     values = [e.value for e in again if np.array_equal(e.point, most.point)]
     assert 1 < most.repeats == len(set(values))  # fresh noise each time
@@ -287,7 +288,7 @@ def test_where_there_is_no_noise_new_points_get_the_evaluations_that_were_kept(t
     path = tmp_path / "run.db"
     result = minimize(sphere, BOX, budget=60, noisy=True, journal=path, **OPTIONS)
     again = sum(c.repeats for c in result.candidates)
-    assert 0 < again < 6 and result.nfev == 60 == len(result.history) + again and result.status == "budget"
+    assert 0 < again < 6 and result.nfev == 60 == len(result.history) and result.status == "budget"
     assert result.fun == sphere(result.x) == min(result.history.values)
     same = minimize(sphere, BOX, budget=60, noisy=True, journal=path, **OPTIONS)
     assert same.nfev == 60 and np.array_equal(same.x, result.x)
@@ -303,21 +304,40 @@ def test_outliers_do_not_mislead_the_choice() -> None:
     assert sphere(result.x) < 0.05 < sphere(lucky)
 
 
-def test_a_longer_budget_goes_on_with_the_search_and_keeps_the_re_evaluations(tmp_path: Any) -> None:
+def test_a_longer_budget_goes_on_with_the_search_after_the_re_evaluations(tmp_path: Any) -> None:
     path = tmp_path / "run.db"
     short = minimize(noisy, BOX, budget=40, noisy=True, journal=path, **OPTIONS)
     long = minimize(noisy, BOX, budget=80, noisy=True, journal=path, **OPTIONS)
-    assert (short.nfev, len(short.history)) == (40, 36) and (long.nfev, len(long.history)) == (80, 72)
-    assert long.history.x[:36].tobytes() == short.history.x.tobytes()
-    assert sum(c.repeats for c in long.candidates) == 8
+    assert (short.nfev, short.history.again.sum()) == (40, 4) and (long.nfev, long.history.again.sum()) == (80, 12)
+    assert long.history.x[:40].tobytes() == short.history.x.tobytes() and not long.history.again[40:72].any()
 
 
-def test_where_the_search_has_used_the_budget_nothing_is_evaluated_again(tmp_path: Any) -> None:
-    path = tmp_path / "run.db"
-    minimize(noisy, BOX, budget=20, journal=path, **OPTIONS)
-    assert minimize(noisy, BOX, budget=20, noisy=True, journal=path, **OPTIONS).nfev == 20
-    more = minimize(noisy, BOX, budget=21, noisy=True, journal=path, **OPTIONS)
-    assert more.nfev == 21 and "candidates" not in more  # what was kept is taken already
+def test_a_search_that_is_over_early_confirms_its_best_with_what_is_kept(tmp_path: Any) -> None:
+    options: Any = {"budget": 60, "noisy": True, "target": -0.2, "journal": tmp_path / "run.db", **OPTIONS}
+    for evaluation in run(noisy, BOX, **options):
+        if evaluation.repeat == 2:
+            break
+    result = minimize(noisy, BOX, **options)
+    assert result.status == "target" and result.history.again.sum() == 6 and result.nfev < 60
+    whole = minimize(noisy, BOX, **options | {"journal": None})
+    assert np.array_equal(whole.history.x, result.history.x)
+
+
+def test_points_of_a_small_space_are_evaluated_again_until_the_best_is_decided() -> None:
+    def level(point: Any, seed: int) -> float:
+        return abs(point["n"] - 3) ** 0.5 + float(np.random.default_rng(seed).normal())
+
+    result = minimize(level, {"n": Int(0, 7)}, budget=60, noisy=True, seed=0)
+    assert result.history.again.sum() == result.nfev - 8 > 6 and result.status in ("budget", "exhausted")
+
+
+def test_noise_next_to_other_goals_is_refused_by_the_optimizer_too() -> None:
+    with pytest.raises(ValueError, match="noisy: expected False with several objectives, got True"):
+        Optimizer(BOX, noisy=True, objectives=2)
+    with pytest.raises(ValueError, match="noisy: expected False with a Fidelity, got"):
+        Optimizer({"x": Float(0, 1), "n": Fidelity(1, 9)}, noisy=0.2)
+    with pytest.raises(ValueError, match="noisy: expected True, False or a share"):
+        Optimizer(BOX, noisy=0.9)
 
 
 # Options -------------------------------------------------------------------------------------------------------------

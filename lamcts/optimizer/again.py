@@ -1,0 +1,74 @@
+"""Known points to evaluate again where values are noisy: those that a model of all values may still prefer.
+
+Expected gains pool neighbours, since the model does, so that few repeats of a point decide.
+"""
+
+import numpy as np
+
+from lamcts.models.acquisition import expected_improvement
+from lamcts.models.predictor import RunModel
+from lamcts.outcomes.observations import Observations
+from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.fidelity import FidelityAxis
+from lamcts.spaces.values import brief
+from lamcts.types import Mask, Rows
+from lamcts.utils.threads import one_blas_thread
+
+CONFIRMING = -2  # source of rows that confirm a known point, next to the numbers of searches and -1, the design
+SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
+DECIDED = 1e-4  # expected gain, in standard deviations of the values, that is not worth an evaluation (untuned)
+
+
+def share_of(noisy: object) -> float:
+    """Return the largest share of the budget for re-evaluations; ValueError for anything but a bool or a share."""
+    if isinstance(noisy, (bool, np.bool_)):
+        return SHARE if noisy else 0.0
+    if not isinstance(noisy, (int, float, np.integer, np.floating)) or not 0 <= noisy <= 0.5:
+        raise ValueError(f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(noisy)}")
+    return float(noisy)
+
+
+def reserve(budget: int, share: float) -> int:
+    """Return how many of `budget` evaluations are kept for re-evaluations: at least 2, at most half; 0 of no share."""
+    return min(max(round(share * budget), 2), budget // 2) if share else 0
+
+
+@one_blas_thread()
+def promising(model: RunModel, seen: Observations, again: Mask) -> Rows:
+    """Return rows of points that may be best, each point once, by falling gain; none where the best is decided.
+
+    again [n]: which rows are re-evaluations. First of all comes the best value: if it comes again, there is no noise.
+    The gain of the best point by the model is by how much it may be worse than the second, that of others by how much
+    they may be better than the best.
+    """
+    rows = seen.good[np.argsort(seen.y[seen.good], kind="stable")]
+    earliest = first_rows(seen)
+    rows = rows[np.sort(np.unique(earliest[rows], return_index=True)[1])]
+    mean, std, _ = model(seen.x[rows])
+    mean = model.goals.signs[0] * mean
+    best = int(np.argmin(mean))
+    gain = expected_improvement(mean, std, float(mean[best]))
+    if len(rows) > 1:
+        second = float(np.delete(mean, best).min())
+        gain[best] = expected_improvement(-mean[[best]], std[[best]], -second)[0]
+    repeats = np.flatnonzero(again)
+    exact = bool((seen.y[repeats] == seen.y[earliest[repeats]]).all())
+    if earliest[rows[0]] not in earliest[repeats]:
+        gain[0] = np.inf
+    elif exact or gain.max() <= DECIDED * model.objectives[0].width:
+        return rows[:0]
+    return rows[np.argsort(-gain, kind="stable")]
+
+
+def first_rows(seen: Observations) -> Rows:
+    """Return of each row the first row at its point, [n]: the first that succeeded, where one has."""
+    order = np.argsort(~np.isfinite(seen.y), kind="stable")
+    _, first, point = np.unique(seen.x[order], axis=0, return_index=True, return_inverse=True)
+    result = np.empty_like(order)
+    result[order] = order[first[point.ravel()]]
+    return result
+
+
+def re_evaluations(space: SearchSpace, seen: Observations) -> Mask:
+    """Return which rows evaluate a known point again, [n]; with a fidelity rows that confirm are new points."""
+    return np.asarray((seen.source == CONFIRMING) & (FidelityAxis.of(space) is None))
