@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.constrained_rank import feasible, rankable
+from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
@@ -177,18 +178,30 @@ def _usual(g: Floats) -> float:
 
 
 class ScalarisedView(_View):
-    """Observations whose rows are compared by one weighted value."""
+    """Observations of one loss without constraints: a weighted value of each row that can be compared."""
+
+    plain = True
 
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
         super().__init__(seen)
         self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
+        self.predicted, self.sems = {}, StandardErrors()  # those are of the columns
 
     @property
     def y(self) -> Floats:
         if (known := len(self._number)) < len(self._seen):
-            new = self._scale.of(self.f[known:], self.g[known:], self.kind[known:])
-            self._number = np.concatenate([self._number, new])
+            f, g, kind = self._seen.f[known:], self._seen.g[known:], self._seen.kind[known:]
+            self._number = np.concatenate([self._number, self._scale.of(f, g, kind)])
         return self._number
 
-    def constrained_rank(self, rows: Rows) -> Floats:
-        return self.y[rows]
+    @property
+    def f(self) -> Floats:
+        return self.y[:, None]
+
+    @property
+    def g(self) -> Floats:
+        return np.empty((len(self), 0))
+
+    @property
+    def best(self) -> int | None:
+        return self.best_row(self.good)

@@ -1,15 +1,15 @@
 import numpy as np
 
-from lamcts.models.joint_quadratic import JointQuadratics
-from lamcts.samplers.quadratic.constrained_model import ConstrainedStep
+from lamcts.models.quadratic import Quadratics
+from lamcts.samplers.quadratic.model import ConstrainedStep
 from lamcts.types import Floats
 
 LOW, HIGH = np.full(2, -1.0), np.full(2, 1.0)
 
 
-def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float]) -> JointQuadratics:
+def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float]) -> Quadratics:
     k = len(level)
-    return JointQuadratics(
+    return Quadratics(
         np.array(level),
         np.array(gradients),
         np.zeros((1, 2)),
@@ -19,7 +19,7 @@ def quadrics(level: list[float], gradients: list[list[float]], bowls: list[float
     )
 
 
-def step(models: JointQuadratics, margin: float = 0.0, low: Floats = LOW, high: Floats = HIGH) -> Floats:
+def step(models: Quadratics, margin: float = 0.0, low: Floats = LOW, high: Floats = HIGH) -> Floats:
     return ConstrainedStep(models, np.full(len(models.level) - 1, margin), low, high).solve()
 
 

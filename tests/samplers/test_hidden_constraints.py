@@ -9,8 +9,9 @@ import pytest
 
 from lamcts import Box, Optimizer
 from lamcts.models.success import failed_rows
-from lamcts.samplers import GpBo, Quadratic, Turbo, quadratic
+from lamcts.samplers import GpBo, Quadratic, Turbo
 from lamcts.samplers.bo import session as bo_session
+from lamcts.samplers.quadratic import session as quadratic_session
 from lamcts.samplers.turbo import session as turbo_session
 from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
@@ -32,7 +33,7 @@ def crashing(x: Floats) -> float:
 
 def ignorant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have searches know nothing of failures."""
-    for module in (bo_session, quadratic, turbo_session):
+    for module in (bo_session, quadratic_session, turbo_session):
         monkeypatch.setattr(module, "success_near", lambda seen, centre: None)
 
 

@@ -8,6 +8,7 @@ from arms import AUTO, BRIEF, CUBE, FAST, arms, length, of, part, tell
 from lamcts import Optimizer, samplers
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.portfolio import Portfolio
+from lamcts.samplers.quadratic import Quadratic
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Box
@@ -44,7 +45,7 @@ def test_while_another_arm_gains_the_search_goes_on_without_the_base() -> None:
 
 
 def test_while_another_arm_wins_however_little_the_search_goes_on_until_it_has_not_for_long() -> None:
-    search = Search(AUTO, CUBE, 0, given=20)
+    search = Search(Portfolio((Turbo(), Quadratic(failure_tolerance=100))), CUBE, 0, given=20)
     while length(search, 0) >= 2 * Turbo().length_min:
         search.tell(search.ask(6), [True] * 6)
     while length(search, 0) >= Turbo().length_min:

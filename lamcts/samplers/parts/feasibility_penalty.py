@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from lamcts.models.coding import Inputs
 from lamcts.models.multi_output import MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
-from lamcts.models.quadratic_posterior import Slope
 from lamcts.models.success import MIN_CHANCE, Success
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
@@ -53,16 +52,6 @@ def penalised(slopes: Slopes, success: Success | None) -> Slopes:
         return value + SLOPE_PENALTY * short, way + SLOPE_PENALTY * fall
 
     return added
-
-
-def step_penalty(success: Success, centre: Floats, half: float) -> Slope:
-    """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
-
-    def price(s: Floats) -> tuple[float, Floats]:
-        short, way = success.slope((centre + half * s)[None])
-        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
-
-    return price
 
 
 def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:

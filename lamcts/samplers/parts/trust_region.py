@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-PATIENCE = 4  # factor of the failure tolerance after a greedy success (untuned)
 START = -1  # the group of points drawn to begin with: no success or failure of any box
 
 
@@ -15,12 +14,11 @@ def check_sides(name: str, least: float, first: float, most: float) -> None:
 
 @dataclass
 class Group:
-    """The points of one ask: how many are `out`, the box's `length` then, whether one improved, whether greedy."""
+    """The points of one ask: how many are `out`, the box's `length` then, and whether one improved."""
 
     out: int
     length: float
     improved: bool = False
-    greedy: bool = False
 
 
 @dataclass
@@ -29,15 +27,11 @@ class TrustRegionState:
 
     A success is a group (the points of one ask) of which some point improves. Failures count in evaluations, and only
     against the box that they were drawn in: many results of one old box shrink it once, not many times.
-    A group is greedy if its first point minimises the mean of the model. Other groups do not end a series of greedy
-    successes. After a greedy success it takes `PATIENCE` times more failures to halve the box.
     """
 
     length: float
     start: int = 0  # points still to draw before the first box
     successes: int = 0
-    greedy_successes: int = 0  # since then, of greedy groups
-    greedy_improved: bool = False  # whether the last greedy group improved
     failures: int = 0
     issued: int = 0  # points so far
     out: int = 0  # of them, those without a result yet
@@ -49,11 +43,11 @@ class TrustRegionState:
         self.start = max(0, self.start - n)
         return self._issue(START, n)
 
-    def issue(self, n: int, greedy: bool = False) -> list[int]:
-        """Return notes for `n` points of the box; greedy: whether the first minimises the mean of the model."""
+    def issue(self, n: int) -> list[int]:
+        """Return notes for `n` points of the box."""
         group = self.group
         if n:
-            self.groups[group] = Group(n, self.length, greedy=greedy)
+            self.groups[group] = Group(n, self.length)
             self.group += 1
         return self._issue(group, n)
 
@@ -73,7 +67,6 @@ class TrustRegionState:
             if any(results) and not group.improved:
                 group.improved, self.failures = True, 0
                 self.successes += 1
-                self.greedy_successes += group.greedy
             if not group.improved and group.length == self.length:
                 self.failures += len(results)
             self._close(number, len(results))
@@ -92,17 +85,14 @@ class TrustRegionState:
             del self.groups[number]
             if not group.improved:
                 self.successes = 0
-            if group.greedy:
-                self.greedy_improved = group.improved
-                self.greedy_successes = self.greedy_successes if group.improved else 0
 
     def reopen(self, length: float) -> None:
         """Begin again with a box of this length; points that are out count as those of the old one."""
-        self.length, self.successes, self.greedy_successes, self.failures = length, 0, 0, 0
+        self.length, self.successes, self.failures = length, 0, 0
 
     def resize(self, success_tolerance: int, failure_tolerance: int, most: float) -> None:
         """Double the box after enough successes, halve it after enough failures."""
-        if max(self.successes, self.greedy_successes) >= success_tolerance:
+        if self.successes >= success_tolerance:
             self.reopen(min(2 * self.length, most))
-        elif self.failures >= failure_tolerance * (PATIENCE if self.greedy_improved else 1):
+        elif self.failures >= failure_tolerance:
             self.reopen(self.length / 2)

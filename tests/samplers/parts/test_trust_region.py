@@ -1,7 +1,7 @@
 import json
 
 from lamcts.samplers.parts.record import from_json, to_json
-from lamcts.samplers.parts.trust_region import PATIENCE, TrustRegionState
+from lamcts.samplers.parts.trust_region import TrustRegionState
 
 
 def after(progress: TrustRegionState) -> tuple[int, int]:
@@ -61,40 +61,6 @@ def test_the_box_doubles_after_enough_successes_and_only_so_far() -> None:
     assert after(progress) == (0, 0)
 
 
-def tried(progress: TrustRegionState, better: bool, greedy: bool) -> None:
-    progress.tell(progress.issue(1, greedy), [better])
-    progress.resize(2, 3, 1.6)
-
-
-def test_two_best_guesses_that_improve_double_the_box_whatever_was_tried_between() -> None:
-    progress = TrustRegionState(0.8)
-    for better, greedy in [(True, True), (False, False), (False, False), (True, True)]:
-        assert progress.length == 0.8
-        tried(progress, better, greedy)
-    assert progress.length == 1.6
-
-
-def test_a_best_guess_that_fails_ends_their_row() -> None:
-    progress = TrustRegionState(0.8)
-    for better in (True, False, True):
-        tried(progress, better, greedy=True)
-    assert progress.length == 0.8
-
-
-def test_a_box_whose_last_best_guess_improved_takes_more_failures_to_shrink() -> None:
-    progress = TrustRegionState(0.8)
-    tried(progress, True, greedy=True)
-    for _ in range(3 * PATIENCE):
-        assert progress.length == 0.8
-        tried(progress, False, greedy=False)
-    assert progress.length == 0.4
-    tried(progress, False, greedy=True)
-    for _ in range(2):
-        assert progress.length == 0.4
-        tried(progress, False, greedy=False)
-    assert progress.length == 0.2
-
-
 def test_forgotten_notes_close_their_group() -> None:
     progress = TrustRegionState(0.8)
     progress.tell(progress.issue(1), [True])
@@ -110,6 +76,6 @@ def test_the_state_comes_back_through_json() -> None:
     progress = TrustRegionState(0.8, start=3)
     notes = progress.begin(3) + progress.issue(4) + progress.issue(2)
     progress.tell(notes[3:5], [True, False])
-    progress.tell(progress.issue(1, greedy=True), [True])
+    progress.tell(progress.issue(1), [True])
     copy = from_json(TrustRegionState, json.loads(json.dumps(to_json(progress))))
     assert copy == progress

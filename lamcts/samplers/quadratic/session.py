@@ -1,22 +1,42 @@
-"""Descent on quadratic models of a loss and of the constraints on it: the session of `Quadratic` where there are some.
+"""Descent on quadratic models of a loss and of the constraints on it: the session of `Quadratic`.
 
 Its centre minimises the exact penalty function, not the constrained rank, so that it follows a boundary through points
-on either side. Its points are to keep the constraints by as much as the models may be wrong
-there, so that its end is feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
+on either side. Its points are to keep the constraints by as much as the models may be wrong there, so that its end is
+feasible. A price is twice the largest multiplier of the models (an exact penalty: Nocedal and
 Wright 2006, 17.2), computed at every ask, for all rows.
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.quadratic_posterior import GridIndex
-from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, centre, distances
-from lamcts.samplers.quadratic.constrained_model import ConstrainedModel, merits, violated
-from lamcts.samplers.quadratic.descent import DescentProgress, DescentSession
+from lamcts.models.quadratic import GridIndex
+from lamcts.models.success import success_near
+from lamcts.outcomes.observations import Observations
+from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.parts.feasibility_penalty import shortened
+from lamcts.samplers.parts.session import (
+    PROPOSAL_ROUNDS,
+    Batch,
+    LocalSession,
+    Progress,
+    bisect_into,
+    centre,
+    distances,
+)
+from lamcts.samplers.parts.trust_region import TrustRegionState
+from lamcts.samplers.quadratic.model import ConstrainedModel, merits, violated
+from lamcts.samplers.scalarised import BoundedColumns
+from lamcts.spaces.parameters import active_coordinates
+from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows
 
+if TYPE_CHECKING:
+    from lamcts.samplers.quadratic import Quadratic
+
+LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
+SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
 ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
 MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
@@ -29,19 +49,37 @@ Fall = tuple[float, bool]  # by how much the merit is to fall, and whether the m
 
 
 @dataclass
-class ConstrainedProgress(DescentProgress):
+class QuadraticProgress(Progress):
+    box: TrustRegionState
     centre: int | None  # the row round which it searches
     since: int = 0  # the first row that it may go on from: where another search has converged, its own alone
     prices: list[float] = field(default_factory=list)  # [c], losses for a unit of each violation; none: by standing
     indices: list[GridIndex | None] = field(default_factory=list)  # [1 + c], where the fits of the models start
 
 
-class ConstrainedSession(DescentSession[ConstrainedProgress]):
+class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     """A point's note is its group in the box's counts, and the fall that it is to bring.
 
     Where a point keeps so much margin that nothing is left to gain, a shorter step is taken: the models are surer.
     Only where the mean sees nothing to gain at any length, the box is shut; draws of it may see none anywhere.
     """
+
+    settings: "Quadratic"
+
+    def __init__(self, settings: "Quadratic", region: Region, seen: Observations, progress: QuadraticProgress) -> None:
+        super().__init__(settings, region, BoundedColumns(seen), progress)
+
+    @property
+    def scope(self) -> Scope:
+        return "selected" if self.incumbent is None else "incumbent"
+
+    @property
+    def done(self) -> bool:
+        return self.progress.box.length < self.settings.length_min
+
+    @property
+    def _half(self) -> float:
+        return self.progress.box.length / 2
 
     def ask(self, n: int) -> Proposal:
         batch, falls = Batch(self.region, self.seen, n), list[Fall]()
@@ -51,6 +89,12 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         groups = self._issued(batch)
         falls += [(0.0, False)] * (len(groups) - len(falls))
         return Proposal(batch.x, [[group, *fall] for group, fall in zip(groups, falls, strict=True)])
+
+    def _issued(self, batch: Batch) -> list[int]:
+        """Fill what is left of a batch with draws; return the groups of all its points in the box's counts."""
+        searched = len(batch.x)
+        batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
+        return self.progress.box.issue(searched) + self.progress.box.begin(len(batch.x) - searched)
 
     def _middle(self) -> int | None:
         """Return the centre, or the best row that is inside the region."""
@@ -73,9 +117,11 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
+        success = success_near(self.seen, self._x())
         for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0) for i in range(batch.missing)]
-            taken = batch.take(self._points(self._x(), [step for step, _ in tried]))
+            x = self._points(self._x(), [step for step, _ in tried])
+            taken = batch.take(x if success is None else shortened(x, self._x(), success, self.region.space))
             falls += [fall for (_, fall), took in zip(tried, taken, strict=True) if took]
             mean = False
             if not batch.open:
@@ -95,6 +141,19 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             if not self._settled(fall):
                 break
         return found[0], (found[1], mean and self._settled(found[1]))
+
+    def _sides(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the least and largest steps from `x` [d], in half sides; a discrete parameter stays where it is."""
+        free = self.region.space.continuous & active_coordinates(self.region.space, x[None])[0]  # [d]
+        low = np.where(free, np.maximum(-1.0, -x / self._half), 0.0)
+        return low, np.where(free, np.minimum(1.0, (1.0 - x) / self._half), 0.0)
+
+    def _points(self, x: Floats, steps: list[Floats]) -> Floats:
+        """Return where `steps` from `x` [d] lead to, inside the region, [k, d]."""
+        points = self.region.space.snap(np.clip(x + self._half * np.array(steps), 0.0, 1.0))
+        outside = ~self.region.contains(points)
+        points[outside] = bisect_into(points[outside], x, self.region)
+        return points
 
     def _x(self) -> Floats:
         return np.asarray(self.seen.x[self.progress.centre])
@@ -136,7 +195,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         if row is None:
             return self.seen.best_row(rows), np.full(len(rows), np.inf)
         rows = np.concatenate([[row], rows])
-        if self.progress.prices and np.isfinite(self.seen.f[row, 0]):
+        if (self.progress.prices or self.seen.plain) and np.isfinite(self.seen.f[row, 0]):
             merit = merits(self.seen, rows, self.progress.prices)
         else:
             merit = self.seen.constrained_rank(rows)
@@ -151,7 +210,7 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
             [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
         )
         length = self.progress.box.length
-        self._resize((self.settings.failure_tolerance + 1) // 2)
+        self.progress.box.resize(SUCCESS_TOLERANCE, self.settings.failure_tolerance, LENGTH_MAX)
         if self.progress.box.length < min(length, NARROW_SIDE) and any(settled for *_, settled in notes):
             self.progress.box.length *= NARROW_SHRINKAGE
         self.progress.centre = best
@@ -172,6 +231,13 @@ class ConstrainedSession(DescentSession[ConstrainedProgress]):
         before, self.progress.centre = self.progress.centre, self._better(np.array([row]))[0]
         if self.progress.centre != before and before is not None:
             self._moved(float(np.abs(self._x() - self.seen.x[before]).max()))
+
+    def _moved(self, way: float) -> None:
+        """Take note that the centre moves to a row of another search, `way` off along some parameter."""
+        box = self.progress.box
+        if way > self._half:  # other ground: this box has not failed there
+            box.failures = 0
+        box.length = max(box.length, min(2 * way, self.settings.length))  # it has to hold what the models knew
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])

@@ -1,12 +1,17 @@
-"""Quadratic polynomials of several columns round one point: those of `quadratic_posterior.py` over shared rows.
+"""Quadratic polynomials of several columns round one point, by Bayesian regression on the rows near it.
 
-All columns share their rows, so one Cholesky factor serves every column at the same hyper-parameters. A few
-choices of these are factorised at a time, and each column takes the one with the largest evidence. Columns with equal
-hyper-parameters share one Cholesky factor.
+With steps `s` from the point in half sides of the trust region, a column is a priori
+`f(s) = c + g.s + h |s|^2 / 2 + sum_i h_i s_i^2 / 2 + s.H s / 2 + error` with `g ~ N(0, I)`, `h ~ N(0, bowl^2)`,
+`h_i ~ N(0, diagonal^2)`, `H` symmetric normal with `var(s.H s / 2) = curvature^2 |s|^4 / 2`, and independent errors of
+variance `noise^2 + remainder^2 |s|^6 / 6`: the noise stands for ripples and for noise proper, the remainder for the
+terms of third order, so far rows bind less. In a narrow box the mean is the polynomial of least norm through few rows,
+as in Powell's NEWUOA (2006); in a wide one it is the trend under the ripples. Its cost is that of an n by n Cholesky
+factor; no matrix of size d by d is made.
 
-The prior has curvatures along single parameters too: a priori `f(s) = c + g.s + h |s|^2 / 2 + sum_i h_i s_i^2 / 2 +
-s.H s / 2 + error` with `h_i ~ N(0, diagonal^2)`. Most formulas bend along few parameters, each by itself: that takes d
-numbers, not d (d + 1) / 2. Remainders of 0 let rows far away determine a linear or quadratic constraint exactly.
+Most formulas bend along few parameters, each by itself: that takes d numbers, not d (d + 1) / 2. Remainders of 0 let
+rows far away determine a linear or quadratic constraint exactly. All columns share their rows, so columns with equal
+hyper-parameters share one factor. A few choices are factorised at a time, and each column takes the one with the
+largest evidence.
 
 Letters: n rows, d coordinates, k columns.
 """
@@ -19,15 +24,38 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.acquisition import TINY
-from lamcts.models.quadratic_posterior import LEVEL_DEVIATION, RANDOM_TRIES, Factor, GridIndex, factored
 from lamcts.types import Floats
 
+LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
+JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
+RANDOM_TRIES = 2  # choices that a fit tries anywhere on GRID: noise and remainder explain each other's errors, and a
+# climb alone is trapped (untuned)
+GridIndex = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
 MAX_FACTORS = 12  # factorised at a time (untuned)
 FIRST_INDICES: list[GridIndex] = list(product((1, 2, 3), (1, 2), (0, 2), (0, 3, 5, 7), (0, 3)))  # tried first (untuned)
 
 
 @dataclass(frozen=True)
-class JointQuadratics:
+class Factor:
+    """The lower Cholesky factor `root` [n, n] of a kernel with its `errors` [n], variances in units of the scale."""
+
+    root: Floats
+    errors: Floats
+
+    def solve(self, values: Floats) -> Floats:
+        """With `K` the kernel and its errors, return `z` such that `K z = values`, [n] or [n, k]."""
+        from scipy.linalg import lapack
+
+        solution: Floats = lapack.dpotrs(self.root, values, lower=1)[0]
+        return solution
+
+    @property
+    def half_log_determinant(self) -> float:
+        return float(np.log(np.diagonal(self.root)).sum())
+
+
+@dataclass(frozen=True)
+class Quadratics:
     """The functions `level + gradients s + (weights (steps s)^2 + diagonal s^2) / 2` of steps `s` [d], [k]."""
 
     level: Floats  # [k]
@@ -49,7 +77,7 @@ class JointQuadratics:
         return np.asarray(self.gradients + bend)
 
 
-class JointQuadraticPosteriors:
+class QuadraticPosteriors:
     """The posteriors given steps [n, d] and columns [k, n]; hyper-parameters of each climb as rows come.
 
     `indices` [k] are where they were (None: nowhere yet), and then where they are.
@@ -59,7 +87,7 @@ class JointQuadraticPosteriors:
         self, steps: Floats, columns: Floats, indices: Sequence[GridIndex | None], rng: np.random.Generator
     ) -> None:
         self.steps, self._columns = steps, columns
-        self._kernel = JointKernel(steps)
+        self._kernel = QuadraticKernel(steps)
         self._factors: dict[GridIndex, Factor] = {}
         k, n = columns.shape
         self.indices: list[GridIndex] = [FIRST_INDICES[0]] * k
@@ -76,14 +104,15 @@ class JointQuadraticPosteriors:
                 self.indices[j], self._factors[index] = index, factor
                 evidence[j], self._weights[j], self._squares[j] = here[j], weights[j], squares[j]
 
-    def mean(self) -> JointQuadratics:
+    def mean(self) -> Quadratics:
         """Return the posterior means."""
         return self._quadrics(self._weights, np.zeros(len(self.steps[0])))
 
-    def draw(self, rng: np.random.Generator) -> JointQuadratics:
-        """Return the means with slopes and errors drawn as in `QuadraticPosterior.draw`.
+    def draw(self, rng: np.random.Generator) -> Quadratics:
+        """Return the means with slopes and errors drawn.
 
-        All columns share one draw, each in its own size: so nothing depends on their number or order.
+        Draws a priori are corrected by the rows (Matheron's rule). Level and curvatures are not drawn: what they leave
+        open of the slope is left out. All columns share one draw, each in its own size: nothing depends on their order.
         """
         n, d = self.steps.shape
         slope: Floats = rng.standard_normal((d,))
@@ -96,13 +125,13 @@ class JointQuadraticPosteriors:
                 weights[j] = factor.solve(self._columns[j] - drawn)
         return self._quadrics(weights, slope)
 
-    def _quadrics(self, weights: Floats, slope: Floats) -> JointQuadratics:
+    def _quadrics(self, weights: Floats, slope: Floats) -> Quadratics:
         curvature = np.array([TermScales.at(index).curvature for index in self.indices])
         size = np.sqrt(self._squares)
         gradients = weights @ self.steps + size[:, None] * slope
         diagonal = np.array([self._kernel.diagonals(*own) for own in zip(self.indices, weights, strict=True)])
         level = LEVEL_DEVIATION**2 * weights.sum(1)
-        return JointQuadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
+        return Quadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
         """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""
@@ -152,7 +181,7 @@ class TermScales(NamedTuple):
         return self.noise**2 + self.remainder**2 / 6 * squares**3
 
 
-class JointKernel:
+class QuadraticKernel:
     """The covariance of values at steps [n, d], for any choice of hyper-parameters."""
 
     def __init__(self, steps: Floats) -> None:
@@ -190,3 +219,13 @@ def _covariance(prior: TermScales, products: Floats, bowls: Floats, diagonals: F
     kernel = products * (1.0 + prior.curvature**2 / 2 * products) + LEVEL_DEVIATION**2
     kernel += prior.bowl**2 / 4 * bowls
     return np.asarray(kernel + prior.diagonal**2 / 4 * diagonals)
+
+
+def factored(kernel: Floats, errors: Floats, jitter: float = JITTER) -> Factor | None:
+    """Return the factor of a kernel [n, n], which is spent, with its errors [n] on the diagonal; None: singular."""
+    from scipy.linalg import lapack
+
+    diagonal = np.arange(len(kernel))
+    kernel[diagonal, diagonal] += errors + jitter * kernel[diagonal, diagonal]
+    root, info = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=1)
+    return None if info else Factor(root, errors)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import TINY
-from lamcts.models.joint_quadratic import JointQuadraticPosteriors, JointQuadratics
 from lamcts.models.output_transforms import Scale
-from lamcts.models.quadratic_posterior import GridIndex
+from lamcts.models.quadratic import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
@@ -32,7 +31,7 @@ class ConstrainedStep:
     `low <= 0 <= high` [d]; coordinates where both are 0 stay 0. Inside, each model has a unit of its own, its slope.
     """
 
-    def __init__(self, models: JointQuadratics, margins: Floats, low: Floats, high: Floats) -> None:
+    def __init__(self, models: Quadratics, margins: Floats, low: Floats, high: Floats) -> None:
         self._models, self._low, self._high = models, low, high
         self._free: NDArray[np.bool_] = high > low
         steepness = np.linalg.norm(models.gradients[:, self._free], axis=1)
@@ -92,16 +91,12 @@ class ConstrainedStep:
         from scipy import optimize
 
         within = {"fun": lambda s: self._allowed - self._at(s)[1:], "jac": lambda s: -self._slopes(s)[1:]}
+        words: Any = {"method": "L-BFGS-B", "options": LBFGSB_OPTIONS}
+        if len(self._allowed):
+            words = {"method": "SLSQP", "options": SLSQP_OPTIONS, "constraints": [{"type": "ineq", **within}]}
         minimize: Any = optimize.minimize
-        found = minimize(
-            lambda s: (self._at(s)[0], self._slopes(s)[0]),
-            start,
-            jac=True,
-            method="SLSQP",
-            bounds=self._bounds,
-            constraints=[{"type": "ineq", **within}] if len(self._allowed) else [],
-            options=SLSQP_OPTIONS,
-        )
+        loss = lambda s: (self._at(s)[0], self._slopes(s)[0])  # noqa: E731
+        found = minimize(loss, start, jac=True, bounds=self._bounds, **words)
         step = np.clip(found.x, self._low, self._high)
         better = np.isfinite(step).all() and self._merit(step) < self._merit(start)
         return np.asarray(step if better else start)
@@ -150,25 +145,28 @@ class ConstrainedModel:
         self.units = np.array([unit, *(constraints[i][1] for i in order)])  # [1 + c]
         columns = np.array([loss, *(constraints[i][0] for i in order)])
         own = [0, *(1 + self.used)]
-        self.posteriors = JointQuadraticPosteriors(steps, columns, [indices[i] for i in own], rng)
+        self.posteriors = QuadraticPosteriors(steps, columns, [indices[i] for i in own], rng)
         for i, index in zip(own, self.posteriors.indices, strict=True):
             indices[i] = index
 
-    def step(self, models: JointQuadratics, low: Floats, high: Floats) -> Floats:
+    def step(self, models: Quadratics, low: Floats, high: Floats) -> Floats:
         """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
-        none = np.zeros(len(self.used))
-        first = ConstrainedStep(models, none, low, high).solve()
+        first = ConstrainedStep(models, np.zeros(len(self.used)), low, high).solve()
+        if not len(self.used):
+            return first
         return ConstrainedStep(models, MARGIN_DEVIATIONS * self.posteriors.deviations(first)[1:], low, high).solve()
 
     def prices(self, low: Floats, high: Floats) -> Floats:
         """Return the loss that a unit of the violation of each constraint used is worth in a merit, [c]."""
+        if not len(self.used):
+            return np.empty(0)
         problem = ConstrainedStep(self.posteriors.mean(), np.zeros(len(self.used)), low, high)
         price = max(MIN_PRICE, PRICE_FACTOR * float(problem.multipliers(problem.solve()).max(initial=0.0)))
         with np.errstate(over="ignore"):
             slopes = problem.slopes * self.units
             return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MAX_PRICE))
 
-    def fall(self, models: JointQuadratics, step: Floats, prices: Floats) -> float:
+    def fall(self, models: Quadratics, step: Floats, prices: Floats) -> float:
         """Return by how much the merit is to fall with a step [d]; 0 where it is not finite."""
         here, there = models.at(np.zeros(len(step))), models.at(step)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -203,7 +201,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
     losses = np.zeros(len(f))
     losses[known] = scale.down(tame) - scale.down(np.array([here]))
     if not known.all():
-        mean = JointQuadraticPosteriors(steps[known], losses[None, known], [None], rng).mean()
+        mean = QuadraticPosteriors(steps[known], losses[None, known], [None], rng).mean()
         losses[~known] = [mean.at(step)[0] for step in steps[~known]]
     return losses, _unit(scale)
 

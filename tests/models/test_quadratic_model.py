@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts.models.joint_quadratic import JointQuadraticPosteriors, TermScales
-from lamcts.models.quadratic_posterior import JITTER, LEVEL_DEVIATION, GridIndex
+from lamcts.models.quadratic import JITTER, LEVEL_DEVIATION, GridIndex, QuadraticPosteriors, TermScales
 from lamcts.types import Floats
 
 
@@ -17,9 +16,9 @@ def columns(steps: Floats) -> Floats:
 
 
 @pytest.fixture
-def model() -> JointQuadraticPosteriors:
+def model() -> QuadraticPosteriors:
     steps = rng().uniform(-1, 1, (24, 3))
-    return JointQuadraticPosteriors(steps, columns(steps), [None] * 3, rng(1))
+    return QuadraticPosteriors(steps, columns(steps), [None] * 3, rng(1))
 
 
 def covariance(a: Floats, b: Floats, index: GridIndex) -> Floats:
@@ -37,7 +36,7 @@ def whole(steps: Floats, index: GridIndex) -> Floats:
     return np.asarray(kernel + np.diag(errors + JITTER * np.diag(kernel)))
 
 
-def test_each_column_is_told_as_by_a_regression_of_its_own(model: JointQuadraticPosteriors) -> None:
+def test_each_column_is_told_as_by_a_regression_of_its_own(model: QuadraticPosteriors) -> None:
     ours, at, h = model.mean(), rng(2).uniform(-1, 1, (1, 3)), 1e-4
     for j, column in enumerate(columns(model.steps)):
         weights = np.linalg.solve(whole(model.steps, model.indices[j]), column)
@@ -47,7 +46,7 @@ def test_each_column_is_told_as_by_a_regression_of_its_own(model: JointQuadratic
         np.testing.assert_allclose(ours.slopes(at[0])[j], slope, rtol=1e-4, atol=1e-5)
 
 
-def test_polynomials_are_had_exactly_and_noise_is_not(model: JointQuadraticPosteriors) -> None:
+def test_polynomials_are_had_exactly_and_noise_is_not(model: QuadraticPosteriors) -> None:
     new = rng(3).uniform(-1, 1, (5, 3))
     quadrics = model.mean()
     off = np.abs(np.array([quadrics.at(s) for s in new]).T - columns(new))[:2]
@@ -56,13 +55,13 @@ def test_polynomials_are_had_exactly_and_noise_is_not(model: JointQuadraticPoste
     assert sizes[:, :2].max() < 1e-2 < 0.3 < sizes[:, 2].min()
 
 
-def test_columns_choose_among_all_places_by_their_own_evidence(model: JointQuadraticPosteriors) -> None:
+def test_columns_choose_among_all_places_by_their_own_evidence(model: QuadraticPosteriors) -> None:
     assert TermScales.at(model.indices[1]).noise == 0 < TermScales.at(model.indices[2]).noise
-    swapped = JointQuadraticPosteriors(model.steps, columns(model.steps)[::-1], [None] * 3, rng(1))
+    swapped = QuadraticPosteriors(model.steps, columns(model.steps)[::-1], [None] * 3, rng(1))
     assert swapped.indices == model.indices[::-1]
 
 
-def test_the_deviation_is_that_of_a_regression(model: JointQuadraticPosteriors) -> None:
+def test_the_deviation_is_that_of_a_regression(model: QuadraticPosteriors) -> None:
     s = rng(4).uniform(-1, 1, (1, 3))
     for j, (index, column) in enumerate(zip(model.indices, columns(model.steps), strict=True)):
         kernel, cross = whole(model.steps, index), covariance(s, model.steps, index)[0]
@@ -77,7 +76,7 @@ def error(steps: Floats, column: Floats, new: Floats, told: Floats) -> float:
     """Return the largest error of the mean at `new`, after some looks at the hyper-parameters."""
     indices, draws = None, rng(1)
     for _ in range(20):
-        model = JointQuadraticPosteriors(steps, column[None], [indices], draws)
+        model = QuadraticPosteriors(steps, column[None], [indices], draws)
         indices = model.indices[0]
     mean = model.mean()
     return float(max(abs(mean.at(s)[0] - y) for s, y in zip(new, told, strict=True)))
@@ -96,14 +95,14 @@ def test_rows_far_outside_a_narrow_box_tell_what_is_of_second_order_exactly() ->
     assert error(steps, bent(steps), new, bent(new)) < 1e-3
 
 
-def test_draws_scatter_round_the_mean(model: JointQuadraticPosteriors) -> None:
+def test_draws_scatter_round_the_mean(model: QuadraticPosteriors) -> None:
     s = np.full(3, 0.5)
     drawn = np.array([model.draw(rng(i)).at(s) for i in range(200)])
     assert np.all(np.abs(drawn.mean(0) - model.mean().at(s)) < 5 * drawn.std(0) / np.sqrt(200) + 1e-6)
     assert drawn.std(0)[2] > 0.05
 
 
-def test_a_column_more_changes_no_other(model: JointQuadraticPosteriors) -> None:
-    fewer = JointQuadraticPosteriors(model.steps, columns(model.steps)[:2], [None] * 2, rng(1))
+def test_a_column_more_changes_no_other(model: QuadraticPosteriors) -> None:
+    fewer = QuadraticPosteriors(model.steps, columns(model.steps)[:2], [None] * 2, rng(1))
     assert fewer.indices == model.indices[:2]
     np.testing.assert_allclose(fewer.mean().weights, model.mean().weights[:2], rtol=1e-9)
