@@ -13,7 +13,6 @@ import numpy as np
 
 from lamcts.models.quadratic import GridIndex
 from lamcts.models.success import success_near
-from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Scope
 from lamcts.samplers.parts.feasibility_penalty import shortened
 from lamcts.samplers.parts.session import (
@@ -27,9 +26,7 @@ from lamcts.samplers.parts.session import (
 )
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.quadratic.model import ConstrainedModel, merits, violated
-from lamcts.samplers.scalarised import BoundedColumns
 from lamcts.spaces.parameters import active_coordinates
-from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
@@ -65,9 +62,6 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     """
 
     settings: "Quadratic"
-
-    def __init__(self, settings: "Quadratic", region: Region, seen: Observations, progress: QuadraticProgress) -> None:
-        super().__init__(settings, region, BoundedColumns(seen), progress)
 
     @property
     def scope(self) -> Scope:
@@ -200,7 +194,8 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         else:
             merit = self.seen.constrained_rank(rows)
         merit = np.where(np.isfinite(merit), merit, np.inf)
-        gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
+        with np.errstate(over="ignore"):
+            gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]
 
     def tell(self, notes: list[Note], rows: Rows) -> None:

@@ -50,7 +50,7 @@ class Evolve(LocalSampler):
     cap, at children that keep it.
     """
 
-    several: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = True
 
     paths: "EditPaths"
     parents: int = 1
@@ -113,8 +113,8 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
         return [paths.child(self._path(row)) or paths.graph for row in x]
 
     def _losses(self, rows: Rows) -> Floats:
-        """Return the losses of rows, [k, m]; their ranks under constraints, where there are none."""
-        return self.seen.f[rows] if self.seen.f.shape[1] else self.seen.y[rows][:, None]
+        """Return the losses of rows [k, m]; of one loss under constraints, the constrained ranks."""
+        return self.seen.f[rows] if self.seen.f.shape[1] > 1 else self.seen.y[rows][:, None]
 
     def _parents(self) -> list[Path]:
         """Return the paths of the best networks; of the network itself until there are as many results as parents."""
