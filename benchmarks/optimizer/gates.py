@@ -7,10 +7,12 @@
 Each suite has 60 problems, drawn once: BBOB instances 76 to 85, MA-BBOB 101 to 300, COCO's mixed-integer, constrained
 and biobjective suites at instance indices 6 to 10 (all for decisions; other instances are held back). `noisy` is BBOB
 with normal noise of a tenth of the standard deviation of the function over the box, and counts the true value of the
-best evaluation. `partly` is the mixed-integer suite with one parameter in five discrete; `failing` is that suite where
-evaluations beyond a random plane through the middle of the box fail. A run has one point at a time
-and 200 evaluations. `--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and Coordinate, C) instead of the
-default. A score is the best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
+best evaluation. `outside` has what BBOB has not: Hartmann's function of six parameters, plain, noisy and among 60,
+and draws of Matern processes in 4 and 8 dimensions, plain and noisy (their optima are the best of 20 descents).
+`partly` is the mixed-integer suite with one parameter in five discrete; `failing` is that suite where evaluations
+beyond a random plane through the middle of the box fail. A run has one point at a time and 200 evaluations.
+`--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and Coordinate, C) instead of the default, `--sampler
+bo` that sampler. A score is the best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
 
 A default is no worse if the upper end of the 90 % interval of the difference of mean ranks (bootstrap over problems) is
 below 0.15 at every mark. Rows go to results/gates.csv; what is there is not run again. Needs the packages ioh and
@@ -31,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MARKS = (10, 20, 50, 100, 200)
-SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing")
+SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing", "outside")
 MIXED = ("mixint", "partly", "failing")
 COLUMNS = ("label", "suite", "problem", "seed", *(f"at_{m}" for m in MARKS), "own_ms")
 PROBLEMS, NOISE, DRAWS = 60, 0.1, 10_000  # problems of a suite, sd of the noise, and draws of a bootstrap
@@ -51,7 +53,7 @@ def main() -> None:
     given = ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--label", default="now", help="name of the rows")
     given.add_argument("--suites", nargs="+", default=SUITES, choices=SUITES)
-    given.add_argument("--sampler", default="", help="letters of a portfolio, such as TQ; none: the default")
+    given.add_argument("--sampler", default="", help="letters of a portfolio, such as TQ, or a name; none: the default")
     given.add_argument("--seeds", nargs="+", type=int, default=[0])
     given.add_argument("--problems", type=int, default=PROBLEMS, help="of each suite, the first ones")
     given.add_argument("--hours", type=float, default=1e9, help="start no run after so many")
@@ -100,6 +102,8 @@ def names(suite: str) -> list[str]:
         every = [f"f{f}-i{i}-{d}" for f in range(1, 25) for i in range(76, 86) for d in (2, 3, 5, 10, 20)]
     elif suite == "mabbob":
         every = [f"{i}-{d}" for i in range(101, 301) for d in (2, 5, 10, 20)]
+    elif suite == "outside":
+        every = [f"{kind}-{i}" for kind in OUTSIDE for i in range(10)]
     else:
         count = {"mixint": 24, "partly": 24, "failing": 24, "constrained": 54, "biobj": 55}[suite]
         dims = (5, 10, 20) if suite in MIXED else (2, 3, 5, 10)
@@ -124,14 +128,16 @@ def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS
             value = problem.f(trial.point)
             told.append(np.atleast_1d(value))
             begun = time.process_time()
-            opt.tell(trial, value[1] if suite == "noisy" else value)
+            opt.tell(trial, value[1] if isinstance(value, tuple) else value)
             own += time.process_time() - begun
     scores = {f"at_{m}": f"{problem.score(np.array(told[:m])):.10g}" for m in MARKS if m <= budget}
     return scores | {"own_ms": f"{1000 * own / budget:.4g}"}
 
 
 def portfolio(letters: str) -> Any:
-    """Return a portfolio of the methods whose names begin with these letters; a lone one by itself."""
+    """Return a portfolio of the methods whose names begin with these letters; a lone one by itself; or a name."""
+    if letters.islower():
+        return letters
     from lamcts.samplers import MixedGp, Quadratic, Turbo
     from lamcts.samplers.portfolio import Portfolio
 
@@ -148,6 +154,8 @@ def made(suite: str, name: str, seed: int) -> Problem:
     """Return the problem of a name."""
     if suite in ("bbob", "mabbob", "noisy"):
         return reals(suite, name, seed)
+    if suite == "outside":
+        return outside(name)
     found = re.fullmatch(r"f(\d+)-i(\d+)-(\d+)", name)
     assert found is not None
     function, instance, dim = map(int, found.groups())
@@ -184,6 +192,47 @@ def reals(suite: str, name: str, seed: int) -> Problem:
         return (true, true + NOISE * spread * rng.standard_normal()) if suite == "noisy" else true
 
     return Problem([(-5.0, 5.0)] * dim, value, {}, best_looking if suite == "noisy" else least)
+
+
+OUTSIDE = ("hartmann6", "hartmann6n", "hartmann60", "matern4", "matern4n", "matern8")  # n: with noise
+LOWEST, NOISE_OUTSIDE, FEATURES = -3.32237, 0.3, 1500  # least of Hartmann's function; sd; cosines of a draw
+
+
+def outside(name: str) -> Problem:
+    """Return a function of the unit cube that is none of BBOB's."""
+    kind, number = name.split("-")
+    rng, noisy, dim = np.random.default_rng((7, int(number))), kind.endswith("n"), int(re.sub(r"\D", "", kind))
+    if kind.startswith("hartmann"):
+        from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
+
+        axes, shift, best = rng.permutation(dim)[:6], rng.uniform(-0.1, 0.1, 6), LOWEST
+
+        def true(x: Any) -> float:
+            return float(hartmann6((np.asarray(x)[axes] + shift - HARTMANN6_AT)[None])[0])
+    else:
+        true, best = drawn(dim, rng)
+
+    def value(x: Any) -> Any:
+        gap = true(x) - best
+        return (gap, gap + NOISE_OUTSIDE * rng.standard_normal()) if noisy else gap
+
+    return Problem([(0.0, 1.0)] * dim, value, {}, best_looking if noisy else least)
+
+
+def drawn(dim: int, rng: np.random.Generator) -> tuple[Callable[[Any], float], float]:
+    """Return a draw of a Matern 5/2 process as a sum of cosines, and its least value that descents find."""
+    from scipy.optimize import minimize
+
+    lengths = np.exp(rng.uniform(np.log(0.2), 0.0, dim)) * np.sqrt(dim) / 2
+    ways = rng.standard_normal((FEATURES, dim)) / np.sqrt(rng.gamma(2.5, 0.4, (FEATURES, 1))) / lengths
+    phases, weights = rng.uniform(0, 2 * np.pi, FEATURES), rng.standard_normal(FEATURES) * np.sqrt(2 / FEATURES)
+
+    def true(x: Any) -> float:
+        return float(weights @ np.cos(ways @ np.asarray(x) + phases))
+
+    x = rng.random((4000, dim))
+    starts = x[np.argsort(np.cos(x @ ways.T + phases) @ weights)[:20]]
+    return true, min(minimize(true, start, bounds=[(0, 1)] * dim, method="L-BFGS-B").fun for start in starts)
 
 
 def least(told: np.ndarray) -> float:

@@ -9,10 +9,11 @@ from lamcts.spaces.fidelity import FidelityAxis
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
     from lamcts.samplers.base import Sampler
+    from lamcts.samplers.local_global import LocalGlobal
     from lamcts.samplers.portfolio import Portfolio
     from lamcts.spaces.base import SearchSpace
 
-PORTFOLIO = "portfolio"
+PORTFOLIO, LOCAL_GLOBAL = "portfolio", "local_global"
 WIDE = 100  # dimensions beyond which an ask of MixedGp along a front takes more than a quarter of a second; one of
 # Quadratic under constraints takes seconds in 1000 (benchmarks/constrained/long_runs.py --told)
 WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
@@ -54,8 +55,10 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
         return with_fidelity(make(name, axis.rest), space, goals)
     if name == PORTFOLIO:
         return portfolio(space, goals)
+    if name == LOCAL_GLOBAL:
+        return local_global()
     kind, _, detail = name.partition(":")
-    cls = None if kind == PORTFOLIO else find(kind)
+    cls = None if kind in (PORTFOLIO, LOCAL_GLOBAL) else find(kind)
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
         near = get_close_matches(name, [*names()], n=1)
@@ -137,3 +140,12 @@ def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio"
     if not space.continuous.all() or (_several(goals) and space.dim <= WIDE):
         arms.append(MixedGp())
     return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)
+
+
+def local_global() -> "LocalGlobal":
+    """Return `GpCma` with a Gaussian process of the whole space next to it."""
+    from lamcts.samplers.bo import GpBo
+    from lamcts.samplers.gp_cma import GpCma
+    from lamcts.samplers.local_global import LocalGlobal
+
+    return LocalGlobal(GpCma(), GpBo(n_start=0))

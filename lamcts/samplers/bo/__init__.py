@@ -13,7 +13,7 @@ from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
 from lamcts.types import whole_number
 
-MAX_START = 50  # results to begin with (untuned)
+N_START = 5  # results to begin with (the default of Ax)
 
 
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
@@ -25,6 +25,8 @@ class GpBo(LocalSampler):
     ----------
     candidates : int, default 500
         Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
+    n_start : int, default 5
+        Results to begin with, the centre and random points.
     device : str or None, default None
         "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
         of thousands of rows.
@@ -51,13 +53,16 @@ class GpBo(LocalSampler):
 
     version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
+    starts_at_centre: ClassVar[bool] = True
     candidates: int = 500
+    n_start: int = N_START
     device: str | None = None
 
     def __post_init__(self) -> None:
         whole_number(self.candidates, "GpBo: candidates")
+        whole_number(self.n_start, "GpBo: n_start", least=0)
         route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:
-        missing = max(0, min(seen.dim + 1, MAX_START) - len(region.rows))
+        missing = max(0, self.n_start - len(region.rows))
         return BoSession(self, region, seen, BoProgress(rng, seen.best_row(region.rows), missing))

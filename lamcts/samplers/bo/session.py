@@ -21,13 +21,14 @@ from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSession, Progress, centre
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Rows
+from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.bo import GpBo
 
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
 CLIMBS, CLIMB_STEPS = 4, 16  # candidates that are climbed from, and steps of a climb (untuned)
+MAX_GAIN = 1e300  # that is promised: JSON has no infinity
 MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 
 
@@ -48,12 +49,15 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         batch = Batch(self.region, self.seen, n)
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
+        gains: list[Note] = [None] * len(batch.x)
         if batch.missing and (middle := centre(self.region, self.seen, self.incumbent)) is not None:
-            self._propose(batch, middle)
+            gains += self._propose(batch, middle)
         batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
-        return Proposal(batch.x, [None] * len(batch.x))
+        return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
 
-    def _propose(self, batch: Batch, centre: Floats) -> None:
+    def _propose(self, batch: Batch, centre: Floats) -> list[Note]:
+        """Take points into the batch; return what each is expected to gain, of one loss without constraints."""
+        gains: list[Note] = []
         surrogate = self._surrogate(centre)
         out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
         if len(out):
@@ -69,7 +73,18 @@ class BoSession(LocalSession["GpBo", BoProgress]):
             x = self._maximise(surrogate, success, x)
             if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
                 break
+            gains.append(self._gain(surrogate, batch.x[-1:]))
             surrogate = surrogate.fantasize(Inputs.of(batch.x[-1:]))
+
+        return gains
+
+    def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
+        """Return the expected improvement at `x` [1, d] in the units of the loss; None beside other columns."""
+        if not self.seen.plain:
+            return None
+        unit = self.model.units.losses[0]
+        with np.errstate(over="ignore"):
+            return float(min(np.ldexp(np.exp(surrogate.value(Inputs.of(x))[0]) * unit.width, unit.exponent), MAX_GAIN))
 
     def _surrogate(self, centre: Floats) -> Surrogate:
         """Return the acquisition up to date with what is seen, right near `centre` [d]."""

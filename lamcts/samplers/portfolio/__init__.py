@@ -13,13 +13,13 @@ import numpy as np
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Scope, Session
-from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.arms import ArmsProgress, ArmsSession
+from lamcts.samplers.parts.session import Batch, LocalSampler
 from lamcts.samplers.portfolio.bandit import GOOD_SHARE, AdaptiveAllocation, AllocationState, gains
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Json, JsonValue, Note, Rows
+from lamcts.types import Floats, Note, Rows
 
 MAX_LOSS = float(np.finfo(float).max)  # differences of losses near it overflow
 MIN_GAIN = float(np.finfo(float).tiny)  # a gain is not nothing, however small
@@ -84,7 +84,7 @@ class Portfolio(LocalSampler):
         arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
         k = len(arms)
         incumbent = seen.best_row([arm.incumbent for arm in arms if arm.incumbent is not None])
-        progress = PortfolioProgress(rng, incumbent, len(seen), [0] * k, [0] * k, AllocationState.of(k))
+        progress = PortfolioProgress(rng, incumbent, [0] * k, len(seen), [0] * k, AllocationState.of(k))
         return _PortfolioSession(self, region, seen, progress, arms)
 
 
@@ -98,35 +98,18 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
 
 
 @dataclass
-class PortfolioProgress(Progress):
+class PortfolioProgress(ArmsProgress):
     known: int  # rows seen when it last looked for better ones from elsewhere
-    starts: list[int]  # times that each arm was started again
     idle: list[int]  # results of all arms since each last gained
     allocation: AllocationState
 
 
-class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
-    """A point's note is [arm, which start of it, the arm's own note]; a log entry is the same of the arm's log."""
-
+class _PortfolioSession(ArmsSession[Portfolio, PortfolioProgress]):
     def __init__(
         self, settings: Portfolio, region: Region, seen: Observations, progress: PortfolioProgress, arms: list[Session]
     ) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.arms = arms
+        super().__init__(settings, region, seen, progress, arms)
         self.shares = _shares(settings, len(arms), seen, progress.allocation)
-        self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
-
-    def restored(self, state: Json, log: list[JsonValue]) -> "_PortfolioSession":
-        progress = from_json(PortfolioProgress, state)
-        logs: list[list[JsonValue]] = [[] for _ in self.arms]
-        for a, start, entry in log:
-            if start == progress.starts[a]:
-                logs[a].append(entry)
-        saved = zip(self.settings.arms, state["arms"], logs, strict=True)
-        arms = [adapt_to_goals(arm, self.seen).restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
-        session = _PortfolioSession(self.settings, self.region, self.seen, progress, arms)
-        session.log = list(log)
-        return session
 
     @property
     def scope(self) -> Scope:
@@ -173,42 +156,15 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         waiting = [c or adapt_to_goals(a, self.seen) is not a for c, a in zip(closed, self.settings.arms, strict=True)]
         return closed if all(waiting) else waiting
 
-    def _take(self, batch: Batch, a: int, k: int, spare: int) -> list[Note]:
-        """Take `k` points of arm `a` into the batch, asking for some to spare; return their notes."""
-        x, own = self.arms[a].ask(k + spare)
-        taken = batch.take(x)
-        self.arms[a].forget([note for note, used in zip(own, taken, strict=True) if not used])
-        self._collect(a)
-        return [[a, self.progress.starts[a], note] for note, used in zip(own, taken, strict=True) if used]
-
-    def tell(self, notes: list[Note], rows: Rows) -> None:
-        told: list[tuple[list[Note], list[int]]] = [([], []) for _ in self.arms]
-        found: list[list[int]] = [[] for _ in self.arms]
-        for (a, start, own), row in zip(notes, rows, strict=True):
-            found[a].append(int(row))
-            if start == self.progress.starts[a]:  # else the session that asked has gone
-                told[a][0].append(own)
-                told[a][1].append(int(row))
-        self._credit(found)
-        super().tell(notes, rows)
-        for a, (own_notes, own_rows) in enumerate(told):
-            if own_notes:
-                self.arms[a].tell(own_notes, np.array(own_rows, np.int64))
-                self._collect(a)
-        for a in range(len(self.arms)):
-            self._share_incumbent(a)
-
-    def proposer(self, note: Note) -> str:
-        """Return the name of the arm that a point's note is of."""
-        return type(self.settings.arms[note[0]]).__name__
-
-    def _credit(self, rows: list[list[int]]) -> None:
+    def _credit(self, notes: list[Note], rows: Rows) -> None:
         """Credit each arm with what its rows gained."""
-        told = sum(len(own) for own in rows)
-        found = self._gains(rows) if self.seen.plain else gains(self.seen, self.incumbent, rows)
+        own: list[list[int]] = [[] for _ in self.arms]
+        for (a, *_), row in zip(notes, rows, strict=True):
+            own[a].append(int(row))
+        found = self._gains(own) if self.seen.plain else gains(self.seen, self.incumbent, own)
         idle = zip(self.progress.idle, found, strict=True)
-        self.progress.idle = [0 if gain > 0 else before + told for before, gain in idle]
-        self.shares.credit(found, np.array([float(len(own)) for own in rows]))
+        self.progress.idle = [0 if gain > 0 else before + len(rows) for before, gain in idle]
+        self.shares.credit(found, np.array([float(len(each)) for each in own]))
 
     def _gains(self, rows: list[list[int]]) -> Floats:
         """Return what the rows of each arm gained on the incumbent, in units of its distance to a good row, [k]."""
@@ -227,15 +183,6 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
         values = self.seen.y[self.seen.good]
         rank = int(GOOD_SHARE * len(values))
         return float(np.partition(values, rank)[rank])
-
-    def _share_incumbent(self, a: int) -> None:
-        """Have arm `a` go on from the incumbent, if another arm found it."""
-        arm = self.arms[a]
-        if self.incumbent is None or arm.incumbent == self.incumbent or (a and arm.done):
-            return
-        if self.seen.f.shape[1] > 1:  # each goes its own way along the front
-            return
-        arm.recenter(self.incumbent)
 
     def _catch_up(self) -> None:
         """Adopt a better row of the region that another source added: the initial design, a warm start.
@@ -267,30 +214,3 @@ class _PortfolioSession(LocalSession[Portfolio, PortfolioProgress]):
             return
         for a in range(len(self.arms) - 1):
             self._start_again(a)
-
-    def _start_again(self, a: int) -> None:
-        arm = adapt_to_goals(self.settings.arms[a], self.seen)
-        self.arms[a] = arm.start(self.region, self.seen, child(self.progress.rng))
-        self.progress.starts[a] += 1
-        self._logged[a] = 0
-        self._share_incumbent(a)
-
-    def forget(self, notes: list[Note]) -> None:
-        for a, start, own in notes:
-            if start == self.progress.starts[a]:
-                self.arms[a].forget([own])
-                self._collect(a)
-
-    def move(self, region: Region) -> None:
-        super().move(region)
-        for arm in self.arms:
-            arm.move(region)
-
-    def _collect(self, a: int) -> None:
-        """Take over what is new in an arm's log."""
-        log = self.arms[a].log
-        self.log += [[a, self.progress.starts[a], entry] for entry in log[self._logged[a] :]]
-        self._logged[a] = len(log)
-
-    def state(self) -> Json:
-        return super().state() | {"arms": [arm.state() for arm in self.arms]}

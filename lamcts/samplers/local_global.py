@@ -1,0 +1,164 @@
+"""A local search with a global model next to it: a look elsewhere must promise more than the descent gains.
+
+The local search proposes. Every few turns the global search names its best point and what it expects to gain there.
+The point is evaluated if that, corrected by what such points have gained before, is at least what an evaluation of the
+local search has gained lately.
+
+While the local search starts, there are only looks as long as global points improve more often than local ones: where
+few parameters matter, and the model knows them before d steps are done.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from lamcts.outcomes.observations import Observations
+from lamcts.rng import child
+from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.parts.arms import ArmsProgress, ArmsSession
+from lamcts.samplers.parts.session import Batch, LocalSampler
+from lamcts.samplers.registry import register
+from lamcts.spaces.regions.region import Region
+from lamcts.types import Note, Rows
+
+LOCAL, GLOBAL = 0, 1  # the arms
+EVERY = 3  # turns from one look to the next while global points improve more often, else twice as many (development
+# runs: at each turn MA-BBOB ended higher)
+START = 5  # times d: rows up to which the local search starts; those of `GpCma`, one at a time
+FIRST_ROWS = 3  # results before the first look (untuned)
+GAIN_DECAY, TRUST_DECAY, RATE_DECAY = 0.85, 0.9, 0.9  # of discounted means, for each result (untuned)
+FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
+# tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
+MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most (untuned)
+MAX_GAIN = 1e300  # sums of gains do not overflow
+
+
+@register("local_global", "a local search, and a Gaussian process that looks elsewhere when it promises more")
+@dataclass(frozen=True)
+class LocalGlobal(LocalSampler):
+    """A local search, and a global one that gets an evaluation when it promises more than the local one gains.
+
+    Parameters
+    ----------
+    local : Sampler
+        The search that proposes, such as `GpCma`.
+    whole : Sampler
+        A search of the whole space whose notes are the expected gains of its points, such as `GpBo`.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> from lamcts.samplers import GpBo, GpCma, LocalGlobal
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=LocalGlobal(GpCma(), GpBo(n_start=0)), seed=0)
+    >>> len(opt.ask(4))
+    4
+    """
+
+    starts_at_centre: ClassVar[bool] = True
+    local: Sampler
+    whole: Sampler
+
+    @property
+    def resumable(self) -> bool:
+        return self.local.resumable and self.whole.resumable
+
+    @property
+    def arms(self) -> tuple[Sampler, ...]:
+        return self.local, self.whole
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalGlobalSession":
+        arms = [arm.start(region, seen, child(rng)) for arm in self.arms]
+        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), [0, 0])
+        return LocalGlobalSession(self, region, seen, progress, arms)
+
+
+@dataclass
+class Record:
+    """How often the points of an arm improved, discounted."""
+
+    gained: float = 0.5
+    count: float = 1.0
+
+    @property
+    def rate(self) -> float:
+        return self.gained / self.count
+
+    def tell(self, improved: bool) -> None:
+        self.gained, self.count = RATE_DECAY * self.gained + improved, RATE_DECAY * self.count + 1
+
+
+@dataclass
+class LocalGlobalProgress(ArmsProgress):
+    turns: int = 0  # since the last look
+    pace: float = 0.0  # what an evaluation of the local search gains, discounted
+    promised: float = 0.0  # points of the global search, discounted
+    kept: float = 0.0  # the shares that these gained of what was promised
+    records: list[Record] = field(default_factory=lambda: [Record(), Record()])
+
+
+class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
+    """A point's note is that of `ArmsSession`; the global arm's own note is its expected gain."""
+
+    def __init__(
+        self,
+        settings: LocalGlobal,
+        region: Region,
+        seen: Observations,
+        progress: LocalGlobalProgress,
+        arms: list[Session],
+    ) -> None:
+        super().__init__(settings, region, seen, progress, arms)
+
+    @property
+    def done(self) -> bool:
+        return self.arms[LOCAL].done
+
+    def ask(self, n: int) -> Proposal:
+        batch, notes = Batch(self.region, self.seen, n), list[Note]()
+        if looks := self._looks(n):
+            notes += self._look(batch, looks)
+        if batch.missing:
+            notes += self._take(batch, LOCAL, batch.missing, len(batch.x))
+        return Proposal(batch.x, notes)
+
+    def _looks(self, n: int) -> int:
+        """Return in how many of the next `n` turns the global search is asked."""
+        p, looks, rows, d = self.progress, 0, len(self.seen), self.seen.dim
+        ahead = p.records[GLOBAL].rate > p.records[LOCAL].rate
+        if len(self.seen.good) < FIRST_ROWS or (rows < START * d and not ahead):
+            return 0
+        gap = 1 if rows < d else EVERY if ahead else 2 * EVERY
+        for _ in range(n):
+            p.turns += 1
+            if p.turns >= gap:
+                looks, p.turns = looks + 1, 0
+        return looks
+
+    def _look(self, batch: Batch, n: int) -> list[Note]:
+        """Take the points of the global search that promise enough, at most `n`; return their notes."""
+        p = self.progress
+        x, own = self.arms[GLOBAL].ask(n)
+        trust = (FIRST_TRUST * TRUST_WEIGHT + p.kept) / (TRUST_WEIGHT + p.promised)
+        enough = [isinstance(gain, float) and gain * trust >= p.pace for gain in own]
+        used = np.flatnonzero(enough)
+        taken = batch.take(x[used])
+        chosen = {int(i) for i, took in zip(used, taken, strict=True) if took}
+        self.arms[GLOBAL].forget([note for i, note in enumerate(own) if i not in chosen])
+        self._collect(GLOBAL)
+        return [[GLOBAL, p.starts[GLOBAL], own[i]] for i in sorted(chosen)]
+
+    def _credit(self, notes: list[Note], rows: Rows) -> None:
+        """Take note of what points have gained, one after the other."""
+        p, least = self.progress, np.inf if self.incumbent is None else float(self.seen.y[self.incumbent])
+        for (arm, _, own), row in zip(notes, rows, strict=True):
+            y = float(self.seen.y[row])
+            with np.errstate(over="ignore"):
+                gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
+            least = min(least, y) if y == y else least
+            p.records[arm].tell(gain > 0)
+            if arm == LOCAL:
+                p.pace = GAIN_DECAY * p.pace + (1 - GAIN_DECAY) * gain
+            else:
+                share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
+                p.kept, p.promised = TRUST_DECAY * p.kept + share, TRUST_DECAY * p.promised + 1

@@ -1,0 +1,94 @@
+"""A local search and a global one: who gets an evaluation, and what is remembered of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import lamcts
+from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
+from lamcts.samplers import GpBo, GpCma, LocalGlobal
+from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, LocalGlobalSession
+from lamcts.spaces import Box
+from lamcts.testing.search import Search, bowl
+from lamcts.types import Floats
+
+BOTH = LocalGlobal(GpCma(), GpBo(n_start=0, candidates=100))
+
+
+def few(x: Floats) -> float:
+    """Hartmann's function of six of many parameters."""
+    return float(hartmann6((x[[3, 7, 11, 15, 19, 23]] - HARTMANN6_AT)[None])[0])
+
+
+def searched(sampler: lamcts.samplers.Sampler, n: int) -> lamcts.Optimizer:
+    opt = lamcts.Optimizer(Box(0.0, 1.0, dim=30), sampler=sampler, seed=0)
+    for _ in range(n):
+        (trial,) = opt.ask()
+        opt.tell(trial, few(trial.point))
+    return opt
+
+
+def session(search: Search) -> LocalGlobalSession:
+    assert isinstance(search.session, LocalGlobalSession)
+    return search.session
+
+
+def test_where_few_parameters_matter_the_global_model_knows_them_before_d_steps_are_done() -> None:
+    opt, alone = searched(BOTH, 40), searched(GpCma(), 40)
+    assert opt.best.value < alone.best.value - 0.2
+    names = [*opt._searches.proposers.values()]
+    assert set(names) == {"GpCma", "GpBo"} and names.count("GpBo") > 10
+
+
+def test_a_look_is_taken_where_it_promises_at_least_what_the_descent_gains() -> None:
+    search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
+    p = session(search).progress
+    for pace, expected in ((0.0, GLOBAL), (1e9, LOCAL)):
+        p.pace, p.turns = pace, 2 * EVERY
+        (number,) = search.ask(1)
+        assert search.out[number][0] == expected
+
+
+def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
+    search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
+    own = session(search)
+    p, best = own.progress, float(search.seen.y[own.incumbent])
+    own._credit([[LOCAL, 0, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
+    assert p.pace == 0.0 and p.records[LOCAL].rate < 0.5
+    row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
+    own._credit([[LOCAL, 0, None]], row)
+    assert p.pace == pytest.approx(0.15) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
+    own._credit([[GLOBAL, 0, 2.0], [GLOBAL, 0, 0.5]], np.array([row[0], 0]))
+    assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
+    assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
+
+
+def test_while_the_local_search_starts_there_are_looks_only_where_global_points_improve_more_often() -> None:
+    search = Search(BOTH, Box(0.0, 1.0, dim=8), 0, given=5)
+    own = session(search)
+    assert own._looks(10) == 0
+    own.progress.records[LOCAL].count = 5.0
+    assert own._looks(4) == 4  # fewer rows than parameters
+    search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
+    own = session(search)
+    assert own._looks(12) == 2
+    own.progress.records[LOCAL].count = 5.0
+    assert own._looks(12) == 4
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_resumed_search_goes_on_bit_for_bit(batch: int) -> None:
+    search = Search(BOTH, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
+    for rounds in (0, 3, 8):
+        search.go(rounds, batch)
+        copy = search.resumed()
+        assert copy.saved() == search.saved()
+        assert np.array_equal(search.go(3, batch), copy.go(3, batch))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_values_of_any_size_are_borne(scale: float) -> None:
+    search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, loss=lambda x: scale * bowl(x))
+    search.go(12, 2)
+    assert np.isfinite(session(search).progress.pace) and len(search.seen) >= 24
