@@ -7,7 +7,7 @@ from typing import Any, Never, Self
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
+from lamcts.models.predictor import BestPredicted, Prediction
 from lamcts.models.remaining_gain import RemainingGain
 from lamcts.optimizer import again, arguments, prediction, records, saving
 from lamcts.optimizer.again import CONFIRMING
@@ -29,7 +29,7 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Json, Mask, Point, Rows, whole_number
+from lamcts.types import Floats, Json, Mask, Point, whole_number
 from lamcts.utils.threads import one_blas_thread
 
 
@@ -123,7 +123,7 @@ class Optimizer:
         self._searches = Searches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
-        self._fitted: tuple[tuple[int, bool], RunModel] | None = None  # rows of the model, whether it is robust, and it
+        self._models = prediction.Models(self.space, self.goals, self.seen)
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -384,7 +384,7 @@ class Optimizer:
         >>> bool(abs(prediction.mean[0] - 0.5) < 3 * prediction.std[0] + 0.05)
         True
         """
-        return prediction.predicted(self._model(), points)
+        return prediction.predicted(self._models.of(), points)
 
     @property
     def best_predicted(self) -> BestPredicted:
@@ -399,7 +399,9 @@ class Optimizer:
         """
         prediction.refuse_several(self.goals)
         seen = self.seen
-        best = prediction.best_of(self._model(), self._evaluated(), seen.feasible, seen.trial)
+        best = prediction.best_of(
+            self._models.of(), prediction.evaluated(self.goals, seen, len(seen)), seen.feasible, seen.trial
+        )
         return best._replace(point=seen.point(best.point, self.space))
 
     @property
@@ -539,22 +541,4 @@ class Optimizer:
 
     def _again(self, n: int) -> Floats:
         """Return at most `n` known points [k, d] that noisy values leave open; none where values are not noisy."""
-        try:
-            model = self._model(robust=True) if self.noisy else None
-        except ValueError:  # too few values for a model, or equal ones
-            model = None
-        rows: Rows | list[int] = [] if model is None else again.promising(model, self.seen, self.confirmed)
-        out = set(map(bytes, self.seen.pending_x()))
-        x = [point for point in self.seen.x[rows] if bytes(point) not in out]
-        return np.array(x[:n]).reshape(-1, self.seen.dim)
-
-    def _model(self, robust: bool | None = None) -> RunModel:
-        """Return the model of all rows, fitted once for as many; robust: to outliers, None: where rows came again."""
-        robust = bool(self.confirmed.any()) if robust is None else robust
-        if self._fitted is None or self._fitted[0] != (len(self.seen), robust):
-            model = prediction.predictor(self.space, self.goals, self._evaluated(), robust)
-            self._fitted = (len(self.seen), robust), model
-        return self._fitted[1]
-
-    def _evaluated(self) -> Evaluated:
-        return prediction.evaluated(self.goals, self.seen, len(self.seen))
+        return self._models.again(n if self.noisy else 0)

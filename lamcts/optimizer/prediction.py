@@ -6,6 +6,7 @@ import numpy as np
 
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain, remaining_gain
+from lamcts.optimizer.again import promising, re_evaluations
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
@@ -29,6 +30,35 @@ def gain_left(space: SearchSpace, goals: Goals, seen: Observations, n: int, seed
 def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> RunModel:
     """Return the model of some evaluations; ValueError where they are too few or equal."""
     return RunModel(space, goals, told, robust)
+
+
+class Models:
+    """The models of a run, each fitted once for as many rows."""
+
+    def __init__(self, space: SearchSpace, goals: Goals, seen: Observations) -> None:
+        self._space, self._goals, self._seen = space, goals, seen
+        self._fitted: tuple[tuple[int, bool], RunModel] | None = None  # rows, whether it is robust, and the model
+
+    def of(self, robust: bool | None = None) -> RunModel:
+        """Return the model of all rows; robust: to outliers, None: where rows came again."""
+        if robust is None:
+            robust = bool(re_evaluations(self._space, self._seen).any())
+        now = len(self._seen), robust
+        if self._fitted is None or self._fitted[0] != now:
+            told = evaluated(self._goals, self._seen, len(self._seen))
+            self._fitted = now, predictor(self._space, self._goals, told, robust)
+        return self._fitted[1]
+
+    def again(self, n: int) -> Floats:
+        """Return at most `n` known points [k, d] that values leave open, none that is out."""
+        rows: Rows | list[int]
+        try:
+            rows = promising(self.of(robust=True), self._seen, re_evaluations(self._space, self._seen)) if n else []
+        except ValueError:  # too few values for a model, or equal ones
+            rows = []
+        out = set(map(bytes, self._seen.pending_x()))
+        x = [point for point in self._seen.x[rows] if bytes(point) not in out]
+        return np.array(x[:n]).reshape(-1, self._seen.dim)
 
 
 @one_blas_thread()

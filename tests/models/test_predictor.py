@@ -163,10 +163,10 @@ def test_an_optimizer_and_its_result_predict_the_same_and_the_model_is_kept_unti
         (trial,) = opt.ask()
         opt.tell(trial, smooth(trial.point))
     np.testing.assert_array_equal(opt.predict([[0.1, 0.2]]).mean, result.predict([[0.1, 0.2]]).mean)
-    model = opt._model()
-    assert opt._model() is model
+    model = opt._models.of()
+    assert opt._models.of() is model
     opt.tell_point([0.5, 0.5], 9.0)
-    assert opt._model() is not model and opt.predict([[0.5, 0.5]]).mean > result.predict([[0.5, 0.5]]).mean + 1
+    assert opt._models.of() is not model and opt.predict([[0.5, 0.5]]).mean > result.predict([[0.5, 0.5]]).mean + 1
     assert opt.predict([]).mean.shape == (0,)
 
 
