@@ -150,6 +150,7 @@ class Optimizer:
             If no point of a finite space is left.
         """
         n, trials = whole_number(n, "ask"), list[Trial]()
+        left = None if left is None else whole_number(left, "ask: left")
         while len(trials) < n:
             try:
                 (x, notes), search = self._next(n - len(trials), None if left is None else left - len(trials))

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="type[LocalSampler]")
 
 AUTO = "auto"
-AUTO_LINE = "the default: gp_cma for reals and one objective, mixed_gp where most is discrete, else portfolio"
+AUTO_LINE = (
+    "the default: gp_cma for reals, quadratic with constraints, mixed_gp for fronts and discrete spaces, else portfolio"
+)
 
 _classes: "dict[str, type[LocalSampler]]" = {}
 _lines: dict[str, str] = {}

@@ -64,6 +64,9 @@ def test_trials_at_points_that_are_out_are_not_asked_twice_and_a_saved_run_goes_
         opt.tell(trial, float(trial.point[0] - 0.4) ** 2 + 0.2 * rng.normal())
     trials = opt.ask(5, left=5)
     points = [trial.x.tobytes() for trial in (*trials, *opt.confirm(3))]
+    for wrong in (0, 1.5, "many"):
+        with pytest.raises(ValueError, match="ask: left: expected"):
+            opt.ask(left=wrong)  # type: ignore[arg-type]
     assert len(set(points)) == 8 and set(points) <= set(map(bytes, opt.seen.x))
     opt.save(tmp_path / "run.npz")
     again = lamcts.Optimizer.load(tmp_path / "run.npz")
