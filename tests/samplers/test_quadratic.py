@@ -91,11 +91,12 @@ def test_where_nothing_has_succeeded_it_draws_from_the_region() -> None:
 
 def test_the_box_halves_after_enough_failures_until_the_search_is_done() -> None:
     search = Search(Quadratic(length_min=0.2, failure_tolerance=6), CUBE, 0)
+    search.loss = lambda x: 9.0  # worse than all that is known
     lengths = []
     while not search.session.done:
-        search.tell(search.ask(3), [True] * 3)
+        search.tell(search.ask(3))
         lengths.append(length(search))
-    assert lengths == [2.0, 1.0, 1.0, 0.5, 0.5, 0.25, 0.25, 0.125]
+    assert [*dict.fromkeys(lengths)] == [2.0, 1.0, 0.5, 0.25, 0.125] and len(lengths) <= 10
 
 
 def test_the_box_doubles_after_two_batches_that_improve_and_only_so_far() -> None:

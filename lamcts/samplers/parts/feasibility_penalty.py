@@ -39,6 +39,7 @@ class PenalisedPaths:
         return np.column_stack([values, short]), np.concatenate([gradients, way[:, None]], axis=1)
 
 
+Price = Callable[[Floats], tuple[float, Floats]]  # of a step [d]: what it costs, and the slope of that [d]
 Slopes = Callable[[Floats], tuple[Floats, Floats]]  # of a loss: of points [k, d] its values [k] and slopes [k, d]
 
 
@@ -52,6 +53,16 @@ def penalised(slopes: Slopes, success: Success | None) -> Slopes:
         return value + SLOPE_PENALTY * short, way + SLOPE_PENALTY * fall
 
     return added
+
+
+def step_penalty(success: Success, centre: Floats, half: float) -> Price:
+    """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
+
+    def price(s: Floats) -> tuple[float, Floats]:
+        short, way = success.slope((centre + half * s)[None])
+        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
+
+    return price
 
 
 def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:

@@ -14,6 +14,7 @@ from lamcts.models.acquisition import TINY
 from lamcts.models.output_transforms import Scale
 from lamcts.models.quadratic import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers.parts.feasibility_penalty import Price
 from lamcts.types import Floats, Rows
 
 MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
@@ -29,10 +30,13 @@ class ConstrainedStep:
     """The problem: the first model is sought, the others are at most minus their `margins` [c], within a box.
 
     `low <= 0 <= high` [d]; coordinates where both are 0 stay 0. Inside, each model has a unit of its own, its slope.
+    price: of likely failure, which is added to the first model.
     """
 
-    def __init__(self, models: Quadratics, margins: Floats, low: Floats, high: Floats) -> None:
-        self._models, self._low, self._high = models, low, high
+    def __init__(
+        self, models: Quadratics, margins: Floats, low: Floats, high: Floats, price: Price | None = None
+    ) -> None:
+        self._models, self._low, self._high, self._price = models, low, high, price
         self._free: NDArray[np.bool_] = high > low
         steepness = np.linalg.norm(models.gradients[:, self._free], axis=1)
         self.slopes = np.maximum(np.maximum(steepness, MIN_SLOPE * models.size), TINY)  # [1 + c]
@@ -95,16 +99,22 @@ class ConstrainedStep:
         if len(self._allowed):
             words = {"method": "SLSQP", "options": SLSQP_OPTIONS, "constraints": [{"type": "ineq", **within}]}
         minimize: Any = optimize.minimize
-        loss = lambda s: (self._at(s)[0], self._slopes(s)[0])  # noqa: E731
-        found = minimize(loss, start, jac=True, bounds=self._bounds, **words)
+        found = minimize(self._loss, start, jac=True, bounds=self._bounds, **words)
         step = np.clip(found.x, self._low, self._high)
         better = np.isfinite(step).all() and self._merit(step) < self._merit(start)
         return np.asarray(step if better else start)
 
+    def _loss(self, s: Floats) -> tuple[float, Floats]:
+        """Return the loss with the price of likely failure, and its slope."""
+        value, slope = float(self._at(s)[0]), self._slopes(s)[0]
+        if self._price is None:
+            return value, slope
+        price, way = self._price(s)
+        return value + price / self.slopes[0], slope + way / self.slopes[0]
+
     def _merit(self, s: Floats) -> float:
-        value = self._at(s)
-        over = np.maximum(value[1:] - self._allowed - SLSQP_TOLERANCE, 0.0)
-        return float(value[0] + VIOLATION_PRICE * over.sum())
+        over = np.maximum(self._at(s)[1:] - self._allowed - SLSQP_TOLERANCE, 0.0)
+        return self._loss(s)[0] + VIOLATION_PRICE * float(over.sum())
 
 
 MARGIN_DEVIATIONS = 1.0  # standard deviations of the models, by which the constraints are to be kept (few seeds of
@@ -149,12 +159,13 @@ class ConstrainedModel:
         for i, index in zip(own, self.posteriors.indices, strict=True):
             indices[i] = index
 
-    def step(self, models: Quadratics, low: Floats, high: Floats) -> Floats:
+    def step(self, models: Quadratics, low: Floats, high: Floats, price: Price | None = None) -> Floats:
         """Return the lowest step [d] of one draw of the models that keeps the constraints by a margin."""
-        first = ConstrainedStep(models, np.zeros(len(self.used)), low, high).solve()
+        first = ConstrainedStep(models, np.zeros(len(self.used)), low, high, price).solve()
         if not len(self.used):
             return first
-        return ConstrainedStep(models, MARGIN_DEVIATIONS * self.posteriors.deviations(first)[1:], low, high).solve()
+        margins = MARGIN_DEVIATIONS * self.posteriors.deviations(first)[1:]
+        return ConstrainedStep(models, margins, low, high, price).solve()
 
     def prices(self, low: Floats, high: Floats) -> Floats:
         """Return the loss that a unit of the violation of each constraint used is worth in a merit, [c]."""

@@ -14,7 +14,7 @@ import numpy as np
 from lamcts.models.quadratic import GridIndex
 from lamcts.models.success import success_near
 from lamcts.samplers.base import Proposal, Scope
-from lamcts.samplers.parts.feasibility_penalty import shortened
+from lamcts.samplers.parts.feasibility_penalty import Price, shortened, step_penalty
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
     Batch,
@@ -112,8 +112,9 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
         success = success_near(self.seen, self._x())
+        price = None if success is None else step_penalty(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
-            tried = [self._step(model, mean and i == 0) for i in range(batch.missing)]
+            tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
             x = self._points(self._x(), [step for step, _ in tried])
             taken = batch.take(x if success is None else shortened(x, self._x(), success, self.region.space))
             falls += [fall for (_, fall), took in zip(tried, taken, strict=True) if took]
@@ -122,14 +123,14 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
                 break
         return falls
 
-    def _step(self, model: ConstrainedModel, mean: bool) -> tuple[Floats, Fall]:
+    def _step(self, model: ConstrainedModel, mean: bool, price: Price | None) -> tuple[Floats, Fall]:
         """Return a step and the fall that it is to bring, of the models' mean or of a draw of them."""
         own = model.posteriors
         models = own.mean() if mean else own.draw(self.progress.rng)
         sides, prices = self._sides(self._x()), np.array(self.progress.prices)[model.used]
         found = np.zeros(len(sides[0])), -1.0
         for scale in BOX_SCALES:
-            step = model.step(models, scale * sides[0], scale * sides[1])
+            step = model.step(models, scale * sides[0], scale * sides[1], price)
             if (fall := model.fall(models, step, prices)) > found[1]:
                 found = step, fall
             if not self._settled(fall):
