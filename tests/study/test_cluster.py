@@ -207,7 +207,7 @@ def test_a_cluster_that_is_closed_ends_the_run_and_the_journal_goes_on_elsewhere
         with pytest.raises(RuntimeError, match=r"the Dask scheduler of .* is gone .*make the same call again"):
             minimize(sphere, BOUNDS, executor=client, callback=close, **given)
         recorded = Journal.read(tmp_path / "run.db")
-        assert recorded.n in (5, 6) and recorded.pending  # one more may have ended by then
+        assert recorded.n in (5, 6)  # one more may have ended by then, and both before new ones were asked for
         with distributed.Client(cluster) as other:
             result = minimize(sphere, BOUNDS, executor=other, **given)
     assert sorted(result.history.trial.tolist()) == list(range(12))
