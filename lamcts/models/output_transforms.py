@@ -1,4 +1,4 @@
-"""Losses and constraints in the units in which a model sees them: standard units, ranks, squares.
+"""Losses and constraints in the units in which a model sees them: standard units, ranks.
 
 No result depends on the unit of a column, nor on the zero of a loss. Letters: n rows.
 """
@@ -9,7 +9,6 @@ import numpy as np
 
 from lamcts.types import Floats
 
-SQUARE_OFFSET = 0.3  # of the median: on turned Ackley 0.1 is as good, 1 and 0.03 are worse by one and two digits
 ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
 MAX_LOG = 1500.0  # of a ratio of doubles; an infinite violation counts as this
 
@@ -130,22 +129,6 @@ def half_rank(y: Floats) -> Floats:
     score = spread * ndtri(np.clip(rank / len(z), 0.5, 1.0 - 0.25 / len(z)))
     warped = np.where(values > middle, middle + score, values)[inverse]
     return Scale.of(warped).down(warped)
-
-
-def squared(z: Floats) -> tuple[Floats, float] | None:
-    """Return the squares of losses `z` [n] above a level below the least, in standard units, and what that adds.
-
-    What it adds to the logarithm of a density: the sum of the slopes' logarithms. The level lies SQUARE_OFFSET
-    times the median of losses above the least below it. None: most losses are equal.
-    """
-    gap = z - z.min()
-    middle = float(np.median(gap))
-    if not middle > 0:
-        return None
-    gap = gap + SQUARE_OFFSET * middle
-    scale = Scale.of(gap**2)
-    slopes = np.log(2 * gap).sum() - len(z) * (np.log(scale.width) + scale.exponent * np.log(2.0))
-    return scale.down(gap**2), float(slopes)
 
 
 def plain(y: Floats) -> Floats:

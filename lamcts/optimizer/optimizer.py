@@ -29,7 +29,7 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Json, Mask, Point, whole_number
+from lamcts.types import Json, Mask, Point, whole_number
 from lamcts.utils.threads import one_blas_thread
 
 
@@ -123,7 +123,7 @@ class Optimizer:
         self._searches = Searches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
-        self._models = prediction.Models(self.space, self.goals, self.seen)
+        self._models = prediction.Models(self.space, self.goals, self.seen, self.noisy > 0)
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -169,11 +169,11 @@ class Optimizer:
         """Return at most `n` points and what proposed them: the design, the search, or the model of noisy values."""
         begun = int(np.count_nonzero(self.seen.trial >= 0)) + len(self._trials.pending)
         spare = n if left is None else left - again.reserve(begun + left, self.noisy)
-        if spare <= 0 and len(x := self._again(n)):
+        if spare <= 0 and len(x := self._models.again(n)):
             return Proposal(x, [None] * len(x)), CONFIRMING
         n = min(n, spare) if spare > 0 else n
         found = self._given_points(n) or self._search(n)
-        if len(found[0].x) or not len(x := self._again(n)):
+        if len(found[0].x) or not len(x := self._models.again(n)):
             return found
         return Proposal(x, [None] * len(x)), CONFIRMING  # of a finite space in which all points are known
 
@@ -346,7 +346,7 @@ class Optimizer:
         9
         """
         n, axis = whole_number(n, "confirm"), FidelityAxis.of(self.space)
-        x = self._again(n) if axis is None else open_at_full(axis, self.seen, n)
+        x = self._models.again(n) if axis is None else open_at_full(axis, self.seen, n)
         return [self._trials.issue(point, CONFIRMING, None) for point in x]
 
     # Predictions ------------------------------------------------------------------------------------------------------
@@ -539,7 +539,3 @@ class Optimizer:
         """Return unseen points from anywhere in the space: no search found one near its incumbent."""
         x = draw_unseen(self.space, self.seen, n, self._rng)
         return Proposal(x, [None] * len(x)), -1
-
-    def _again(self, n: int) -> Floats:
-        """Return at most `n` known points [k, d] that noisy values leave open; none where values are not noisy."""
-        return self._models.again(n if self.noisy else 0)

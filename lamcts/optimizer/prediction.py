@@ -1,6 +1,7 @@
 """Predictions from a model of all evaluations: `predict` and `best_predicted` of optimizers and results."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import numpy as np
 
@@ -35,8 +36,8 @@ def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = 
 class Models:
     """The models of a run, each fitted once for as many rows."""
 
-    def __init__(self, space: SearchSpace, goals: Goals, seen: Observations) -> None:
-        self._space, self._goals, self._seen = space, goals, seen
+    def __init__(self, space: SearchSpace, goals: Goals, seen: Observations, noisy: bool) -> None:
+        self._space, self._goals, self._seen, self._noisy = space, goals, seen, noisy
         self._fitted: tuple[tuple[int, bool], RunModel] | None = None  # rows, whether it is robust, and the model
 
     def of(self, robust: bool | None = None) -> RunModel:
@@ -50,12 +51,11 @@ class Models:
         return self._fitted[1]
 
     def again(self, n: int) -> Floats:
-        """Return at most `n` known points [k, d] that values leave open, none that is out."""
-        rows: Rows | list[int]
-        try:
-            rows = promising(self.of(robust=True), self._seen, re_evaluations(self._space, self._seen)) if n else []
-        except ValueError:  # too few values for a model, or equal ones
-            rows = []
+        """Return at most `n` known points [k, d] that noisy values leave open, none that is out."""
+        rows: Rows = np.empty(0, np.int64)
+        if self._noisy:
+            with suppress(ValueError):  # too few values for a model, or equal ones
+                rows = promising(self.of(robust=True), self._seen, re_evaluations(self._space, self._seen))
         out = set(map(bytes, self._seen.pending_x()))
         x = [point for point in self._seen.x[rows] if bytes(point) not in out]
         return np.array(x[:n]).reshape(-1, self._seen.dim)

@@ -15,7 +15,7 @@ import numpy as np
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler
 from lamcts.samplers.parts.arms import ArmsProgress, ArmsSession
 from lamcts.samplers.parts.session import Batch, LocalSampler
 from lamcts.samplers.registry import register
@@ -99,16 +99,6 @@ class LocalGlobalProgress(ArmsProgress):
 
 class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
     """A point's note is that of `ArmsSession`; the global arm's own note is its expected gain."""
-
-    def __init__(
-        self,
-        settings: LocalGlobal,
-        region: Region,
-        seen: Observations,
-        progress: LocalGlobalProgress,
-        arms: list[Session],
-    ) -> None:
-        super().__init__(settings, region, seen, progress, arms)
 
     @property
     def done(self) -> bool:

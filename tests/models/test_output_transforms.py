@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from lamcts.models.output_transforms import half_rank, rank_correlation, ranks, squared
+from lamcts.models.output_transforms import half_rank, rank_correlation, ranks
 from lamcts.types import Floats
 
 
@@ -90,23 +90,6 @@ def test_the_argument_stays_as_it_is() -> None:
     y.flags.writeable = False
     half_rank(y)
     assert y.tolist() == [3.0, 1.0, 2.0]
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e9])
-def test_squares_count_from_a_level_below_the_least_and_say_what_their_slopes_add(unit: float) -> None:
-    z = unit * np.random.default_rng(0).standard_normal(30)
-    found = squared(z)
-    assert found is not None
-    squares, slopes = found
-    curve = np.polynomial.Polynomial.fit(z / unit, squares, 2).convert()
-    assert np.abs(curve(z / unit) - squares).max() < 1e-9
-    lowest = -curve.coef[1] / (2 * curve.coef[2])
-    assert lowest == pytest.approx(z.min() / unit - 0.3 * np.median(z / unit - z.min() / unit))
-    assert slopes == pytest.approx(np.log(curve.deriv()(z / unit) / unit).sum())
-
-
-def test_losses_that_are_mostly_equal_have_no_squares() -> None:
-    assert squared(np.array([1.0, 1.0, 1.0, 5.0])) is None
 
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:

@@ -61,7 +61,7 @@ def test_parameters_that_are_no_numbers_are_searched_too() -> None:
     assert len(np.unique(seen.x, axis=0)) == len(seen) == 12
 
 
-def test_a_batch_is_spread_where_nothing_is_feasible_yet() -> None:
+def test_a_batch_covers_several_valleys_where_nothing_is_feasible_yet() -> None:
     search = run(lambda x: (x[:, :1], 3.0 + np.sin(9 * x).sum(1)[:, None]), dim=2).go(2)
     x = search.session.ask(6)[0]
     gaps = np.linalg.norm(x[:, None] - x[None], axis=-1)[np.triu_indices(6, 1)]

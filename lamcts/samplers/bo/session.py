@@ -79,7 +79,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         return gains
 
     def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
-        """Return the expected improvement at `x` [1, d] in the units of the loss; None beside other columns."""
+        """Return the expected improvement at `x` [1, d] in the units of the loss; None next to other columns."""
         if not self.seen.plain:
             return None
         unit = self.model.units.losses[0]

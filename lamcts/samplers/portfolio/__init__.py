@@ -23,12 +23,8 @@ from lamcts.types import Floats, Note, Rows
 
 MAX_LOSS = float(np.finfo(float).max)  # differences of losses near it overflow
 MIN_GAIN = float(np.finfo(float).tiny)  # a gain is not nothing, however small
-BASE_SHARE, BASE_SHARE_FEW_DIMS = 0.5, 0.8  # least shares of the base with several losses, and in few dimensions
-# (BraninCurrin: log10 -0.09 by the first, -0.21 by the second, seeds 100 to 104; in 12 dimensions the second lost
-# half of C2-DTLZ2's)
+BASE_SHARE = 0.5  # least share of the base with several losses (untuned)
 NEGLIGIBLE_VOLUME_GAIN = 1e-9  # per evaluation, of a front's volume: late gains are far below 1e-5
-FEW_DIMS = 5  # dimensions up to which the larger share holds: those in which Turbo takes exact gains of a front at
-# every ask
 ROUNDS = 3  # rounds that replace points proposed by two methods (untuned)
 
 
@@ -45,8 +41,7 @@ class Portfolio(LocalSampler):
     least : float, default 0.07
         Least share of the points for every arm; tuned.
     base : float, default 0.15
-        Least share of the points for the base; tuned. With several objectives it is at least 0.5, and 0.8 in up to five
-        dimensions.
+        Least share of the points for the base; tuned. With several objectives it is at least 0.5.
     memory : float, default 60.0
         Evaluations after which the weight of a gain has decayed to 1 / e; untuned.
     warm_up : int, default 0
@@ -92,7 +87,7 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
     """Return the shares of `k` arms: with several losses the base alone looks at them all, and keeps the most."""
     if seen.f.shape[1] == 1:
         return AdaptiveAllocation([settings.base, *[settings.least] * (k - 1)], settings.memory, state)
-    base = max(settings.base, BASE_SHARE_FEW_DIMS if seen.dim <= FEW_DIMS else BASE_SHARE)
+    base = max(settings.base, BASE_SHARE)
     least = min(settings.least, (1 - base) / (2 * max(k - 1, 1)))
     return AdaptiveAllocation([base, *[least] * (k - 1)], settings.memory, state, NEGLIGIBLE_VOLUME_GAIN)
 
