@@ -86,7 +86,7 @@ def run(args: Namespace) -> None:
                 row = dict(zip(COLUMNS[:4], key, strict=True)) | measured(suite, name, seed, args.sampler)
                 new = not args.out.exists()
                 with open(args.out, "a", newline="") as file:
-                    writer = csv.DictWriter(file, COLUMNS)
+                    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                     writer.writeheader() if new else None
                     writer.writerow(row)
 
