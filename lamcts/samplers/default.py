@@ -121,9 +121,9 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
 def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio":
     """Return a portfolio of the methods that suit the parameters of a space and the goals.
 
-    The coordinate search is one of them for one objective without constraints: with constraints the default was better
-    without it on 60 problems of bbob-constrained (benchmarks/optimizer/gates.py). `MixedGp` is one of them for discrete
-    parameters and for several objectives.
+    The coordinate search is one of them for real parameters and one objective without constraints: elsewhere the
+    default was better without it (benchmarks/optimizer/gates.py, suites constrained and partly). `MixedGp` is one of
+    them for discrete parameters and for several objectives.
     """
     from lamcts.samplers.coordinate import Coordinate
     from lamcts.samplers.mixed_gp import MixedGp
@@ -135,9 +135,10 @@ def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio"
     # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
     # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/notes/discrete.md). 2^-7 is that of arXiv 1910.01739.
     arms: list[Sampler] = [Turbo(length_min=2**-7, descent_share=1.0), Quadratic()]
-    if goals is None or goals.plain:
+    reals = bool(space.continuous.all())
+    if reals and (goals is None or goals.plain):
         arms.append(Coordinate())
-    if not space.continuous.all() or (_several(goals) and space.dim <= WIDE):
+    if not reals or (_several(goals) and space.dim <= WIDE):
         arms.append(MixedGp())
     return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)
 

@@ -4,6 +4,7 @@ Letters: n rows, d coordinates, m moves.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ MOST_NEIGHBOURS = 600  # of a point; of more, a random subset (untuned: the neig
 
 class JointSpace(EncodedSpace):
     """Base class of kinds whose coordinates are columns of one parameter: a single move changes several of them."""
+
+    is_order: ClassVar[bool] = False  # whether models see which items come before which, and no numbers
 
     @property
     def levels(self) -> Sequence[Floats | None]:

@@ -13,7 +13,6 @@ import numpy as np
 from lamcts.spaces.base import Activity, EncodedSpace, SearchSpace, is_conditional, middle_of, rows_of, unwrapped
 from lamcts.spaces.base import Mask as Mask
 from lamcts.spaces.joint import JointSpace
-from lamcts.spaces.permutation import Permutation
 from lamcts.types import Floats
 
 FEW_PARAMETERS = 20  # non-constant (untuned: measured with 12; with many more, trust regions are better)
@@ -79,7 +78,7 @@ class Parameters:
         self.non_constant: Mask = counts != 1
         joint = [(i, one.joint) for i, one in enumerate(found) if one.joint is not None]
         self.joint = tuple(JointColumns(slice(i, i + own.dim), own) for i, own in joint)
-        self.permutations: tuple[slice, ...] = tuple(part for part, own in self.joint if isinstance(own, Permutation))
+        self.permutations: tuple[slice, ...] = tuple(part for part, own in self.joint if own.is_order)
         self.in_joint, self.in_permutation = np.zeros((2, len(found)), bool)
         self.move_units: Mask = self.non_constant.copy()
         for part, own in self.joint:

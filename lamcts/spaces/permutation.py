@@ -58,6 +58,8 @@ class Permutation(JointSpace):
 
     listed, labels = "items", ()
 
+    is_order = True
+
     def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
         cure = "search for priorities, Box(0, 1, dim=...), and sort the items by them"
         kept = read_items(items, "Permutation([...])", cure, MOST_ORDERED)

@@ -44,8 +44,8 @@ def test_exchanges_are_the_default_where_half_of_the_parameters_are_discrete_and
     assert samplers.default(Space({"lr": rate, "act": kind})) == MixedGp()
     assert samplers.default(Space({"layers": Int(1, 9), "skip": Bool()})) == MixedGp()
     assert samplers.default(Finite(np.random.default_rng(0).random((9, 2)))) == MixedGp()
-    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*DEFAULT.arms, MixedGp()), warm_up=100)
-    assert samplers.default(Space([*[rate] * 20, kind])) == Portfolio((*DEFAULT.arms, MixedGp()))  # too many to lead in
+    assert samplers.default(Space([rate, rate, kind])) == Portfolio((*TQ, MixedGp()), warm_up=100)
+    assert samplers.default(Space([*[rate] * 20, kind])) == Portfolio((*TQ, MixedGp()))  # too many to lead in
 
 
 def test_a_smooth_bowl_goes_far_quicker_than_by_turbo_alone_and_a_rugged_one_no_worse_than_chance() -> None:
