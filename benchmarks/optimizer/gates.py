@@ -10,7 +10,8 @@ with normal noise of a tenth of the standard deviation of the function over the 
 best evaluation. `outside` has what BBOB has not: Hartmann's function of six parameters, plain, noisy and among 60,
 and draws of Matern processes in 4 and 8 dimensions, plain and noisy (their optima are the best of 20 descents).
 `partly` is the mixed-integer suite with one parameter in five discrete; `failing` is that suite where evaluations
-beyond a random plane through the middle of the box fail. A run has one point at a time and 200 evaluations.
+beyond a random plane through the middle of the box fail. `islands` has three functions whose feasible sets are many
+islands, with 20 draws of each; `--medians` prints what runs end at. A run has one point at a time and 200 evaluations.
 `--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and Coordinate, C) instead of the default, `--sampler
 bo` that sampler. A score is the best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
 
@@ -33,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MARKS = (10, 20, 50, 100, 200)
-SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing", "outside")
+SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing", "outside", "islands")
 MIXED = ("mixint", "partly", "failing")
 COLUMNS = ("label", "suite", "problem", "seed", *(f"at_{m}" for m in MARKS), "own_ms")
 PROBLEMS, NOISE, DRAWS = 60, 0.1, 10_000  # problems of a suite, sd of the noise, and draws of a bootstrap
@@ -58,12 +59,15 @@ def main() -> None:
     given.add_argument("--problems", type=int, default=PROBLEMS, help="of each suite, the first ones")
     given.add_argument("--hours", type=float, default=1e9, help="start no run after so many")
     given.add_argument("--table", action="store_true", help="compare the labels, run nothing")
-    given.add_argument("--labels", nargs=2, default=["d1881dde", "now"])
+    given.add_argument("--medians", action="store_true", help="medians of the scores by kind of problem, run nothing")
+    given.add_argument("--labels", nargs="+", default=["d1881dde", "now"])
     given.add_argument("--smoke", action="store_true", help="one short run, into a temporary file")
     given.add_argument("--out", type=Path, default=OUT)
     args = given.parse_args()
     if args.table:
         print(table(args))
+    elif args.medians:
+        print(medians(args))
     elif args.smoke:
         try:
             print(measured("bbob", "f1-i76-2", 0, "", budget=20))
@@ -104,6 +108,8 @@ def names(suite: str) -> list[str]:
         every = [f"{i}-{d}" for i in range(101, 301) for d in (2, 5, 10, 20)]
     elif suite == "outside":
         every = [f"{kind}-{i}" for kind in OUTSIDE for i in range(10)]
+    elif suite == "islands":
+        every = [f"{kind}-{i}" for kind in ISLANDS for i in range(20)]
     else:
         count = {"mixint": 24, "partly": 24, "failing": 24, "constrained": 54, "biobj": 55}[suite]
         dims = (5, 10, 20) if suite in MIXED else (2, 3, 5, 10)
@@ -156,6 +162,8 @@ def made(suite: str, name: str, seed: int) -> Problem:
         return reals(suite, name, seed)
     if suite == "outside":
         return outside(name)
+    if suite == "islands":
+        return islands(name)
     found = re.fullmatch(r"f(\d+)-i(\d+)-(\d+)", name)
     assert found is not None
     function, instance, dim = map(int, found.groups())
@@ -273,12 +281,40 @@ def constrained(problem: Any, keep: dict[str, Any]) -> Problem:
         x = np.asarray(x, float)
         return np.r_[problem(x), problem.constraint(x)].tolist()
 
-    def score(told: np.ndarray) -> float:
-        kept = (told[:, 1:] <= 0).all(1)
-        return float(told[kept, 0].min()) if kept.any() else 1e12 + float(np.maximum(told[:, 1:], 0).sum(1).min())
-
     words = {"constraints": [f"c{j} <= 0" for j in range(c)], "x0": np.clip(start, -5, 5)}
-    return Problem([(-5.0, 5.0)] * problem.dimension, value, words, score)
+    return Problem([(-5.0, 5.0)] * problem.dimension, value, words, feasible)
+
+
+ISLANDS = ("lift", "cells", "shells")
+
+
+def islands(name: str) -> Problem:
+    """Return a function on [-5, 5]^d whose least feasible value is 0, and a constraint that leaves islands."""
+    kind, number = name.split("-")
+    rng = np.random.default_rng((11, int(number)))
+    dim = {"lift": 4, "cells": 5, "shells": 3}[kind]
+    turned, scales = np.linalg.qr(rng.standard_normal((dim, dim)))[0], 10.0 ** np.linspace(0, 1, dim)
+    shift, way = rng.uniform(-0.5, 0.5, dim), rng.standard_normal(dim)
+    best = {
+        "lift": np.ones(dim) + shift,
+        "cells": np.pi * rng.integers(-1, 2, dim),
+        "shells": 3 * np.pi / 2 * way / np.linalg.norm(way),
+    }[kind]
+
+    def value(x: Any) -> list[float]:
+        x = np.asarray(x, float)
+        if kind == "lift":
+            u = x - shift
+            return [float((10 * (u[1:] - u[:-1] ** 2) ** 2 + (1 - u[:-1]) ** 2).sum()), 2.0 - float(np.sin(u).sum())]
+        over = 3.5 - np.cos(2 * x).sum() if kind == "cells" else 0.7 - np.cos(4 * np.linalg.norm(x))
+        return [float((scales * (turned @ (x - best)) ** 2).sum()), float(over)]
+
+    return Problem([(-5.0, 5.0)] * dim, value, {"constraints": ["c0 <= 0"]}, feasible)
+
+
+def feasible(told: np.ndarray) -> float:
+    kept = (told[:, 1:] <= 0).all(1)
+    return float(told[kept, 0].min()) if kept.any() else 1e12 + float(np.maximum(told[:, 1:], 0).sum(1).min())
 
 
 def biobjective(problem: Any, keep: dict[str, Any], dim: int) -> Problem:
@@ -328,6 +364,20 @@ def table(args: Namespace) -> str:
         own = [np.median([float(pair[i]["own_ms"]) for pair in pairs]) for i in (0, 1)]
         lines.append(f"| {suite} | {len(pairs)} | " + " | ".join(cells) + f" | {own[0]:.1f} : {own[1]:.1f} |")
     return "\n".join([f"Mean ranks, {first} : {second}, and the 90 % interval of their difference.", "", *lines])
+
+
+def medians(args: Namespace) -> str:
+    """Return the median score of each label at each mark, by suite and kind: the name before its number."""
+    found: dict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
+    for row in rows(args.out):
+        if row["suite"] in args.suites and row["label"] in args.labels:
+            scores = [float(row[f"at_{mark}"]) for mark in MARKS]
+            found[row["suite"], row["problem"].split("-")[0], row["label"]].append(scores)
+    lines = ["| suite | kind | label | runs | " + " | ".join(map(str, MARKS)) + " |", "|---" * (len(MARKS) + 4) + "|"]
+    for (suite, kind, label), scores in sorted(found.items()):
+        cells = " | ".join(f"{value:.3g}" for value in np.median(scores, axis=0))
+        lines.append(f"| {suite} | {kind} | {label} | {len(scores)} | {cells} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     if name == PORTFOLIO:
         return portfolio(space, goals)
     if name == LOCAL_GLOBAL:
-        return local_global()
+        return local_global(goals)
     kind, _, detail = name.partition(":")
     cls = None if kind in (PORTFOLIO, LOCAL_GLOBAL) else find(kind)
     made = None if cls is None else cls.suited(space, detail)
@@ -72,19 +72,18 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
 
     `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
-    `GpCma` for real parameters and one objective without constraints, or `MixedGp` with results of related tasks.
-    `Quadratic` for real parameters and one objective with constraints. `MixedGp` for several objectives, and where at
-    least half of the parameters are discrete. `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise,
-    and with constraints or several objectives in more than 100 dimensions.
-    Compared with portfolios on public suites, by benchmarks/optimizer/gates.py.
+    For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
+    Gaussian process of the whole space. In more than 100 dimensions without constraints `GpCma`; with results of
+    related tasks `MixedGp`. `MixedGp` for several objectives, and where at least half of the parameters are discrete.
+    `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise, and with constraints or several objectives
+    in more than 100 dimensions. Compared on public suites, by benchmarks/optimizer/gates.py.
 
     >>> import lamcts
-    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=2))
+    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200))
     GpCma(sigma=0.3)
     """
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp
-    from lamcts.samplers.quadratic import Quadratic
     from lamcts.spaces.parameters import Parameters
 
     if FidelityAxis.of(space) is not None:
@@ -94,9 +93,9 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
         return MixedGp()
     if not space.continuous.all() or (wide and not plain):
         return portfolio(space, goals)
-    if not plain:
-        return Quadratic()
-    return MixedGp() if related else GpCma()
+    if plain and related:
+        return MixedGp()
+    return GpCma() if wide else local_global(goals)
 
 
 def _several(goals: "Goals | None") -> bool:
@@ -143,10 +142,12 @@ def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio"
     return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)
 
 
-def local_global() -> "LocalGlobal":
-    """Return `GpCma` with a Gaussian process of the whole space next to it."""
+def local_global(goals: "Goals | None" = None) -> "LocalGlobal":
+    """Return a local search that suits the goals, with a Gaussian process of the whole space next to it."""
     from lamcts.samplers.bo import GpBo
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.local_global import LocalGlobal
+    from lamcts.samplers.quadratic import Quadratic
 
-    return LocalGlobal(GpCma(), GpBo(n_start=0))
+    constrained = goals is not None and not goals.plain and not _several(goals)
+    return LocalGlobal(Quadratic() if constrained else GpCma(), GpBo(n_start=0))

@@ -7,7 +7,7 @@ import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.samplers import GpBo, GpCma, LocalGlobal
+from lamcts.samplers import GpBo, GpCma, LocalGlobal, Quadratic
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, LocalGlobalSession
 from lamcts.spaces import Box
 from lamcts.testing.search import Search, bowl
@@ -70,11 +70,36 @@ def test_while_the_local_search_starts_there_are_looks_only_where_global_points_
     assert own._looks(10) == 0
     own.progress.records[LOCAL].count = 5.0
     assert own._looks(4) == 4  # fewer rows than parameters
+
+
+def test_looks_that_fail_wait_twice_as_long_until_the_descent_slows() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     own = session(search)
-    assert own._looks(12) == 2
-    own.progress.records[LOCAL].count = 5.0
-    assert own._looks(12) == 4
+    p = own.progress
+    assert own._looks(4 * EVERY) == 4
+    p.pace = 1.0
+    for expected in (4, 2, 1):
+        own._credit([[GLOBAL, 0, 1.0]], np.array([0]))  # row 0 is not better than the others
+        assert own._looks(4 * EVERY) == expected
+    p.pace = 0.001
+    assert own._looks(4 * EVERY) == 4
+
+
+def test_with_constraints_gains_are_those_of_feasible_points_and_a_better_island_is_found() -> None:
+    def value(x: Floats) -> dict[str, float]:
+        drag = float((10 * (x[1:] - x[:-1] ** 2) ** 2).sum() + ((1 - x[:-1]) ** 2).sum())
+        return {"drag": drag, "lift": float(np.sin(x).sum())}
+
+    def best(sampler: lamcts.samplers.Sampler | str, seed: int) -> float:
+        box, columns = [(-5, 5)] * 4, {"objectives": ["drag"], "constraints": ["lift >= 2"]}
+        opt = lamcts.Optimizer(box, sampler=sampler, seed=seed, **columns)
+        for _ in range(120):
+            (trial,) = opt.ask()
+            opt.tell(trial, value(np.array(trial.point)))
+        return opt.best.value
+
+    both, alone = (np.median([best(sampler, seed) for seed in (5, 6, 7)]) for sampler in ("auto", Quadratic()))
+    assert both < 1 < 50 < alone
 
 
 @pytest.mark.parametrize("batch", [1, 4])

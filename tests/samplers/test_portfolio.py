@@ -7,8 +7,10 @@ from arms import AUTO, BRIEF, CUBE, FAST, arms, best, failures, of, part, tell
 from lamcts import Optimizer, samplers
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Floats
+from lamcts.samplers.bo import GpBo
 from lamcts.samplers.coordinate import Coordinate
 from lamcts.samplers.gp_cma import GpCma
+from lamcts.samplers.local_global import LocalGlobal
 from lamcts.samplers.mixed_gp import MixedGp
 from lamcts.samplers.portfolio import GOOD_SHARE, Portfolio
 from lamcts.samplers.quadratic import Quadratic
@@ -28,9 +30,14 @@ DEFAULT = Portfolio((*TQ, Coordinate()))
 
 def test_the_default_of_reals_depends_on_the_goals_and_is_a_portfolio_where_models_are_dear() -> None:
     assert samplers.make("portfolio", CUBE) == DEFAULT
-    assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == GpCma()
-    wide = Box(0.0, 1.0, dim=101)
-    for columns, alone in (({"objectives": 2}, MixedGp()), ({"constraints": ["g <= 0"]}, Quadratic())):
+    whole, wide = GpBo(n_start=0), Box(0.0, 1.0, dim=101)
+    reals = LocalGlobal(GpCma(), whole)
+    assert Optimizer(CUBE).sampler == samplers.make("auto", CUBE) == samplers.default(CUBE) == reals
+    assert samplers.default(wide) == GpCma()
+    for columns, alone in (
+        ({"objectives": 2}, MixedGp()),
+        ({"constraints": ["g <= 0"]}, LocalGlobal(Quadratic(), whole)),
+    ):
         goals = Goals.of(False, **columns)
         assert Optimizer(CUBE, **columns).sampler == samplers.default(CUBE, goals) == alone
         assert samplers.default(wide, goals) == Portfolio(TQ)

@@ -56,7 +56,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
 
     def _propose(self, batch: Batch, centre: Floats) -> list[Note]:
-        """Take points into the batch; return what each is expected to gain, of one loss without constraints."""
+        """Take points into the batch; return what each is expected to gain, of one loss."""
         gains: list[Note] = []
         surrogate = self._surrogate(centre)
         out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
@@ -79,8 +79,8 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         return gains
 
     def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
-        """Return the expected improvement at `x` [1, d] in the units of the loss; None next to other columns."""
-        if not self.seen.plain:
+        """Return the expected improvement at `x` [1, d] in the units of the loss; None before a feasible row."""
+        if self.seen.f.shape[1] > 1 or not self.seen.feasible.any():
             return None
         unit = self.model.units.losses[0]
         with np.errstate(over="ignore"):
