@@ -115,16 +115,21 @@ def table(rows: Rows, setting: Setting = SEQUENTIAL) -> str:
 
 
 def places(rows: Rows, setting: Setting) -> str:
-    """Return in how many cells (suite, dimension, mark) lamcts is first, second, and so on, and how many problems."""
-    found, problems = Counter[int](), 0
+    """Return in how many cells (suite, dimension, mark) lamcts is first, second, and so on, and who is ahead where."""
+    found, problems, lines = Counter[int](), 0, list[str]()
     for suite in setting.suites:
         for dim in DIMS:
             own = ranks(rows, setting, suite, dim)
             problems += len(next(iter(gaps(rows, setting, suite, dim).values())))
             for k in range(len(setting.marks)):
-                found[1 + sum(one[k] < own["lamcts"][k] for one in own.values())] += 1
+                ahead = {name: one[k] for name, one in own.items() if one[k] < own["lamcts"][k]}
+                found[1 + len(ahead)] += 1
+                lines += [
+                    f"{TITLES[suite]} {dim}, {setting.marks[k]}: {METHODS[name]} {rank:.2f}, lamcts {own['lamcts'][k]:.2f}"
+                    for name, rank in ahead.items()
+                ]
     counts = ", ".join(f"place {place}: {found[place]}" for place in sorted(found))
-    return f"lamcts by suite, dimension and number of evaluations: {counts}; {problems} problems"
+    return f"lamcts by suite, dimension and number of evaluations: {counts}; {problems} problems\n" + "\n".join(lines)
 
 
 def figure(rows: Rows, path: Path) -> None:
