@@ -124,10 +124,8 @@ def places(rows: Rows, setting: Setting) -> str:
             for k in range(len(setting.marks)):
                 ahead = {name: one[k] for name, one in own.items() if one[k] < own["lamcts"][k]}
                 found[1 + len(ahead)] += 1
-                lines += [
-                    f"{TITLES[suite]} {dim}, {setting.marks[k]}: {METHODS[name]} {rank:.2f}, lamcts {own['lamcts'][k]:.2f}"
-                    for name, rank in ahead.items()
-                ]
+                cell, ours = f"{TITLES[suite]} {dim}, {setting.marks[k]}", own["lamcts"][k]
+                lines += [f"{cell}: {METHODS[name]} {rank:.2f}, lamcts {ours:.2f}" for name, rank in ahead.items()]
     counts = ", ".join(f"place {place}: {found[place]}" for place in sorted(found))
     return f"lamcts by suite, dimension and number of evaluations: {counts}; {problems} problems\n" + "\n".join(lines)
 

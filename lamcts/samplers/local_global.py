@@ -34,8 +34,8 @@ FIRST_ROWS = 3  # results before the first look (untuned)
 GAIN_DECAY, TRUST_DECAY, RATE_DECAY = 0.85, 0.9, 0.9  # of discounted means, for each result (untuned)
 FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
 # tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
-FEW_GAINS = 1 / 3  # rate of gains that looks must exceed while the local search starts (development runs: 0 kept spheres
-# in 20 dimensions from their quadratic; 0.2 cost more on MA-BBOB)
+FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search starts (development runs: 0 and 0.2 cost
+# more on MA-BBOB in 20 dimensions)
 INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (untuned)
 MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most (untuned)
 MAX_GAIN = 1e300  # sums of gains do not overflow
