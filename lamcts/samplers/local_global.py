@@ -27,7 +27,7 @@ from lamcts.types import Note, Rows
 LOCAL, GLOBAL = 0, 1  # the arms
 EVERY = 3  # turns from one look to the next; doubled for each that failed in a row but the first (development runs: at
 # each turn MA-BBOB ended higher; without doubling BBOB did)
-SLOWER = 0.01  # of the pace at the last failure, below which the wait begins anew (development runs: 0.3 cost more on
+SLOWER = 0.01  # of the pace at the last failure, below which the wait starts again (development runs: 0.3 cost more on
 # BBOB at 200 evaluations; without, searches stayed on islands of the feasible set)
 START = 5  # times d: rows up to which the local search starts; those of `GpCma`, one at a time
 FIRST_ROWS = 3  # results before the first look (untuned)
