@@ -2,6 +2,7 @@
 
     python -m benchmarks.constrained.runs --problems constrained --methods lamcts cobyla --seeds 0-9 --budget 500
     python -m benchmarks.constrained.runs --problems pareto --methods lamcts "nsga2 20" --seeds 0-9 --budget 500
+    python -m benchmarks.constrained.runs --problems "biobj-f*-i11-5" --methods lamcts "optuna gp" --seeds 0 --budget 50
     python -m benchmarks.constrained.runs --table --problems constrained pareto --seeds 0-9 [--budget 100]
 
 Each seed places a problem elsewhere (`measured_problems`), the same for every method. Rows go to results/measured.csv.
@@ -29,7 +30,7 @@ from benchmarks.harness.versions import OURS, commit, versions
 from benchmarks.peers import Run
 from benchmarks.peers import measured as peers
 
-MARKS = (25, 50, 100, 200, 500, 1000, 2000)  # evaluations
+MARKS = (10, 20, 25, 50, 100, 200, 500, 1000, 2000)  # evaluations
 WARM = 24  # evaluations of a run before the run, which loads what the method loads
 SETS = {"constrained": list(mp.CONSTRAINED), "pareto": list(mp.PARETO)}  # problems by a word for all of them
 METHODS = ("lamcts", "random", "cobyla", "nsga2 20")  # where --methods names none
@@ -53,8 +54,8 @@ def options() -> ArgumentParser:
 
 
 def asked(words: list[str]) -> list[str]:
-    """Return the problems that words such as "constrained", "pareto" and names say."""
-    return comparison.named(words, SETS)
+    """Return the problems that words such as "constrained", "pareto" and names say; f* are all functions of COCO's."""
+    return [name for word in comparison.named(words, SETS) for name in mp.coco.names(word)]
 
 
 def cases(arguments: Any) -> list[Case]:

@@ -52,6 +52,7 @@ PEERS = {
     "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
     "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
+    "ax": Peer("ax", "search", "Ax's default: BoTorch's process after its own start", "ax"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
     "lamcts": Peer("ours", "search", "our default", warm=PLANTED, warm_dim=PLANTED_DIM),
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),

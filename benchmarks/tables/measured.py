@@ -22,7 +22,8 @@ Runs = dict[str, dict[str, Cell]]  # by problem, then by method
 Floats = NDArray[np.float64]
 
 OURS = "lamcts"
-MARKS = (25, 50, 100, 200, 500, 1000, 2000)  # the columns of the rows
+MARKS = (10, 20, 25, 50, 100, 200, 500, 1000, 2000)  # the columns of the rows
+RANKED = (10, 20, 50, 100, 200, 500)  # the marks of COCO's suites
 SHOWN = (50, 100, 200, 500, 1000, 2000)
 EXACT = 1e-10  # the least error that is told from none: rows hold ten digits
 INFEASIBLE = 10.0  # log10 of an error that no feasible run has
@@ -35,6 +36,7 @@ def tables(rows: Sequence[Row], budget: int, against: str = OURS) -> str:
         ("Medians after so many evaluations", reached(runs, budget)),
         (f"Errors beside those of {against}, paired by seed", beside(runs, budget, against)),
         ("Own milliseconds an evaluation", own(runs)),
+        ("COCO's suites: mean ranks after so many evaluations, and own milliseconds", ranked(rows, budget)),
     ]
     return "\n\n".join(f"### {title}\n\n{text}" for title, text in parts if text)
 
@@ -115,6 +117,25 @@ def own(runs: Mapping[str, Mapping[str, Cell]]) -> str:
         slowest = max(float(np.median(cell)) for cell in cells)
         lines.append((method, f"{np.median(np.concatenate(cells)):.3g}", f"{slowest:.3g}"))
     return markdown(("method", "median", "slowest problem"), lines)
+
+
+def ranked(rows: Sequence[Row], budget: int) -> str:
+    """One line for each suite, dimension and method, over the problems and seeds that all methods reached a mark on."""
+    found: dict[tuple[str, str], dict[str, Cell]] = defaultdict(lambda: defaultdict(dict))
+    for row in sorted(rows, key=lambda row: int(row["budget"])):
+        if name := mp.coco.NAME.fullmatch(row["problem"]):
+            found[name["suite"], name["dim"]][row["method"]][f"{row['problem']} {row['seed']}"] = row
+    lines = []
+    for (suite, dim), cells in sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1]))):
+        keys = common([*cells.values()])
+        marks = [m for m in RANKED if all(m in within(cell, budget) for cell in cells.values())]
+        sign = -1 if suite == "biobj" else 1
+        scores = {m: {name: sign * column(cell, f"at_{m}", keys) for name, cell in cells.items()} for m in marks}
+        ranks = {m: stats.ranks(at) for m, at in scores.items()}
+        for name, cell in cells.items():
+            at = [f"{ranks[m][name]:.2f}" if m in ranks else "" for m in RANKED]
+            lines.append((suite, dim, str(len(keys)), name, *at, f"{np.median(column(cell, 'own_ms')):.3g}"))
+    return markdown(("suite", "d", "runs", "method", *map(str, RANKED), "own ms"), lines) if lines else ""
 
 
 def _median(found: Sequence[float]) -> str:

@@ -31,7 +31,9 @@ SLOWER = 0.01  # of the pace at the last failure, below which the wait starts ag
 # BBOB at 200 evaluations; without, searches stayed on islands of the feasible set)
 START = 5  # times d: rows up to which the local search starts; those of `GpCma`, one at a time
 FIRST_ROWS = 3  # results before the first look (untuned)
-GAIN_DECAY, TRUST_DECAY, RATE_DECAY = 0.85, 0.9, 0.9  # of discounted means, for each result (untuned)
+PACE_RESULTS = 5  # of the local search, whose mean gain is its pace (development runs: a mean discounted by 0.85 ends
+# higher outside BBOB, 5 + d are level)
+TRUST_DECAY, RATE_DECAY = 0.9, 0.9  # of discounted means, for each result (untuned)
 FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
 # tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
 FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search starts (development runs: 0 and 0.2 cost
@@ -77,7 +79,7 @@ class LocalGlobal(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalGlobalSession":
         arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
-        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), [0, 0])
+        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), [0, 0], len(seen))
         return LocalGlobalSession(self, region, seen, progress, arms)
 
 
@@ -101,11 +103,16 @@ class LocalGlobalProgress(ArmsProgress):
     turns: int = 0  # since the last look
     failed: int = 0  # looks in a row that gained nothing
     pace_then: float = 0.0  # at the last of them
-    pace: float = 0.0  # what an evaluation of the local search gains, discounted
+    gains: list[float] = field(default_factory=list)  # of the last evaluations of the local search
     promised: float = 0.0  # points of the global search, discounted
     kept: float = 0.0  # the shares that these gained of what was promised
     records: list[Record] = field(default_factory=lambda: [Record(), Record()])  # of the gains of each arm
     taught: Record = field(default_factory=lambda: Record(1.0))  # of the changes by local points
+
+    @property
+    def pace(self) -> float:
+        """What an evaluation of the local search gains."""
+        return sum(gain / PACE_RESULTS for gain in self.gains)  # which does not overflow
 
 
 class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
@@ -116,11 +123,8 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
         return self.arms[LOCAL].done
 
     def ask(self, n: int) -> Proposal:
+        self._catch_up()
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
-        rows = self.region.rows if self.region.steps else self.seen.good
-        self.progress.incumbent = self.seen.best_row(rows, self.incumbent)  # which others may have found
-        for a in range(len(self.arms)):
-            self._share_incumbent(a)
         if looks := self._looks(n):
             notes += self._look(batch, looks)
         if batch.missing:
@@ -172,7 +176,7 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
             least = min(least, y)
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:
-                p.pace = GAIN_DECAY * p.pace + (1 - GAIN_DECAY) * gain
+                p.gains = [*p.gains, gain][-PACE_RESULTS:]
             else:
                 share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace

@@ -8,7 +8,7 @@ import pytest
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
 from lamcts.samplers import GpBo, GpCma, LocalGlobal
-from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, LocalGlobalSession
+from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.spaces import Box
 from lamcts.testing.search import Search, bowl
 
@@ -41,7 +41,7 @@ def test_a_look_is_taken_where_it_promises_at_least_what_the_descent_gains() -> 
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     p = session(search).progress
     for pace, expected in ((0.0, GLOBAL), (1e9, LOCAL)):
-        p.pace, p.turns = pace, 2 * EVERY
+        p.gains, p.turns = [pace] * PACE_RESULTS, 2 * EVERY
         (number,) = search.ask(1)
         assert search.out[number][0] == expected
 
@@ -54,7 +54,7 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     assert p.pace == 0.0 and p.records[LOCAL].rate < 0.5
     row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
     own._credit([[LOCAL, 0, None]], row)
-    assert p.pace == pytest.approx(0.15) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
+    assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
     own._credit([[GLOBAL, 0, 2.0], [GLOBAL, 0, 0.5]], np.array([row[0], 0]))
     assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
     assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
@@ -78,11 +78,11 @@ def test_looks_that_fail_wait_twice_as_long_until_the_descent_slows() -> None:
     own = session(search)
     p = own.progress
     assert own._looks(4 * EVERY) == 4
-    p.pace = 1.0
+    p.gains = [1.0] * PACE_RESULTS
     for expected in (4, 2, 1):
         own._credit([[GLOBAL, 0, 1.0]], np.array([0]))  # row 0 is not better than the others
         assert own._looks(4 * EVERY) == expected
-    p.pace = 0.001
+    p.gains = [0.001] * PACE_RESULTS
     assert own._looks(4 * EVERY) == 4
 
 
@@ -94,7 +94,7 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
         (search,) = opt._searches.live.values()
         assert isinstance(search.session, LocalGlobalSession)
         p = search.session.progress
-        p.pace, p.turns, p.failed = 0.0, EVERY, 1
+        p.gains, p.turns, p.failed = [], EVERY, 1
         (trial,) = opt.ask()
         opt.tell(trial, {"loss": -100.0, "over": over})
         assert opt._searches.proposers[len(opt.seen) - 1] == "GpBo" and p.failed == (0 if gained else 2)

@@ -1,18 +1,19 @@
 """Problems with constraints or with several objectives, by name; `make(name, seed)` places one by a seed.
 
 A seed moves what lies in a centre or at an edge, turns Ackley where it is odd, and puts the parameters of the others
-in another order: none of them then has its best point where a method happens to look first.
+in another order: none of them then has its best point where a method happens to look first. It changes no problem of
+COCO's suites (`coco`).
 """
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from benchmarks.constrained.measured_problems import networks
+from benchmarks.constrained.measured_problems import coco, networks
 from benchmarks.discrete.discrete_problems.tables import lacking as no_table
 from lamcts import objectives
 
-__all__ = ["ALL", "CONSTRAINED", "PARETO", "SMOKE", "Row", "find", "lacking", "make"]
+__all__ = ["ALL", "CONSTRAINED", "PARETO", "SMOKE", "Row", "coco", "find", "lacking", "make"]
 
 
 class Row(NamedTuple):
@@ -57,15 +58,17 @@ ALL = {**CONSTRAINED, **PARETO, **SMOKE}
 
 def find(name: str) -> Row:
     """Return a problem's row; ValueError with all names where there is none."""
-    if name not in ALL:
-        raise ValueError(f"expected a problem out of {', '.join(ALL)}, got {name!r}")
-    return ALL[name]
+    if name in ALL:
+        return ALL[name]
+    if coco.NAME.fullmatch(name):
+        return Row(lambda seed: coco.Coco(name))
+    raise ValueError(f"expected a name such as constrained-f3-i11-5, or out of {', '.join(ALL)}, got {name!r}")
 
 
 def lacking(name: str) -> str:
     """Return why a problem cannot be run here, "" where it can."""
     file = find(name).file
-    return no_table(file) if file else ""
+    return coco.lacking() if coco.NAME.fullmatch(name) else no_table(file) if file else ""
 
 
 def make(name: str, seed: int) -> Any:

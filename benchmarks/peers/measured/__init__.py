@@ -63,6 +63,7 @@ PEERS = {
     "optuna tpe": Peer("optuna", "tpe", "Optuna's tree-structured Parzen estimators", "optuna"),
     "optuna gp": Peer("optuna", "gp", "Optuna's Gaussian process", "optuna"),
     "optuna nsga2": Peer("optuna", "nsga2", "Optuna's NSGA-II, population 50", "optuna"),
+    "catcma": Peer("cmaes", "search", "CatCMA with margin, of two objectives COMO-CatCMA; no constraints", "cmaes"),
     "scbo": Peer(
         "scbo", "search", "SCBO of BoTorch's parts, after its tutorial", "botorch", kinds=(ONE,), discrete=False
     ),

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.discrete.discrete_problems.hidden import parameters
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.peers.native.optuna import STARTS, distribution, value_of
-from lamcts import Box
+from lamcts import Box, Choice
 
 POPULATION = 50  # of its NSGA-II; the library's own
 EXCESS = "excess"  # the attribute of a trial that holds g [c]
@@ -69,9 +69,13 @@ def _point(search: MeasuredSearch, params: dict[str, Any]) -> Any:
 
 
 def _params(search: MeasuredSearch, x: Any) -> dict[str, Any]:
-    """Return a row of the cube as Optuna's parameters; of options their numbers."""
+    """Return a row of the cube as Optuna's parameters: numbers, and the numbers of options."""
     space = search.objective.space
     if isinstance(space, Box):
         return dict(zip(_names(search), x.tolist(), strict=True))
     point = space.decode(x)
-    return {name: member.options.index(point[name]) for name, member in parameters(space)}
+    return {name: _numbered(member, point[name]) for name, member in parameters(space)}
+
+
+def _numbered(member: Any, value: Any) -> Any:
+    return member.options.index(value) if isinstance(member, Choice) else value

@@ -18,6 +18,7 @@ from lamcts.types import Json, JsonValue, Note, Rows
 @dataclass
 class ArmsProgress(Progress):
     starts: list[int]  # times that each arm was started again
+    known: int  # rows seen when it last looked for better ones from elsewhere
 
 
 S = TypeVar("S")
@@ -84,6 +85,21 @@ class ArmsSession(LocalSession[S, P]):
         if self.seen.f.shape[1] > 1:  # each goes its own way along the front
             return
         arm.recenter(self.incumbent)
+
+    def _catch_up(self) -> None:
+        """Adopt a better row of the region that another source added: the initial design, a warm start.
+
+        Done at an ask: only then is the region sure to be the same after a resume. Rows from before the session began
+        do not count: it may have left them behind.
+        """
+        rows = np.arange(self.progress.known, len(self.seen))
+        self.progress.known = len(self.seen)
+        if self.incumbent is None or not len(rows):
+            return
+        inside = rows[self.region.contains(self.seen.x[rows])]
+        self.progress.incumbent = self.seen.best_row(inside, self.incumbent)
+        for a in range(len(self.arms)):
+            self._share_incumbent(a)
 
     def _start_again(self, a: int) -> None:
         arm = adapt_to_goals(self.settings.arms[a], self.seen)

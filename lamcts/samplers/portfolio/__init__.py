@@ -94,7 +94,6 @@ def _shares(settings: Portfolio, k: int, seen: Observations, state: AllocationSt
 
 @dataclass
 class PortfolioProgress(ArmsProgress):
-    known: int  # rows seen when it last looked for better ones from elsewhere
     idle: list[int]  # results of all arms since each last gained
     allocation: AllocationState
 
@@ -179,24 +178,10 @@ class _PortfolioSession(ArmsSession[Portfolio, PortfolioProgress]):
         rank = int(GOOD_SHARE * len(values))
         return float(np.partition(values, rank)[rank])
 
-    def _catch_up(self) -> None:
-        """Adopt a better row of the region that another source added: the initial design, a warm start.
-
-        At an ask, as `_restart`. Rows from before the session began do not count: it may have left them behind.
-        """
-        rows = np.arange(self.progress.known, len(self.seen))
-        self.progress.known = len(self.seen)
-        if self.incumbent is None or not len(rows):
-            return
-        inside = rows[self.region.contains(self.seen.x[rows])]
-        self.progress.incumbent = self.seen.best_row(inside, self.incumbent)
-        for a in range(len(self.arms)):
-            self._share_incumbent(a)
-
     def _restart(self) -> None:
         """Restart converged arms where another arm has found a better row since.
 
-        Done at an ask, not at a tell: only then is the region sure to be the same after a resume.
+        Done at an ask, as `_catch_up`.
         """
         several = self.seen.f.shape[1] > 1  # then each goes its own way along the front
         for a, session in enumerate(self.arms):
