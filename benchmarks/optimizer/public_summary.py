@@ -115,17 +115,28 @@ def table(rows: Rows, setting: Setting = SEQUENTIAL) -> str:
 
 
 def places(rows: Rows, setting: Setting) -> str:
-    """Return in how many cells (suite, dimension, mark) lamcts is first, second, and so on, and who is ahead where."""
+    """Return in how many cells (suite, dimension, mark) lamcts is first, second, and so on, and who is ahead where.
+
+    p is of Wilcoxon's signed-rank test on the logarithms of gaps, times the comparisons of the table (Bonferroni).
+    """
+    from scipy.stats import wilcoxon
+
     found, problems, lines = Counter[int](), 0, list[str]()
+    comparisons = len(setting.suites) * len(DIMS) * len(setting.marks) * (len(setting.methods) - 1)
     for suite in setting.suites:
         for dim in DIMS:
             own = ranks(rows, setting, suite, dim)
-            problems += len(next(iter(gaps(rows, setting, suite, dim).values())))
+            logs = {name: np.log([*own.values()]) for name, own in gaps(rows, setting, suite, dim).items()}
+            problems += len(logs["lamcts"])
             for k in range(len(setting.marks)):
                 ahead = {name: one[k] for name, one in own.items() if one[k] < own["lamcts"][k]}
                 found[1 + len(ahead)] += 1
-                cell, ours = f"{TITLES[suite]} {dim}, {setting.marks[k]}", own["lamcts"][k]
-                lines += [f"{cell}: {METHODS[name]} {rank:.2f}, lamcts {ours:.2f}" for name, rank in ahead.items()]
+                for name, rank in ahead.items():
+                    p = comparisons * wilcoxon(logs[name][:, k], logs["lamcts"][:, k]).pvalue
+                    cell = f"{TITLES[suite]} {dim}, {setting.marks[k]}"
+                    lines.append(
+                        f"{cell}: {METHODS[name]} {rank:.2f}, lamcts {own['lamcts'][k]:.2f}, p {min(p, 1):.2g}"
+                    )
     counts = ", ".join(f"place {place}: {found[place]}" for place in sorted(found))
     return f"lamcts by suite, dimension and number of evaluations: {counts}; {problems} problems\n" + "\n".join(lines)
 

@@ -43,6 +43,9 @@ class LaMcts(LocalSampler):
         selects at each ask, "incumbent" the region around its incumbent, "space" the whole space.
     tree : LatentTree, default LatentTree()
         How the space is split, and how a region is selected.
+    keep_region : bool, default False
+        Whether a search stays in the region where it began until it has converged, and begins with new points there, as
+        in the paper. Else its region follows the tree, and it begins with the rows there.
 
     Notes
     -----
@@ -65,6 +68,7 @@ class LaMcts(LocalSampler):
     multi_output: ClassVar[bool] = True
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
+    keep_region: bool = False
 
     def __post_init__(self) -> None:
         if not hasattr(self.inner, "start") or not isinstance(self.tree, LatentTree):
@@ -72,7 +76,11 @@ class LaMcts(LocalSampler):
 
     @classmethod
     def paper(cls, theta: int = 20, cp: float = 1.0) -> "LaMcts":
-        """Return LA-MCTS around TuRBO as published (thesis 5.3), but for what `LatentTree.paper` says.
+        """Return LA-MCTS around TuRBO as published (thesis 5.3).
+
+        A leaf is selected, TuRBO begins there with new points and stays there until its box has collapsed; then the
+        tree is learned again from all rows. What differs: `LatentTree.paper` and `Turbo.published` say it; TuRBO's
+        model knows the rows of earlier searches too; a leaf without new points is widened to its parent.
 
         Parameters
         ----------
@@ -81,7 +89,8 @@ class LaMcts(LocalSampler):
         cp : float, default 1.0
             Exploration constant, in the unit of the objective: 1 to 10 % of the largest value (thesis 5.4.4).
         """
-        return cls(_turbo(scope="incumbent"), LatentTree.paper(theta, cp))
+        turbo: Any = find("turbo")
+        return cls(turbo.published(), LatentTree.paper(theta, cp), keep_region=True)
 
     @classmethod
     def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":
@@ -102,6 +111,9 @@ class LaMctsProgress(Progress):
     searches: int = 0  # begun so far
     converged: list[int] = field(default_factory=list)  # rows at which searches have converged
     firsts: dict[int, Floats] = field(default_factory=dict)  # the first point of each live search that proposed one
+    kept: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # of live searches: rows when it began, sides of its region
 
 
 class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
@@ -138,11 +150,16 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
     def _selected(self) -> Region:
         """Return where to search next: what the newest search keeps, or the region that the tree selects."""
         newest = self._live[max(self._live)] if self._live else None
+        if newest is not None and self.settings.keep_region:
+            n, *sides = self.progress.kept[max(self._live)]
+            return self._tree.region(tuple(map(bool, sides)), n)
         if newest is not None and newest.scope == "space":
             return self.region
         if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
             return self._tree.around(self.seen.x[newest.incumbent])
         selected = self._tree.select(self.progress.rng)
+        if self.settings.keep_region:
+            return selected
         return self.region if self._has_converged(selected) and self._inside(selected) is None else selected
 
     def _inside(self, region: Region) -> int | None:
@@ -191,7 +208,9 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
             self._end(max(self._live, key=lambda number: (self._loss(number), -number)))
         number = self.progress.searches
         self.progress.searches += 1
-        offered = replace(region, rows=region.rows[:0]) if self._has_converged(region) else region
+        fresh = self.settings.keep_region or self._has_converged(region)
+        offered = replace(region, rows=region.rows[:0]) if fresh else region
+        self.progress.kept[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
         self._live[number] = self._inner.start(offered, self.seen, child(self.progress.rng))
         self._logged[number] = 0
         return number
@@ -233,3 +252,4 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         """End a search; its outstanding results belong to none."""
         del self._live[number], self._logged[number]
         self.progress.firsts.pop(number, None)
+        self.progress.kept.pop(number, None)

@@ -14,7 +14,8 @@ import numpy as np
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.regions.region import Region, Split
+from lamcts.spaces.box import Box
+from lamcts.spaces.regions.region import Region, Split, Step
 from lamcts.tree import utility
 from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
@@ -37,7 +38,7 @@ class LatentTree:
     leaf_size : int, default 20
         θ; a node is split from 2θ rows on (thesis 5.6.1). The paper uses 100 on MuJoCo, and splits above θ rows.
     splitter : Splitter, default KMeansSvm()
-        How a node is split. It sees the order of the losses only; in the paper, the losses.
+        How a node is split. It sees the order of the losses only, but with `KMeansSvm(units="raw")` the losses.
     cp : float, default 0.1
         Exploration constant of "ucb", in the unit of `values`: 1 to 10 % of the largest value (thesis 5.4.4). The paper
         uses 1, and 10 on MuJoCo, in raw values.
@@ -96,8 +97,11 @@ class LatentTree:
     def paper(cls, theta: int = 20, cp: float = 1.0, kernel: Kernel = "rbf") -> "LatentTree":
         """Return the tree of LA-MCTS as published (thesis 5.3); `LaMcts.paper()` has it.
 
-        It makes one k-means and one unchecked machine for each node, uses raw node values, and is fitted again at every
-        ask. Two details differ: clusters see the ranks of losses, and a converged search restarts outside its leaf.
+        It makes one k-means of `[x, f(x)]` in raw units and one unchecked machine for each node, and uses raw node
+        values. What differs: the machine sees x standardised by the node's rows, and at most 500 rows, one from each of
+        500 slices by value; with constraints, several objectives or a space that is no `Box`, clusters see ranks or
+        the unit cube; a side with fewer than two rows makes no split. The bound has v_j where the thesis prints
+        v_j / n_j, which divides twice.
 
         Parameters
         ----------
@@ -109,7 +113,7 @@ class LatentTree:
             Kernel of the machine (thesis 5.6.1); "linear" on the largest MuJoCo tasks.
         """
         whole_number(theta, "LatentTree.paper: theta", least=4)
-        splitter = KMeansSvm(kernel, labels=("kmeans",), y_weight=(1.0,), min_share=0.0, check=None)
+        splitter = KMeansSvm(kernel, ("kmeans",), (1.0,), min_share=0.0, units="raw", check=None)
         return cls((theta + 1) // 2, splitter, cp, values="raw", refit=1, room=0)
 
     @classmethod
@@ -205,24 +209,37 @@ class IncrementalTree:
     def root(self) -> Node:
         """Return the root over all rows. Later rows do not change it or its children."""
         seen = self._seen
-        if self._tree.refit is not None:
-            self._relearn(self._tree.refit)
+        learned = self._learned_from(len(seen))
+        if self._tree.refit is not None and learned != self._learned:
+            self._root, self._learned = _CachedNode(), learned
         self._root.rows = seen.good
-        learned = len(seen) if self._tree.refit is None else self._learned
         now = _Moment(len(seen), learned, utility.node_value(self._tree.values, seen))
         return self._node(self._root, now, seen.pending_x(), ())
 
-    def _relearn(self, refit: int) -> None:
-        """Drop all splits if `refit` more rows have arrived since they were fitted."""
-        good = self._seen.good
-        whole = len(good) // refit * refit
-        learned = int(good[whole - 1]) + 1 if whole else 0
-        if learned != self._learned:
-            self._root, self._learned = _CachedNode(), learned
+    def _learned_from(self, n: int) -> int:
+        """Return the row below which rows taught the tree as it was after `n` rows: all, or the last `refit` whole."""
+        if self._tree.refit is None:
+            return n
+        good = self._good(n)
+        whole = len(good) // self._tree.refit * self._tree.refit
+        return int(good[whole - 1]) + 1 if whole else 0
+
+    def _good(self, n: int) -> Rows:
+        return self._seen.good[: np.searchsorted(self._seen.good, n)]
 
     def select(self, rng: np.random.Generator) -> Region:
         """Return the region of the leaf selected now; `rng` breaks ties."""
         return self._tree.select(self.root(), rng)
+
+    def region(self, path: tuple[bool, ...], n: int) -> Region:
+        """Return the region along `path`, the sides from the root, of the tree as it was after the first `n` rows."""
+        cached = _CachedNode(self._good(n))
+        now = _Moment(n, self._learned_from(n), utility.node_value(self._tree.values, self._seen))
+        node, steps = self._node(cached, now, self._seen.pending_x()[:0], ()), list[Step]()
+        for good in path:
+            steps.append(node.steps()[0 if good else 1])
+            node = node.kids[0 if good else 1]
+        return node.region(tuple(steps))
 
     def around(self, x: Floats) -> Region:
         """Return the deepest region around `x` [d] that keeps enough rows now."""
@@ -262,10 +279,14 @@ class IncrementalTree:
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
         """Return the split of rows [m], the first of a node in order of arrival."""
-        order = utility.ranks(self._seen.constrained_rank(rows))
+        splitter, order = self._tree.splitter, utility.ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
-        some = thin(order, self._tree.splitter.max_rows, rng)  # before x is copied: it may be wide
-        return self._tree.splitter.fit(self._seen.x[rows[some]], order[some], rng)
+        some = thin(order, splitter.max_rows, rng)  # before x is copied: it may be wide
+        x = self._seen.x[rows[some]]
+        if isinstance(splitter, KMeansSvm) and splitter.units == "raw" and self._seen.plain:
+            widths = self._space.high - self._space.low if isinstance(self._space, Box) else 1.0
+            return splitter.fit(x, utility.raw(self._seen.y[rows[some]]), rng, widths)
+        return splitter.fit(x, order[some], rng)
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
         """Assign the new rows of a node to its children."""

@@ -22,12 +22,19 @@ RIDGE = 0.1  # penalty of the trend under `residual`, as of `Linear` (untuned)
 def kmeans(z: Floats, s: Floats, rng: np.random.Generator, weight: float | None = None) -> Mask:
     """Cluster `[z, weight * s]` in two; the cluster of higher mean utility is good (thesis 5.3).
 
-    At weight 1, as in the paper, clusters separate places rather than utility in many dimensions. None is sqrt(d): all
-    coordinates together weigh as much as the utility.
+    At weight 1 clusters separate places rather than utility in many dimensions. None is sqrt(d): all coordinates
+    together weigh as much as the utility.
     """
     weight = np.sqrt(z.shape[1]) if weight is None else weight
     label = two_means(np.column_stack([z, weight * s]), rng)
     return ~label if s[label].sum() * np.count_nonzero(~label) < s[~label].sum() * np.count_nonzero(label) else label
+
+
+def raw(spread: Floats, utility: Floats) -> Rule:
+    """Return `kmeans` of `[x, f(x)]` as they are (thesis 5.3), of x with a `spread` [d] and a `utility` [n]."""
+    most, wide = float(np.abs(utility).max()), float(np.abs(spread).max())
+    weight = float((utility / most).std()) * (most / max(most, wide))  # squares of 1e300 overflow
+    return lambda z, s, rng: kmeans(z * (spread / max(most, wide)), s, rng, weight)
 
 
 def median(z: Floats, s: Floats, rng: np.random.Generator) -> Mask:

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.holdout import HoldOut, Mask
-from lamcts.tree.labels import RULES, Rule, rule
+from lamcts.tree.labels import RULES, Rule, raw, rule
 from lamcts.types import Floats, Rows
 
 MIN_ROWS = 4  # two for each side
@@ -64,11 +64,14 @@ class KMeansSvm:
         "kmeans".
     y_weight : tuple of float or None, default (None, 1.0)
         Weights of the utility that "kmeans" tries, relative to a coordinate. None is sqrt(d), as much as all
-        coordinates together. The paper uses 1.
+        coordinates together.
     degree : int, default 2
         Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
     min_share : float, default 0.1
         Least share of the rows on either side; untuned. The paper has none.
+    units : {"free", "raw"}, default "free"
+        What "kmeans" sees. "free" is standardised x and weighted ranks of the losses. "raw" is `[x, f(x)]` in the
+        units of the space and of the objective, as in the paper; `y_weight` is then 1.
     check : HoldOut or None, default HoldOut()
         Test on held-out rows. None makes no test, as in the paper.
     max_rows : int, default 500
@@ -90,6 +93,7 @@ class KMeansSvm:
     y_weight: tuple[float | None, ...] = (None, 1.0)
     degree: int = 2
     min_share: float = 0.1
+    units: Literal["free", "raw"] = "free"
     check: HoldOut | None = field(default_factory=HoldOut)
     max_rows: int = 500
 
@@ -99,17 +103,23 @@ class KMeansSvm:
         unknown = [name for name in self.labels if name not in RULES]
         if unknown or not self.labels:
             raise ValueError(f"KMeansSvm: expected labels from {', '.join(RULES)}, got {self.labels!r}")
+        if self.units not in ("free", "raw"):
+            raise ValueError(f"KMeansSvm: expected units free or raw, got {self.units!r}")
         check_common("KMeansSvm", self.min_share, self.max_rows)
 
-    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
-        """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""
+    def fit(self, x: Floats, utility: Floats, rng: np.random.Generator, widths: float | Floats = 1.0) -> Split | None:
+        """Return a boundary between good and bad rows, or None; see `Splitter.fit`.
+
+        widths: of the space in its own units, [d], for units="raw".
+        """
         ready = prepared(x, utility, self.max_rows, rng)
         if ready is None:
             return None
         x, s, frame = ready
+        rules = [raw(widths * x.std(0), utility)] if self.units == "raw" else self._rules()
         z = frame(x)
         kernel = gram(z, z, self.kernel, self.degree)  # [n, n]
-        for label in self._rules():
+        for label in rules:
             if self._ranks(label, z, s, kernel, rng):
                 split = self._boundary(frame, z, label(z, s, rng), kernel)
                 if split is not None and balanced(split.good(x), self.min_share):

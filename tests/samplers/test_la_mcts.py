@@ -250,19 +250,22 @@ def test_a_run_goes_on_bit_for_bit(sampler: LaMcts) -> None:
     assert json.dumps(one["searches"]) == json.dumps(other["searches"]) and one["core"] == other["core"]
 
 
-def test_the_published_search_stays_in_its_region_until_it_has_converged() -> None:
-    sampler = LaMcts(Turbo(scope="incumbent", n_start=4), LatentTree.paper(theta=10))
-    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=3), seed=0, n_init=20, sampler=sampler)
-    inside = []
-    for batch in range(12):
-        trials = opt.ask(5)
-        if batch >= 5:
-            (search,) = opt._searches.live.values()
-            (turbo,) = search.session._live.values()  # type: ignore[attr-defined]
-            assert turbo.region.steps
-            inside += turbo.region.contains(np.array([trial.x for trial in trials])).tolist()
-        opt.tell(trials, [float(((trial.point - 0.3) ** 2).sum()) for trial in trials])
-    assert len(inside) == 35 and all(inside)
+def test_the_published_search_begins_with_new_points_in_its_leaf_and_stays_there_until_it_has_converged() -> None:
+    opt = lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, n_init=20, sampler=LaMcts.paper(theta=10))
+    opt.tell(trials := opt.ask(20), [float(((trial.point - 0.3) ** 2).sum()) for trial in trials])
+    regions, proposed = {}, {}
+    for _ in range(200):
+        (trial,) = opt.ask()
+        (search,) = opt._searches.live.values()
+        ((number, turbo),) = search.session._live.items()  # type: ignore[attr-defined]
+        kept = regions.setdefault(number, turbo.region)
+        assert turbo.region.contains(trial.x[None]).all() and len(kept.rows) == len(turbo.region.rows)
+        grid = np.random.default_rng(1).random((200, 2))
+        assert np.array_equal(kept.contains(grid), turbo.region.contains(grid))
+        proposed.setdefault(number, []).append(turbo.incumbent)
+        opt.tell(trial, float(((trial.point - 0.3) ** 2).sum()))
+    assert len(regions) >= 2 and all(region.steps for region in regions.values())
+    assert all(rows[0] is None and rows[1] >= 20 for rows in proposed.values())  # none of the rows there
 
 
 def test_a_tree_of_uniform_draws_is_better_than_draws_alone() -> None:

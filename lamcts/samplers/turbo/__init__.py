@@ -80,6 +80,15 @@ class Turbo(LocalSampler):
     scope: Scope = "space"
     device: str | None = None
 
+    @classmethod
+    def published(cls) -> "Turbo":
+        """Return TuRBO-1 with the settings of arXiv 1910.01739: candidates alone, and an end at 2^-7.
+
+        What differs: failures are counted in evaluations, not in batches; the model has its hyper-parameters by maximum
+        a posteriori under BoTorch's later priors, and knows rows of other searches that are near.
+        """
+        return cls(length_min=2**-7, descent_share=0.0)
+
     def __post_init__(self) -> None:
         check_sides("Turbo", self.length_min, self.length, LENGTH_MAX)
         whole_number(self.failure_tolerance, "Turbo: failure_tolerance", optional=True)

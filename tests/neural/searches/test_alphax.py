@@ -193,3 +193,22 @@ def test_settings_that_make_no_sense_are_refused():
     ]:
         with pytest.raises(ValueError, match=wrong):
             AlphaX(**given)
+
+
+def test_as_published_visits_and_rewards_are_those_of_the_printed_equations():
+    made = Optimizer(Space({"a": Int(0, 2), "b": Int(0, 4)}), sampler=AlphaX.published(), seed=1, n_init=2)
+    go(made, 12, n=1, f=lambda point: 1 - (point["a"] + point["b"]) / 10)
+    (search,) = made._searches.live.values()
+    session = search.session
+    visits, q = np.zeros(3), np.zeros(3)
+    values = {entry: row for kind, entry, *row in session.log if kind == RESULT}
+    for i, (kind, *entry) in enumerate(session.log):
+        if kind == VISIT:  # (3.4), and (3.5) once its result is known
+            (move, *_), guess, _ = entry
+            visits[move] += 1
+            q[move] += guess if i not in values else (guess - session.seen.y[values[i][0]]) / 2
+    assert session.settings.c == 0.5 and sum(kind == FIT for kind, *_ in session.log) == 10
+    np.testing.assert_allclose(session._tree.root.visits, visits)
+    np.testing.assert_allclose(session._tree.root.rewards, q)
+    bound = q / visits + 2 * 0.5 * np.sqrt(2 * np.log(visits.sum()) / visits)  # (3.1)
+    assert session._tree.select(0.5, np.random.default_rng(0))[0][0] == int(bound.argmax())
