@@ -31,8 +31,8 @@ SLOWER = 0.01  # of the pace at the last failure, below which the wait starts ag
 # BBOB at 200 evaluations; without, searches stayed on islands of the feasible set)
 START = 5  # times d: rows up to which the local search starts; those of `GpCma`, one at a time
 FIRST_ROWS = 3  # results before the first look (untuned)
-PACE_RESULTS = 5  # of the local search, whose mean gain is its pace (development runs: a mean discounted by 0.85 ends
-# higher outside BBOB, 5 + d are level)
+PACE_RESULTS = 5  # of the local search, times the batch, whose mean gain is its pace (development runs: a mean
+# discounted by 0.85 ends higher outside BBOB, 5 + d are level; five of a batch of ten took many more looks)
 TRUST_DECAY, RATE_DECAY = 0.9, 0.9  # of discounted means, for each result (untuned)
 FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
 # tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
@@ -103,6 +103,7 @@ class LocalGlobalProgress(ArmsProgress):
     turns: int = 0  # since the last look
     failed: int = 0  # looks in a row that gained nothing
     pace_then: float = 0.0  # at the last of them
+    batch: int = 1  # points that were asked for last
     gains: list[float] = field(default_factory=list)  # of the last evaluations of the local search
     promised: float = 0.0  # points of the global search, discounted
     kept: float = 0.0  # the shares that these gained of what was promised
@@ -112,7 +113,7 @@ class LocalGlobalProgress(ArmsProgress):
     @property
     def pace(self) -> float:
         """What an evaluation of the local search gains."""
-        return sum(gain / PACE_RESULTS for gain in self.gains)  # which does not overflow
+        return sum(gain / (PACE_RESULTS * self.batch) for gain in self.gains)  # which does not overflow
 
 
 class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
@@ -124,6 +125,7 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
 
     def ask(self, n: int) -> Proposal:
         self._catch_up()
+        self.progress.batch = n
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
         if looks := self._looks(n):
             notes += self._look(batch, looks)
@@ -176,7 +178,7 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
             least = min(least, y)
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:
-                p.gains = [*p.gains, gain][-PACE_RESULTS:]
+                p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
             else:
                 share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace

@@ -55,6 +55,9 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
     own._credit([[LOCAL, 0, None]], row)
     assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
+    p.batch = 4
+    assert p.pace == pytest.approx(1 / (4 * PACE_RESULTS))  # of as many results in each of the last asks
+    p.batch = 1
     own._credit([[GLOBAL, 0, 2.0], [GLOBAL, 0, 0.5]], np.array([row[0], 0]))
     assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
     assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
