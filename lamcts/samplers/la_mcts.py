@@ -65,6 +65,7 @@ class LaMcts(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
@@ -111,9 +112,7 @@ class LaMctsProgress(Progress):
     searches: int = 0  # begun so far
     converged: list[int] = field(default_factory=list)  # rows at which searches have converged
     firsts: dict[int, Floats] = field(default_factory=dict)  # the first point of each live search that proposed one
-    kept: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # of live searches: rows when it began, sides of its region
+    kept: dict[int, list[int]] = field(default_factory=dict)  # of live searches: rows at the start, sides of the region
 
 
 class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
@@ -124,6 +123,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         self._inner = adapt_to_goals(settings.inner, seen)
         self._tree = settings.tree.incremental(region.space, seen)
         self._live: dict[int, Session] = {}
+        self._began_in: dict[int, Region] = {}
         self._logged: dict[int, int] = {}  # entries of each search's log that are in ours
 
     def restored(self, state: Json, log: list[JsonValue]) -> "LaMctsSession":
@@ -151,8 +151,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         """Return where to search next: what the newest search keeps, or the region that the tree selects."""
         newest = self._live[max(self._live)] if self._live else None
         if newest is not None and self.settings.keep_region:
-            n, *sides = self.progress.kept[max(self._live)]
-            return self._tree.region(tuple(map(bool, sides)), n)
+            return self._region_of(max(self._live))
         if newest is not None and newest.scope == "space":
             return self.region
         if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
@@ -161,6 +160,13 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         if self.settings.keep_region:
             return selected
         return self.region if self._has_converged(selected) and self._inside(selected) is None else selected
+
+    def _region_of(self, number: int) -> Region:
+        """Return the region in which a live search began."""
+        if number not in self._began_in:  # after a resume
+            n, *sides = self.progress.kept[number]
+            self._began_in[number] = self._tree.region(tuple(map(bool, sides)), n)
+        return self._began_in[number]
 
     def _inside(self, region: Region) -> int | None:
         """Return the number of the search with the best incumbent inside a region, or None."""
@@ -210,6 +216,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         self.progress.searches += 1
         fresh = self.settings.keep_region or self._has_converged(region)
         offered = replace(region, rows=region.rows[:0]) if fresh else region
+        self._began_in[number] = region
         self.progress.kept[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
         self._live[number] = self._inner.start(offered, self.seen, child(self.progress.rng))
         self._logged[number] = 0
@@ -253,3 +260,4 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         del self._live[number], self._logged[number]
         self.progress.firsts.pop(number, None)
         self.progress.kept.pop(number, None)
+        self._began_in.pop(number, None)

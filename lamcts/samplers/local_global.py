@@ -64,6 +64,7 @@ class LocalGlobal(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     starts_at_centre: ClassVar[bool] = True
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler

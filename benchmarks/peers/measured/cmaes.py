@@ -5,6 +5,8 @@ Hamano et al. (2024, 2025), arXiv 2405.09962 and 2504.07884. Start, populations 
 
 from typing import Any
 
+import numpy as np
+
 from benchmarks.discrete.discrete_problems.hidden import parameters
 from benchmarks.harness.measured import MeasuredSearch
 from lamcts import Box, Float, Int
@@ -19,7 +21,8 @@ def search(search: MeasuredSearch) -> None:
     whole = [name for name, member in members.items() if isinstance(member, Int)]
     if len(members) > len(reals) + len(whole):
         raise ValueError("expected real numbers and integers alone")
-    bounds = [[members[name].low, members[name].high] for name in reals] or list(zip(space.low, space.high))  # noqa: B905
+    box = [] if members else np.stack([space.low, space.high], axis=1).tolist()
+    bounds = [[members[name].low, members[name].high] for name in reals] or box
     settings: dict[str, Any] = {"x_space": bounds, "seed": search.seed}
     if whole:
         settings["z_space"] = [list(range(members[name].low, members[name].high + 1)) for name in whole]

@@ -58,6 +58,7 @@ class Quadratic(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     length: float = 2.0
     length_min: float = 1e-9

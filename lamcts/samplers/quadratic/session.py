@@ -37,7 +37,8 @@ SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tun
 ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
 MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
-BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (untuned)
+BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (1 alone ends
+# higher on islands, benchmarks/optimizer/gates.py)
 NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
 # any more: of 200 evaluations to the end of a search of G1, a third were spent on halving (untuned)
 

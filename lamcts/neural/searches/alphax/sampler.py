@@ -8,7 +8,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -180,6 +180,7 @@ class AlphaX(LocalSampler):
     True
     """
 
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     actions: Actions = field(default_factory=Assign)
     model: RewardModel = field(default_factory=Ridge)
     c: float = 0.1
