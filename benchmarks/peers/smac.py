@@ -1,6 +1,8 @@
 """SMAC3's BlackBoxFacade (a Gaussian process, for continuous spaces) through its ask and tell; initial design: ours."""
 
 import logging
+import tempfile
+from pathlib import Path
 
 from benchmarks.harness.search import Search
 
@@ -14,8 +16,8 @@ def black_box(search: Search) -> None:
     names = [f"x{i:05}" for i in range(search.dim)]
     space = ConfigurationSpace(seed=search.seed)
     space.add([Float(name, (0.0, 1.0)) for name in names])
-    # It writes a folder of its own: the run's scratch folder is the current one.
-    scenario = Scenario(space, n_trials=search.budget, deterministic=True, seed=search.seed)
+    folder = Path(tempfile.mkdtemp())  # it writes a folder of its own
+    scenario = Scenario(space, n_trials=search.budget, deterministic=True, seed=search.seed, output_directory=folder)
     given = [Configuration(space, values=dict(zip(names, u.tolist(), strict=True))) for u in search.initial()]
     design = BlackBoxFacade.get_initial_design(scenario, n_configs=0, additional_configs=given)
 
