@@ -25,7 +25,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     Parameters
     ----------
     name : str
-        One of `names()`; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
+        One of `names()`, with hyphens or underscores; `nevergrad:OnePlusOne` names one of Nevergrad's optimisers.
     space : search space
         The parameters.
     goals : Goals or None, default None
@@ -49,6 +49,9 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     >>> lamcts.samplers.make("uniform", lamcts.Box(0, 1, dim=2))
     Uniform()
     """
+    given, (kind, colon, detail) = name, name.partition(":")
+    kind = kind.replace("-", "_")
+    name = kind + colon + detail
     if name == AUTO:
         return default(space, goals, related)
     if (axis := FidelityAxis.of(space)) is not None:
@@ -57,13 +60,12 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
         return portfolio(space, goals)
     if name == LOCAL_GLOBAL:
         return local_global(goals)
-    kind, _, detail = name.partition(":")
     cls = None if kind in (PORTFOLIO, LOCAL_GLOBAL) else find(kind)
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
         near = get_close_matches(name, [*names()], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {name!r}{hint}")
+        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {given!r}{hint}")
     return made
 
 

@@ -31,7 +31,9 @@ def _turbo(**settings: Any) -> Sampler:
     return made
 
 
-@register("la_mcts", "LA-MCTS: a tree of regions around turbo, or around NAME by la_mcts:NAME")
+@register(
+    "la_mcts", "LA-MCTS: a tree of regions around turbo, or around NAME by la_mcts:NAME; as published by la_mcts:paper"
+)
 @dataclass(frozen=True)
 class LaMcts(LocalSampler):
     """Latent action Monte Carlo tree search around another sampler.
@@ -95,7 +97,9 @@ class LaMcts(LocalSampler):
 
     @classmethod
     def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":
-        """Return the wrapper of the sampler that `detail` names, Turbo without one; None for an unknown name."""
+        """Return the wrapper of the sampler that `detail` names, Turbo without one, or `paper()`; None for no name."""
+        if detail == "paper":
+            return cls.paper()
         name = detail or "turbo"
         return None if name.startswith("la_mcts") else cls(make(name, space))
 

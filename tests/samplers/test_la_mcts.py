@@ -275,7 +275,8 @@ def test_a_tree_of_uniform_draws_is_better_than_draws_alone() -> None:
 
 def test_it_is_made_by_name_around_a_sampler_by_name() -> None:
     space = lamcts.Box(0, 1, dim=2)
-    assert make("la_mcts", space) == LaMcts() and make("la_mcts:uniform", space) == LaMcts(Uniform())
+    assert make("la-mcts", space) == LaMcts() and make("la_mcts:uniform", space) == LaMcts(Uniform())
+    assert make("la_mcts:paper", space) == LaMcts.paper()
     with pytest.raises(ValueError, match="expected one of"):
         make("la_mcts:oak", space)
     with pytest.raises(ValueError, match="LaMcts: expected a sampler and a LatentTree"):
