@@ -25,9 +25,9 @@ from lamcts.types import Floats, Json, JsonValue, Note, Rows
 MAX_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
 
 
-def _turbo(**settings: Any) -> Sampler:
+def _turbo() -> Sampler:
     kind: Any = find("turbo")
-    made: Sampler = kind(**settings)
+    made: Sampler = kind()
     return made
 
 
@@ -116,7 +116,7 @@ class LaMctsProgress(Progress):
     searches: int = 0  # begun so far
     converged: list[int] = field(default_factory=list)  # rows at which searches have converged
     firsts: dict[int, Floats] = field(default_factory=dict)  # the first point of each live search that proposed one
-    kept: dict[int, list[int]] = field(default_factory=dict)  # of live searches: rows at the start, sides of the region
+    kept: dict[int, list[int]] = field(default_factory=dict)  # of live searches that keep it: rows, sides of the region
 
 
 class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
@@ -220,8 +220,9 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         self.progress.searches += 1
         fresh = self.settings.keep_region or self._has_converged(region)
         offered = replace(region, rows=region.rows[:0]) if fresh else region
-        self._began_in[number] = region
-        self.progress.kept[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
+        if self.settings.keep_region:
+            self._began_in[number] = region
+            self.progress.kept[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
         self._live[number] = self._inner.start(offered, self.seen, child(self.progress.rng))
         self._logged[number] = 0
         return number
