@@ -27,7 +27,6 @@ from benchmarks.peers.reference import VARIABLE
 GROUPS = {
     "peers": [name for name in peers.PEERS if not name.startswith(("lamcts", "reference"))],
     "ours": ["lamcts", "lamcts@10"],
-    "harm": [f"lamcts {s}, {tree}" for s in ("uniform", "turbo", "cma", "bo") for tree in ("tree", "no tree")],
 }
 
 

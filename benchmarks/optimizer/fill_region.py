@@ -71,7 +71,7 @@ def deep_region(kernel: str, dim: int, depth: int, n: int, seed: int) -> tuple[R
     y = objective.many(np.array([objective.space.decode(row) for row in x]))
     seen, unclaimed = Observations(dim), np.full(n, -1)
     seen.append(x, y, np.full(n, np.nan), unclaimed, unclaimed)
-    tree = LatentTree(height=depth, splitter=KMeansSvm(kernel=kernel, check=None))
+    tree = LatentTree(height=depth, splitter=KMeansSvm(kernel=kernel))
     node, steps = tree.incremental(objective.space, seen, seed).root(), ()
     while node.kids:
         turn = len(steps) % 2

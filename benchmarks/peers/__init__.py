@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.harness.search import Search
-from lamcts.samplers import LaMcts, Turbo
+from lamcts.samplers import LaMcts
 from lamcts.samplers import names as samplers
 
 Run = Callable[[Search], None]
@@ -63,7 +63,6 @@ PLAIN = {  # the yardsticks of results/shifted.csv: no part of the runner's list
     "uniform": Peer("designs", "uniform", "uniform draws from the run's seed alone"),
 }
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
-FENCED = "lamcts turbo, fenced"  # in the tree, and never out of the region round its incumbent
 PAPER = "lamcts turbo, as published"  # the tree of thesis 5.3, and TuRBO in its leaf
 
 
@@ -71,8 +70,6 @@ def find(name: str) -> Peer:
     """Return a method by name; "lamcts SAMPLER, tree" and "lamcts SAMPLER, no tree" name any sampler of ours."""
     if name in PEERS or name in PLAIN:
         return PEERS.get(name) or PLAIN[name]
-    if name == FENCED:
-        return _ours("our TuRBO, fenced in by the tree", sampler=LaMcts(Turbo(scope="incumbent")))
     if name == PAPER:
         return _ours("LA-MCTS as published", sampler=LaMcts.paper())
     ours = OURS.fullmatch(name)
@@ -91,7 +88,6 @@ def all_names() -> list[str]:
     """Return every method: the peers, then ours with and without the tree."""
     return [
         *PEERS,
-        FENCED,
         PAPER,
         *(
             f"lamcts {sampler}, {tree}"

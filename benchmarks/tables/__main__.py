@@ -1,6 +1,6 @@
-"""The tables of recorded runs: best values, ranks, the effect of the tree, own time, failed runs.
+"""The tables of recorded runs: best values, ranks, own time, failed runs.
 
-    python -m benchmarks.tables [best ranks rescored harm time failures] [--problems NAME ...]
+    python -m benchmarks.tables [best ranks rescored time failures] [--problems NAME ...]
 
 Scores are log10 of the regret where the optimum is known, else the missing share of the problem's span, from the
 re-scored incumbent where there is one: lower is better. All rows are those of results/runs.

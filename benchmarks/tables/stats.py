@@ -16,8 +16,6 @@ Floats = NDArray[np.float64]
 DRAWS = 10_000
 CONFIDENCE = 0.95  # one-sided
 SUPPORT = 0.9  # share of draws in which the first has to be first
-FEWEST = 4  # pairs: fewer decide nothing
-HARM = 0.1  # a tenth of a decade, or of the span: what "harmless" allows
 
 
 class Difference(NamedTuple):
@@ -27,17 +25,6 @@ class Difference(NamedTuple):
     lower: float
     upper: float
     n: int
-
-    @property
-    def verdict(self) -> str:
-        """Return "better", "harmed", "harmless" or "undecided" for scores with minus scores without."""
-        if self.n < FEWEST:
-            return "undecided"
-        if self.lower > 0:
-            return "harmed"
-        if self.upper < 0:
-            return "better"
-        return "harmless" if self.upper < HARM else "undecided"
 
 
 def resamples(n: int, draws: int = DRAWS) -> NDArray[np.int64]:

@@ -1,7 +1,6 @@
 """The tables of recorded runs by name: `TABLES` has a title and a function of the runs for each."""
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from statistics import mean, median, stdev
 from typing import NamedTuple
@@ -11,8 +10,6 @@ from benchmarks.harness.task import MARKS
 from benchmarks.tables import stats
 from benchmarks.tables.markdown import markdown, spread
 from benchmarks.tables.runs import DEFAULT, Cell, Recorded
-
-VERDICTS = ("better", "harmless", "undecided", "harmed")
 
 
 def best(recorded: Recorded) -> str:
@@ -50,7 +47,7 @@ def scores_by_method(methods: dict[str, Cell]) -> dict[str, list[float]]:
     Where the default has not run, less than half of the most seeds.
     """
     ours = [len(methods[name]) for name in DEFAULT if name in methods]
-    most = max(ours or [len(cell) for cell in methods.values()])  # a pair of `harm` may have more seeds
+    most = max(ours or [len(cell) for cell in methods.values()])
     full = {name: cell for name, cell in methods.items() if 2 * len(cell) >= most}
     seeds = sorted(set.intersection(*(set(cell) for cell in full.values())))
     return {name: [cell[seed].score for seed in seeds] for name, cell in full.items()} if seeds else {}
@@ -69,24 +66,6 @@ def rescored(recorded: Recorded) -> str:
                     solved = f"{sum(value >= target for value in values)} of {n}"
                     lines.append((str(place), method, str(mark), f"{mean(values):.4g}", f"{error:.2g}", solved))
     return markdown(("problem", "method", "evaluations", "mean", "two standard errors", "at the target"), lines)
-
-
-def harm(recorded: Recorded) -> str:
-    """Return scores with the tree minus scores without, paired by seed."""
-    lines = []
-    for place, methods in recorded.runs.items():
-        for method, with_tree in methods.items():
-            name, _, batch = method.rpartition("@")
-            sampler, _, how = name.partition(", ")
-            without = methods.get(f"{sampler}, no tree@{batch}", {}) if how in ("tree", "fenced") else {}
-            if both := sorted(with_tree.keys() & without.keys()):
-                gap = stats.difference([with_tree[s].score for s in both], [without[s].score for s in both])
-                numbers = f"{gap.median:+.3f}", f"{gap.lower:+.3f}", f"{gap.upper:+.3f}", str(gap.n)
-                lines.append((str(place), sampler if how == "tree" else name, *numbers, gap.verdict))
-    found = Counter(line[-1] for line in lines)
-    count = ", ".join(f"{found[word]} {word}" for word in VERDICTS if word in found)
-    header = ("problem", "sampler", "median difference", "lower 95 %", "upper 95 %", "pairs", "verdict")
-    return markdown(header, lines) + f"\n\n{len(lines)} cells: {count}." * bool(lines)
 
 
 def time(recorded: Recorded) -> str:
@@ -118,7 +97,6 @@ TABLES = {  # in printing order
     "best": Table("Best values", best),
     "ranks": Table("Who is first", ranks),
     "rescored": Table("Re-scored incumbents", rescored),
-    "harm": Table("With the tree, and without", harm),
     "time": Table("Own time", time),
     "failures": Table("Failed runs", failures),
 }

@@ -26,7 +26,6 @@ MODULES = {
     "LatentTree": "lamcts.tree.grow",
     "KMeansSvm": "lamcts.tree.splits",
     "Linear": "lamcts.tree.linear",
-    "HoldOut": "lamcts.tree.holdout",
 }
 CLASS, VERSION = "class", "version"  # entries of an identity that are no settings; no field can be called "class"
 

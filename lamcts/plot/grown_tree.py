@@ -19,14 +19,14 @@ from lamcts.spaces.box import Box
 from lamcts.spaces.regions.region import Region
 from lamcts.spaces.serialization import from_signature
 from lamcts.study.result import Result
-from lamcts.tree import HoldOut, KMeansSvm, LatentTree, Linear, Node
+from lamcts.tree import KMeansSvm, LatentTree, Linear, Node
 from lamcts.tree.select import upper_bound
 from lamcts.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PARTS = {made.__name__: made.__module__ for made in (HoldOut, KMeansSvm, LatentTree, Linear)}
+PARTS = {made.__name__: made.__module__ for made in (KMeansSvm, LatentTree, Linear)}
 VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # the value of a node, in one word
 MEANINGS = {
     "ranks": "mean rank of the evaluations inside, from 0 (worst of all) to 1 (best)",

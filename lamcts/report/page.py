@@ -140,7 +140,7 @@ def _own(run: LabelledRun, among: int) -> list[Section]:
         *progress.intermediate_values(run),
         *metrics(run),
         *_parameters(run, among),
-        *([Section("Tree", _tree(run))] if tree_used(run.record) else []),
+        *_regions(run),
         Section("Proposers", [tables.proposed(run)]),
         Section("Time", _time(run)),
         Section("Failures", [tables.failures(run) or "No evaluation failed."]),
@@ -199,23 +199,24 @@ def _lines(run: LabelledRun) -> str:
     return f"Each line is an evaluation. Drag along an axis to keep the lines that cross it there.{thin}"
 
 
-def _tree(run: LabelledRun) -> list[Piece]:
-    found = tree.drawn(run)
+def _regions(run: LabelledRun) -> list[Section]:
+    """Return what tells good from bad regions of the space: the tree where it was searched, and a table of splits."""
+    found, searched = tree.drawn(run), tree_used(run.record)
     if found is None:
         least = 2 * run.tree.settings.leaf_size
-        return [
-            f"The tree has no split yet. It splits from {least} evaluations on, if good and bad evaluations can be "
-            "told apart by their parameters."
-        ]
-    return [
-        "The good side of each split is on the left; orange: the region that would be selected now. Rank: mean rank of "
-        "the evaluations inside (1: best); visits: evaluations inside, and points being evaluated. "
-        f"At most {tree.DEPTH} levels of splits are shown.",
-        found[0],
+        few = f"No split yet. The tree splits from {least} evaluations on, if good and bad ones lie apart."
+        return [Section("Good and bad regions", [few])] if searched else []
+    words = (
+        "A tree splits the evaluations into good and bad regions; a split is a boundary between two clusters of points "
+        "and values. Rank: mean rank of the evaluations inside (1: best); visits: evaluations inside, and points being "
+        f"evaluated. At most {tree.DEPTH} levels of splits are shown."
+    )
+    drawn: list[Piece] = [found[0], "Good sides are on the left; orange: the region that would be selected now."]
+    table = (
         "The table has the parameters that each split depends on: the median on the good side against that on the bad "
-        "side, and the share of evaluations that change sides when the values of that parameter are permuted.",
-        found[1],
-    ]
+        "side, and the share of evaluations that change sides when the values of that parameter are permuted."
+    )
+    return [Section("Good and bad regions", [words, *(drawn if searched else []), table, found[1]])]
 
 
 def _time(run: LabelledRun) -> list[Piece]:

@@ -8,7 +8,6 @@ from lamcts.outcomes.observations import Observations
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-Scope = Literal["selected", "incumbent", "space"]
 MultiOutputSupport = bool | Literal["constraints"]
 
 
@@ -40,15 +39,6 @@ class Session(Protocol):
     @property
     def done(self) -> bool:
         """Whether the search has converged; the optimizer then ends it and starts another."""
-
-    @property
-    def scope(self) -> Scope:
-        """Region in which the session is asked next.
-
-        "selected" is the region that the tree selects at each ask. "incumbent" is the tree's region around the
-        incumbent, with room for a trust region. "space" is the whole space. The last two are kept until the session is
-        done.
-        """
 
     def ask(self, n: int) -> Proposal:
         """Propose points. They count as pending from then on.

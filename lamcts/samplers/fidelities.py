@@ -15,7 +15,7 @@ from lamcts.models.acquisition import expected_improvement
 from lamcts.models.fidelity_model import FidelityModel
 from lamcts.outcomes.constrained_rank import FAILED, OK, PRUNED
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal, Sampler, Scope
+from lamcts.samplers.base import Proposal, Sampler
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
@@ -69,10 +69,6 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
             raise ValueError("MultiFidelity: expected a space with a Fidelity, got none; leave the sampler out")
         self.axis, self._known = axis, Configurations(axis)
         self._ignored: bool | None = None  # whether values depend on the fidelity is not known yet
-
-    @property
-    def scope(self) -> Scope:
-        return "space"
 
     def ask(self, n: int) -> Proposal:
         self._known.update(self.seen)

@@ -1,12 +1,12 @@
 """First-improvement local search: one parameter of the best point at a time, until no neighbour is better."""
 
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -32,9 +32,6 @@ class HillClimb(LocalSampler):
     patience : int or None, default None
         Evaluations in a row without improvement after which the search has converged; untuned. None is no limit where
         all neighbours can be listed, else two for each parameter, at least 20.
-    scope : {"space", "incumbent", "selected"}, default "space"
-        Region of the search after its first success: the whole space, the tree's region around the incumbent, or what
-        the tree selects at each ask.
 
     Notes
     -----
@@ -55,12 +52,9 @@ class HillClimb(LocalSampler):
     multi_output: ClassVar[bool] = True
 
     patience: int | None = None
-    scope: Scope = "space"
 
     def __post_init__(self) -> None:
         whole_number(self.patience, "HillClimb: patience", optional=True)
-        if self.scope not in get_args(Scope):
-            raise ValueError(f"HillClimb: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
         return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))
@@ -83,10 +77,6 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
         self.endless = any(
             levels is None or is_long(self.parameters, i) for i, levels in enumerate(self.parameters.levels)
         )
-
-    @property
-    def scope(self) -> Scope:
-        return "selected" if self.incumbent is None else self.settings.scope
 
     @property
     def done(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Scope, Session
+from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.default import make
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
@@ -41,13 +41,13 @@ class LaMcts(LocalSampler):
     Parameters
     ----------
     inner : Sampler, default Turbo()
-        Searches inside the regions. Its `scope` says when it keeps its region: "selected" is the region that the tree
-        selects at each ask, "incumbent" the region around its incumbent, "space" the whole space.
+        Searches inside the regions.
     tree : LatentTree, default LatentTree()
         How the space is split, and how a region is selected.
     keep_region : bool, default False
         Whether a search stays in the region where it began until it has converged, and begins with new points there, as
-        in the paper. Else its region follows the tree, and it begins with the rows there.
+        in the paper. Else the tree selects a region at each ask. The search with the best incumbent there goes on, or
+        one begins with the rows there.
 
     Notes
     -----
@@ -67,7 +67,7 @@ class LaMcts(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
@@ -107,6 +107,10 @@ class LaMcts(LocalSampler):
     def resumable(self) -> bool:
         return self.inner.resumable
 
+    @property
+    def starts_at_centre(self) -> bool:  # type: ignore[override]
+        return self.inner.starts_at_centre
+
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LaMctsSession":
         return LaMctsSession(self, region, seen, LaMctsProgress(rng, seen.best_row(region.rows)))
 
@@ -145,21 +149,12 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
     def state(self) -> Json:
         return super().state() | {"live": {str(number): own.state() for number, own in sorted(self._live.items())}}
 
-    @property
-    def scope(self) -> Scope:
-        return "space"
-
     # Where ----------------------------------------------------------------------------------------------------------
 
     def _selected(self) -> Region:
         """Return where to search next: what the newest search keeps, or the region that the tree selects."""
-        newest = self._live[max(self._live)] if self._live else None
-        if newest is not None and self.settings.keep_region:
+        if self.settings.keep_region and self._live:
             return self._region_of(max(self._live))
-        if newest is not None and newest.scope == "space":
-            return self.region
-        if newest is not None and newest.scope == "incumbent" and newest.incumbent is not None:
-            return self._tree.around(self.seen.x[newest.incumbent])
         selected = self._tree.select(self.progress.rng)
         if self.settings.keep_region:
             return selected

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lamcts.models.coding import Inputs
 from lamcts.models.mixed import MixedModel, MixedModelState
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -45,8 +45,6 @@ class MixedGp(LocalSampler):
     n_start : int or None, default None
         Results to begin with, the rows of the region included; tuned. None is p + 2 for p parameters, from 8 to 12. The
         paper uses 20.
-    scope : {"space", "selected"}, default "space"
-        Region of the search: the whole space, or what the tree selects at each ask.
 
     Notes
     -----
@@ -69,12 +67,9 @@ class MixedGp(LocalSampler):
     version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     n_start: int | None = None
-    scope: Literal["space", "selected"] = "space"
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "MixedGp: n_start", optional=True)
-        if self.scope not in ("space", "selected"):
-            raise ValueError(f"MixedGp: expected a scope of space or selected, got {self.scope!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MixedGpSession":
         n_start = min(max(Parameters(region.space).count + 2, MIN_START), MAX_START)
@@ -96,10 +91,6 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
         self.model = MixedModel(seen, self.parameters, progress.model)
-
-    @property
-    def scope(self) -> Scope:
-        return self.settings.scope
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)

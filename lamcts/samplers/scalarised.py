@@ -14,7 +14,7 @@ from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
-from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Scope, Session
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
@@ -105,10 +105,6 @@ class _Scalarised:
     @property
     def done(self) -> bool:
         return self.inner.done
-
-    @property
-    def scope(self) -> Scope:
-        return self.inner.scope
 
     def ask(self, n: int) -> Proposal:
         return self.inner.ask(n)

@@ -6,12 +6,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Sampler, Scope, Session
+from lamcts.samplers.base import Sampler, Session
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region, Step
@@ -184,7 +184,6 @@ class Search:
         """Hold what the session says of itself against the protocol."""
         session, seen = self.session, self.seen
         expect(isinstance(session.done, bool), "done: True or False", repr(session.done))
-        expect(session.scope in get_args(Scope), f"scope: one of {', '.join(get_args(Scope))}", repr(session.scope))
         row = session.incumbent
         if row is not None:
             expect(isinstance(row, int) and 0 <= row < len(seen), "incumbent: a row number or None", repr(row))

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from lamcts.tree.holdout import Mask
-from lamcts.types import Floats
+from lamcts.types import Floats, Mask
 
 Kernel = Literal["rbf", "linear", "poly"]
 

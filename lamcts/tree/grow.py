@@ -20,7 +20,7 @@ from lamcts.tree import utility
 from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
-from lamcts.tree.select import SELECT, follow
+from lamcts.tree.select import SELECT
 from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
@@ -54,9 +54,6 @@ class LatentTree:
     refit : int or None, default None
         Number of new rows after which the whole tree is fitted again: 50 in LaNAS, 1 in LA-MCTS. None refits each node
         when it has grown by half.
-    room : int, default 4
-        Rows for each dimension that the region around a search of scope "incumbent" keeps; untuned. In the paper the
-        search stays in its leaf.
 
     Examples
     --------
@@ -76,7 +73,6 @@ class LatentTree:
     values: Literal["ranks", "raw", "hypervolume"] = "ranks"
     height: int | None = None
     refit: int | None = None
-    room: int = 4
 
     def __post_init__(self) -> None:
         if self.leaf_size < 2:
@@ -90,18 +86,16 @@ class LatentTree:
         if self.height is not None and self.height < 1:
             raise ValueError(f"LatentTree: expected a height of at least 1 or None, got {self.height}")
         whole_number(self.refit, "LatentTree: refit", optional=True)
-        if self.room < 0:
-            raise ValueError(f"LatentTree: expected a room of at least 0, got {self.room}")
 
     @classmethod
     def paper(cls, theta: int = 20, cp: float = 1.0, kernel: Kernel = "rbf") -> "LatentTree":
         """Return the tree of LA-MCTS as published (thesis 5.3); `LaMcts.paper()` has it.
 
-        It makes one k-means of `[x, f(x)]` in raw units and one unchecked machine for each node, and uses raw node
-        values. What differs: the machine sees x standardised by the node's rows, and at most 500 rows, one from each of
-        500 slices by value; with constraints, several objectives or a space that is no `Box`, clusters see ranks or
-        the unit cube; a side with fewer than two rows makes no split. The bound has v_j where the thesis prints
-        v_j / n_j, which divides twice.
+        It makes one k-means of `[x, f(x)]` in raw units and one machine for each node, and uses raw node values. What
+        differs: the machine sees x standardised by the node's rows, and at most 500 rows, one from each of 500 slices
+        by value; with constraints, several objectives or a space that is no `Box`, clusters see ranks or the unit cube;
+        a side with fewer than two rows makes no split. The bound has v_j where the thesis prints v_j / n_j, which
+        divides twice.
 
         Parameters
         ----------
@@ -113,12 +107,12 @@ class LatentTree:
             Kernel of the machine (thesis 5.6.1); "linear" on the largest MuJoCo tasks.
         """
         whole_number(theta, "LatentTree.paper: theta", least=4)
-        splitter = KMeansSvm(kernel, ("kmeans",), (1.0,), min_share=0.0, units="raw", check=None)
-        return cls((theta + 1) // 2, splitter, cp, values="raw", refit=1, room=0)
+        splitter = KMeansSvm(kernel, min_share=0.0, units="raw")
+        return cls((theta + 1) // 2, splitter, cp, values="raw", refit=1)
 
     @classmethod
     def lanas(cls, height: int = 8, cp: float = 0.1) -> "LatentTree":
-        """Return the tree of LaNAS: full to a fixed height, with unchecked linear splits (thesis ch. 4).
+        """Return the tree of LaNAS: full to a fixed height, with linear splits (thesis ch. 4).
 
         Parameters
         ----------
@@ -127,13 +121,13 @@ class LatentTree:
         cp : float, default 0.1
             Exploration constant, in the unit of `values`: a tenth of the largest value (thesis 4.3.1).
         """
-        return cls(height=height, cp=cp, splitter=Linear(min_share=0.0, check=None))
+        return cls(height=height, cp=cp, splitter=Linear(min_share=0.0))
 
     @classmethod
     def lamoo(cls, cp: float = 0.1, selector: Literal["ucb", "leaf"] = "leaf") -> "LatentTree":
         """Return the tree of LaMOO for several objectives (Zhao et al., ICLR 2022).
 
-        The half with the lower dominance number is good, and splits are not checked. A node is split from 16 rows on,
+        The half with the lower dominance number is good. A node is split from 16 rows on,
         and its value is the hypervolume of its rows. The boundary alone assigns a row to a side, unlike in the
         published code.
 
@@ -144,7 +138,7 @@ class LatentTree:
         selector : {"leaf", "ucb"}, default "leaf"
             "leaf" is algorithm 2 of the paper, "ucb" algorithm 1.
         """
-        return cls(8, KMeansSvm(labels=("median",), min_share=0.0, check=None), cp, selector, "hypervolume", refit=1)
+        return cls(8, KMeansSvm(labels="median", min_share=0.0), cp, selector, "hypervolume", refit=1)
 
     def incremental(self, space: SearchSpace, seen: Observations, seed: int = 0) -> "IncrementalTree":
         """Return the tree over `seen`, which grows as rows arrive: the same for the same rows and seed."""
@@ -153,10 +147,6 @@ class LatentTree:
     def select(self, root: Node, rng: np.random.Generator) -> Region:
         """Return the region of the selected leaf; `rng` breaks ties."""
         return SELECT[self.selector](root, rng, self.cp)
-
-    def around(self, root: Node, x: Floats) -> Region:
-        """Return the deepest region around `x` [d] that keeps `room` rows for each dimension."""
-        return follow(root, x, self.room * len(x))
 
     def fit_size(self, n: int) -> int:
         """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
@@ -240,10 +230,6 @@ class IncrementalTree:
             steps.append(node.steps()[0 if good else 1])
             node = node.kids[0 if good else 1]
         return node.region(tuple(steps))
-
-    def around(self, x: Floats) -> Region:
-        """Return the deepest region around `x` [d] that keeps enough rows now."""
-        return self._tree.around(self.root(), x)
 
     def _node(self, cached: _CachedNode, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
         rows = cached.rows[: np.searchsorted(cached.rows, at.n)]  # later rows are none of this root's

@@ -7,7 +7,6 @@ import numpy as np
 
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.tree.node import Node
-from lamcts.types import Floats
 
 Score = Callable[[Node, Node], float]
 
@@ -52,18 +51,6 @@ def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
         choice = int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))
         steps.append(node.steps()[choice])
         node = node.kids[choice]
-    return node.region(tuple(steps))
-
-
-def follow(root: Node, x: Floats, room: int) -> Region:
-    """Return the region of the deepest node around `x` [d] that keeps `room` rows."""
-    node, steps = root, list[Step]()
-    while node.kids:
-        side = 0 if node.steps()[0].split.good(x[None])[0] else 1
-        if len(node.kids[side].rows) < room:
-            break
-        steps.append(node.steps()[side])
-        node = node.kids[side]
     return node.region(tuple(steps))
 
 

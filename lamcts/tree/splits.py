@@ -4,16 +4,15 @@ Letters: n rows, d dimensions.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
-from lamcts.tree.holdout import HoldOut, Mask
-from lamcts.tree.labels import RULES, Rule, raw, rule
-from lamcts.types import Floats, Rows
+from lamcts.tree.labels import kmeans, median, raw_scales
+from lamcts.types import Floats, Mask, Rows
 
 MIN_ROWS = 4  # two for each side
 MIN_SIDE_ROWS = 2  # rows: one says nothing about its side
@@ -51,29 +50,24 @@ class Splitter(Protocol):
 
 @dataclass(frozen=True)
 class KMeansSvm:
-    """Label the rows, fit a support vector machine to the labels, and keep it if it ranks held-out rows.
-
-    The paper is LA-MCTS (thesis 5.3): one k-means, and one machine without a check.
+    """Label the rows by k-means of places and values, and fit a support vector machine to the labels (thesis 5.3).
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly"}, default "rbf"
         Kernel of the machine on standardised rows, of width 1/d. The paper uses "linear" on the largest MuJoCo tasks.
-    labels : tuple of {"kmeans", "median", "residual"}, default ("kmeans", "median", "residual")
-        Labelling rules to try, in this order; the first whose boundary passes the check is used. The paper has
-        "kmeans".
-    y_weight : tuple of float or None, default (None, 1.0)
-        Weights of the utility that "kmeans" tries, relative to a coordinate. None is sqrt(d), as much as all
-        coordinates together.
+    labels : {"kmeans", "median"}, default "kmeans"
+        Which rows are good: the cluster of higher utility, or the better half.
+    y_weight : float, default 4.0
+        Weight of the utility in "kmeans", relative to all coordinates together: at 1 / sqrt(d) it is one of d + 1 equal
+        coordinates. Source: benchmarks/optimizer/tree.py.
     degree : int, default 2
-        Degree of "poly"; 3 ranked no better (benchmarks/optimizer/split_gap.py).
+        Degree of "poly".
     min_share : float, default 0.1
         Least share of the rows on either side; untuned. The paper has none.
     units : {"free", "raw"}, default "free"
-        What "kmeans" sees. "free" is standardised x and weighted ranks of the losses. "raw" is `[x, f(x)]` in the
-        units of the space and of the objective, as in the paper; `y_weight` is then 1.
-    check : HoldOut or None, default HoldOut()
-        Test on held-out rows. None makes no test, as in the paper.
+        What "kmeans" sees. "free" is standardised x and utility, which depend on no unit. "raw" is `[x, f(x)]` in the
+        units of the space and of the objective, as in the paper; `y_weight` is not used.
     max_rows : int, default 500
         Largest number of rows in a fit. The paper uses all rows of a node.
 
@@ -89,20 +83,20 @@ class KMeansSvm:
     """
 
     kernel: Kernel = "rbf"
-    labels: tuple[Literal["kmeans", "median", "residual"], ...] = ("kmeans", "median", "residual")
-    y_weight: tuple[float | None, ...] = (None, 1.0)
+    labels: Literal["kmeans", "median"] = "kmeans"
+    y_weight: float = 4.0
     degree: int = 2
     min_share: float = 0.1
     units: Literal["free", "raw"] = "free"
-    check: HoldOut | None = field(default_factory=HoldOut)
     max_rows: int = 500
 
     def __post_init__(self) -> None:
         if self.kernel not in ("rbf", "linear", "poly"):
             raise ValueError(f"KMeansSvm: expected kernel rbf, linear or poly, got {self.kernel!r}")
-        unknown = [name for name in self.labels if name not in RULES]
-        if unknown or not self.labels:
-            raise ValueError(f"KMeansSvm: expected labels from {', '.join(RULES)}, got {self.labels!r}")
+        if self.labels not in ("kmeans", "median"):
+            raise ValueError(f"KMeansSvm: expected labels kmeans or median, got {self.labels!r}")
+        if not 0 <= self.y_weight < np.inf:
+            raise ValueError(f"KMeansSvm: expected a finite y_weight of at least 0, got {self.y_weight!r}")
         if self.units not in ("free", "raw"):
             raise ValueError(f"KMeansSvm: expected units free or raw, got {self.units!r}")
         check_common("KMeansSvm", self.min_share, self.max_rows)
@@ -116,53 +110,34 @@ class KMeansSvm:
         if ready is None:
             return None
         x, s, frame = ready
-        rules = [raw(widths * x.std(0), utility)] if self.units == "raw" else self._rules()
         z = frame(x)
-        kernel = gram(z, z, self.kernel, self.degree)  # [n, n]
-        for label in rules:
-            if self._ranks(label, z, s, kernel, rng):
-                split = self._boundary(frame, z, label(z, s, rng), kernel)
-                if split is not None and balanced(split.good(x), self.min_share):
-                    return split
-        return None
-
-    def _rules(self) -> list[Rule]:
-        weights = {name: self.y_weight if name == "kmeans" else (None,) for name in self.labels}
-        return [rule(name, weight) for name in self.labels for weight in weights[name]]
-
-    def _ranks(self, label: Rule, z: Floats, s: Floats, kernel: Floats, rng: np.random.Generator) -> bool:
-        """Return whether boundaries fitted with this rule rank held-out rows."""
-
-        def sort(train: Rows, test: Rows) -> Mask | None:
-            machine = self._machine(kernel[np.ix_(train, train)], label(z[train], s[train], rng))
-            if machine is None:
-                return None
-            support, weight, b = machine
-            return np.asarray(kernel[np.ix_(test, train[support])] @ weight + b >= 0)
-
-        return self.check is None or self.check.passes(sort, s, rng)
-
-    def _boundary(self, frame: Frame, z: Floats, good: Mask, kernel: Floats) -> Split | None:
-        machine = self._machine(kernel, good)
-        if machine is None:
-            return None
-        support, weight, b = machine
-        if self.kernel == "linear":
-            return Halfspace.within(frame, weight @ z[support] / z.shape[1], b)
-        return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
-
-    def _machine(self, kernel: Floats, good: Mask) -> tuple[Rows, Floats, float] | None:
-        """Return the indices [s] and weights [s] of support vectors, and the intercept; None: one class."""
+        good = self._labelled(z, s, rng, widths * x.std(0), utility)
         if not balanced(good, self.min_share):
             return None
+        split = self._boundary(frame, z, good, gram(z, z, self.kernel, self.degree))
+        return split if balanced(split.good(x), self.min_share) else None
+
+    def _labelled(self, z: Floats, s: Floats, rng: np.random.Generator, spread: Floats, utility: Floats) -> Mask:
+        """Return which rows are good, [n], before a boundary is fitted."""
+        if self.labels == "median":
+            return median(s)
+        if self.units == "raw":
+            scale, weight = raw_scales(spread, utility)
+            return kmeans(z * scale, s, rng, weight)
+        return kmeans(z, s, rng, self.y_weight * z.shape[1] ** 0.5)
+
+    def _boundary(self, frame: Frame, z: Floats, good: Mask, kernel: Floats) -> Split:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import SVC
 
-        with warnings.catch_warnings():  # a machine that is not quite optimal is judged like any other
+        with warnings.catch_warnings():  # a machine that is not quite optimal is taken like any other
             warnings.simplefilter("ignore", ConvergenceWarning)
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
             machine = SVC(kernel="precomputed", max_iter=MAX_STEPS, random_state=0).fit(kernel, good)
-        return machine.support_.astype(np.int64), machine.dual_coef_[0].copy(), float(machine.intercept_[0])
+        support, weight, b = machine.support_, machine.dual_coef_[0].copy(), float(machine.intercept_[0])
+        if self.kernel == "linear":
+            return Halfspace.within(frame, weight @ z[support] / z.shape[1], b)
+        return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
 
 
 def prepared(

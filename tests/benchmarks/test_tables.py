@@ -1,7 +1,7 @@
 from benchmarks.harness.ledger import Ledger
 from benchmarks.harness.task import Task
 from benchmarks.tables.runs import Place, recorded
-from benchmarks.tables.summaries import best, failures, harm, ranks, rescored
+from benchmarks.tables.summaries import best, failures, ranks, rescored
 
 
 def run(folder, method, seed, value, batch=1, budget=100):
@@ -38,8 +38,6 @@ def test_the_tables_say_what_the_rows_say(tmp_path):
     runs = filled(tmp_path)
     assert "| ackley-20 @100 | lamcts@1 | 0.01 (0.01 to 0.01) | -2 (-2 to -2) | 10 |" in best(runs)
     assert "lamcts@1 (first, 100 %) | lamcts@1 1.0 of 5 |" in ranks(runs)
-    pairs = harm(runs)
-    assert "| lamcts cma | -1.000 | -1.000 | -1.000 | 10 | better |" in pairs and "1 cells: 1 better" in pairs
     assert "| ackley-20 | cobyla | 100 | failed | why |" in failures(told(tmp_path))
 
 

@@ -117,12 +117,6 @@ class NoJson(Session):
         return x, [(1, 2)] * len(x)
 
 
-class Lost(Session):
-    """Says nothing of where it is to search."""
-
-    scope = "anywhere"
-
-
 class OwnEntropy(Session):
     def draw(self, n: int) -> Floats:
         return self.region.space.sample(n, np.random.default_rng())
@@ -204,7 +198,6 @@ BROKEN = {
     Stays: "inside the region",
     Waits: "infinitely many",
     NoJson: "notes that are JSON values",
-    Lost: "scope: one of selected, incumbent, space",
     OwnEntropy: "same points from the same seed",
     Spawns: "same points from a restored generator",
     Forgetful: "restore: the points",

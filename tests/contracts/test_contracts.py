@@ -67,11 +67,9 @@ SPLITTERS: list[Splitter] = [
     KMeansSvm(),
     KMeansSvm(kernel="linear"),
     KMeansSvm(kernel="poly"),
-    KMeansSvm(labels=("median",)),
-    KMeansSvm(labels=("residual",)),
-    KMeansSvm(check=None),
+    KMeansSvm(labels="median"),
+    KMeansSvm(units="raw"),
     Linear(),
-    Linear(check=None),
 ]
 
 OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {

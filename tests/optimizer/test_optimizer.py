@@ -284,16 +284,6 @@ def test_a_search_that_has_converged_starts_afresh_in_the_whole_space():
     assert np.ptp(fresh, axis=0).min() > 0.3 > np.ptp(last, axis=0).max()
 
 
-def settle(opt):
-    """Ask and tell until the session in charge has found its place."""
-    for _ in range(60):
-        if getattr(opt._searches.newest, "scope", "selected") != "selected":
-            return opt
-        trial = opt.ask()[0]
-        opt.tell(trial, value(trial.point))
-    raise AssertionError("no session has found its place")
-
-
 @pytest.mark.parametrize(
     "space",
     [[(-1, 2), (0, 5)], np.array([[-1.0, 2.0], [0.0, 5.0]]), {"a": lamcts.Float(-1, 2), "b": lamcts.Int(0, 5)}],

@@ -86,14 +86,14 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        Turbo(scope="incumbent", n_start=5),
+        Turbo(n_start=5),
         Quadratic(rows=9),
         Coordinate(3),
         MixedGp(n_start=4),
         GpBo(),
         Uniform(),
         Portfolio((Turbo(), Uniform()), memory=9.0),
-        LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=(None, 2.0), check=None)),
+        LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=2.0)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),
         None,

@@ -37,7 +37,7 @@ class Note(LocalSampler):
 class NoteSession:
     def __init__(self, seen, offered):
         self.seen, self.offered, self.log = seen, offered, []
-        self.incumbent, self.done, self.scope, self.spent, self.region = None, False, "selected", False, None
+        self.incumbent, self.done, self.spent, self.region = None, False, False, None
 
     def ask(self, n):
         if self.spent:

@@ -31,7 +31,7 @@ def test_what_a_run_says_of_itself_need_not_make_sense(record, name):
         html = page([LabelledRun("run", replace(record, fingerprint={**record.fingerprint, name: odd}))])
         assert "<h3>Failures</h3>" in html
     odd_tree = replace(record, fingerprint={**record.fingerprint, "sampler": {"class": "LaMcts", "tree": ODD[4]}})
-    assert "<h3>Tree</h3>" in page([LabelledRun("run", odd_tree)])
+    assert "<h3>Good and bad regions</h3>" in page([LabelledRun("run", odd_tree)])
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, 1e308, 0.0])

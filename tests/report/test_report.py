@@ -16,7 +16,15 @@ pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[re
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 EVIL = "<script>alert(1)</script>"
-OWN = ["Importance of parameters", "Slices", "Contours", "Parallel coordinates", "Proposers", "Time"]
+OWN = [
+    "Importance of parameters",
+    "Slices",
+    "Contours",
+    "Parallel coordinates",
+    "Good and bad regions",
+    "Proposers",
+    "Time",
+]
 SPACE = lamcts.Space({"lr": lamcts.Float(1e-4, 1, log=True), EVIL: lamcts.Choice(["a", "<b>"]), "n": lamcts.Int(1, 9)})
 HOW = {"seed": 0, "sampler": "uniform"}
 MEGABYTES = 1e6
@@ -97,11 +105,12 @@ def test_each_split_says_what_it_asks(capsys):
     assert re.search(r"\ball\s+0\.5\d*\s+120\s+lr \S+ against \S+ \(\d+%\)", shown)
 
 
-def test_a_tree_is_shown_where_it_selects_regions(capsys):
+def test_every_run_has_its_regions_and_a_tree_is_drawn_where_it_selects_them(capsys):
     for sampler in ("la_mcts:uniform", "uniform"):
         journal("run.db", lambda point: float(np.log10(point["lr"]) ** 2), budget=60, sampler=sampler)
-        _, page = written(capsys, "run.db")
-        assert ("Tree" in page.titles) == (sampler != "uniform")
+        text, page = written(capsys, "run.db")
+        assert "Good and bad regions" in page.titles
+        assert ("would be selected now" in text) == (sampler != "uniform")
         Path("run.db").unlink()
 
 
@@ -123,8 +132,7 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
     journal("one.db", both, budget=40, objectives={"cost": "min"}, constraints=goals["constraints"])
     _, page = written(capsys, "two.db")
     first = ["Overview", "Hypervolume so far", "Violation of constraints", "This run", "Points of the front", "Front"]
-    own = [title for title in OWN if title != "Tree"]  # it has not split the space yet
-    assert page.titles == [*first, *own, "Failures"] and "knee (a compromise)" in page.shown
+    assert page.titles == [*first, *OWN, "Failures"] and "knee (a compromise)" in page.shown
     text, page = written(capsys, "one.db")
     assert '"infeasible"' in re.findall(r"<script>draw\((.*?)\);</script>", text)[0]
     assert page.titles == [
@@ -134,7 +142,7 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
         "This run",
         "Best point",
         "Metrics",
-        *own,
+        *OWN,
         "Failures",
     ]
     assert "stress <= 5" in " ".join(page.shown)

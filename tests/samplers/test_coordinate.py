@@ -79,11 +79,10 @@ def test_where_nothing_has_succeeded_it_draws_from_the_region_and_settles_with_t
     kinds = [kind for _ in range(3) for kind in play(search, 4)]
     assert kinds == [DRAWN] * 12
     assert search.session.incumbent is None
-    assert search.session.scope == "selected"
     assert search.session.log == []
     search.loss = bowl
     play(search, 1)
-    assert search.session.scope == "incumbent"
+    assert search.session.incumbent is not None
     assert min(play(search, 3)) >= 0
 
 

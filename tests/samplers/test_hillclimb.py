@@ -135,14 +135,6 @@ def test_among_real_numbers_patience_ends_the_search() -> None:
     assert climb(Search(HillClimb(patience=7), space, 0, given=1, loss=lambda x: 1.0)) == 7
 
 
-def test_it_looks_across_the_whole_space_once_it_has_a_place() -> None:
-    search = Search(HillClimb(), BITS, 0, given=0)
-    assert search.session.scope == "selected"
-    search.go(1, 2)
-    assert search.session.scope == "space"
-    assert Search(HillClimb(scope="incumbent"), BITS, 0).session.scope == "incumbent"
-
-
 def test_the_state_is_small_however_long_it_has_searched() -> None:
     search = Search(HillClimb(), CELLS, 0, loss=rugged)
     first = len(search.saved())
@@ -178,8 +170,6 @@ def test_every_point_of_a_small_space_comes_once() -> None:
         opt.ask(1)
 
 
-def test_a_scope_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="HillClimb: expected a scope of selected, incumbent, space, got 'leaf'"):
-        HillClimb(scope="leaf")  # type: ignore[arg-type]
+def test_a_patience_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="HillClimb: patience"):
         HillClimb(patience=0)

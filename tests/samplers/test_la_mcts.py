@@ -51,7 +51,7 @@ class NoteSession:
         self.seen, self.offered, self.region = seen, offered, None
         self.log: list[Any] = []
         self.incumbent: int | None = None
-        self.done, self.scope, self.spent = False, "selected", False
+        self.done, self.spent = False, False
 
     def ask(self, n: int) -> Proposal:
         assert self.region is not None
@@ -84,7 +84,6 @@ class Search:
         self.session = LaMctsSession(LaMcts(self.inner), self.region(), self.seen, self.progress())
         self.session._tree = self  # type: ignore[assignment]
         self.at: tuple[float, bool] | None = None
-        self.asked: list[Any] = []
 
     def progress(self) -> Any:
         return LaMcts(Note()).start(Region(SPACE, (), np.empty(0, int)), self.seen, np.random.default_rng(0)).progress
@@ -95,12 +94,7 @@ class Search:
         return Region(SPACE, steps, self.seen.good[whole.contains(self.seen.x[self.seen.good])])
 
     def select(self, rng: Any) -> Region:
-        self.asked.append("select")
         return self.region() if self.at is None else self.region(*self.at)
-
-    def around(self, x: np.ndarray) -> Region:
-        self.asked.append(float(x[0]))
-        return self.region(0.5, good=bool(x[0] < 0.5))
 
     def ask(self, at: tuple[float, bool] | None = None, n: int = 1) -> tuple[np.ndarray, list[Any]]:
         self.at = at
@@ -190,15 +184,6 @@ def test_the_number_of_live_searches_is_bounded() -> None:
         search.tell(notes[0], (low + high) / 2, -float(notes[0][0]))
     assert len(search.live) == MAX_LIVE and max(search.live) == MAX_LIVE + 3
     assert 0 not in search.live  # its incumbent was the worst
-
-
-@pytest.mark.parametrize(("scope", "asked", "steps"), [("incumbent", [0.8], 1), ("space", [], 0)])
-def test_the_newest_search_keeps_the_region_of_its_scope(scope: str, asked: list[float], steps: int) -> None:
-    search = Search()
-    search.tell(search.ask(HIGH)[1][0], 0.8, 1.0)
-    search.live[0].scope, search.asked = scope, []
-    assert search.ask(LOW)[1][0][0] == 0
-    assert search.asked == asked and len(search.live[0].region.steps) == steps
 
 
 def test_the_state_travels_as_text_with_the_log_of_every_search() -> None:

@@ -71,7 +71,6 @@ def test_until_its_lead_is_over_the_last_arm_proposes_alone_and_then_all_do_roun
         led += arms(search, numbers)
         search.tell(numbers)
     assert set(led) == {2}
-    assert search.session.scope == "space"
     found = int(search.seen.y.argmin())
     numbers = search.ask(12)
     assert set(arms(search, numbers)) == {0, 1, 2}
@@ -233,12 +232,7 @@ def test_the_base_begins_alone_and_the_others_follow_where_it_has_got_to() -> No
     search = Search(AUTO, CUBE, 0, given=0)
     first = search.ask(5)
     assert set(arms(search, first)) == {0}
-    assert search.session.scope == "selected"
     search.tell(first)
-    more = search.ask(3)
-    assert set(arms(search, more)) == {0}  # 2 d results to begin with
-    search.tell(more)
-    assert search.session.scope == "space"
     assert set(arms(search, search.ask(10))) == {0, 1}
 
 

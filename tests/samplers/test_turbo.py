@@ -148,13 +148,3 @@ def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
 
 def test_settings_are_plain_and_print_themselves() -> None:
     assert eval(repr(Turbo()), {"Turbo": Turbo}) == Turbo()
-
-
-def test_it_settles_once_it_has_begun_unless_it_is_told_not_to() -> None:
-    search = Search(FAST, CUBE, seed=0, given=5)
-    assert search.session.scope == "selected"  # three points to begin with are missing
-    search.go(1, 4)
-    assert search.session.scope == "space"
-    restless = Search(Turbo(scope="selected"), CUBE, seed=0, given=8)
-    restless.go(1, 4)
-    assert restless.session.scope == "selected"

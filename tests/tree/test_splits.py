@@ -3,10 +3,9 @@ import warnings
 import numpy as np
 import pytest
 
-from lamcts.tree import HoldOut, KMeansSvm, Linear, splits
+from lamcts.tree import KMeansSvm, Linear, splits
 from lamcts.tree.boundary import RELATIVE_TOLERANCE, Frame, Halfspace, KernelBoundary, gram
-from lamcts.tree.holdout import evidence
-from lamcts.tree.labels import kmeans, median, residual, two_means
+from lamcts.tree.labels import kmeans, median, two_means
 from lamcts.tree.splits import thin
 from lamcts.tree.utility import ranks
 
@@ -14,9 +13,8 @@ SPLITTERS = [
     KMeansSvm(),
     KMeansSvm(kernel="linear"),
     KMeansSvm(kernel="poly"),
-    KMeansSvm(labels=("median",)),
-    KMeansSvm(labels=("residual",)),
-    KMeansSvm(y_weight=(1.0,), labels=("kmeans",)),
+    KMeansSvm(labels="median"),
+    KMeansSvm(y_weight=1.0),
     Linear(),
 ]
 
@@ -31,37 +29,36 @@ def sphere(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return x, ranks(np.square(x - 0.7).sum(1))
 
 
+def better(good: np.ndarray, value: np.ndarray) -> float:
+    """Return how often a good row is better than a bad one."""
+    return float((value[good][:, None] > value[~good][None]).mean())
+
+
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 def test_the_good_side_outranks_the_bad_on_points_never_seen(splitter: KMeansSvm | Linear) -> None:
     x, utility = sphere(150, 3)
     split = splitter.fit(x, utility, rng())
     assert split is not None
     fresh, value = sphere(2000, 3, seed=9)
-    assert evidence((split.good(fresh), value)).gap > 0.15
-
-
-@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
-def test_noise_is_not_split(splitter: KMeansSvm | Linear) -> None:
-    splits = [splitter.fit(rng(seed).random((100, 5)), rng(100 + seed).random(100), rng()) for seed in range(12)]
-    assert sum(split is not None for split in splits) <= 2
+    assert better(split.good(fresh), value) > 0.65
 
 
 def test_in_a_hundred_dimensions_the_plain_clustering_ignores_utility_and_the_weighted_one_does_not() -> None:
     x, utility = sphere(300, 100)
     fresh, value = sphere(3000, 100, seed=9)
-    plain = KMeansSvm(y_weight=(1.0,), labels=("kmeans",), check=None).fit(x, utility, rng())
+    plain = KMeansSvm(y_weight=0.1).fit(x, utility, rng())
     ours = KMeansSvm().fit(x, utility, rng())
     assert plain is not None
     assert ours is not None
-    gap, plain_gap = evidence((ours.good(fresh), value)).gap, evidence((plain.good(fresh), value)).gap
-    assert gap > 0.3
-    assert gap > plain_gap + 0.1
+    share, plain_share = better(ours.good(fresh), value), better(plain.good(fresh), value)
+    assert share > 0.8
+    assert share > plain_share + 0.1
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 def test_the_answer_for_a_row_does_not_depend_on_the_rows_beside_it(splitter: KMeansSvm | Linear) -> None:
     x, utility = sphere(120, 40)
-    split = splitter.fit(x, utility, rng()) or KMeansSvm(check=None).fit(x, utility, rng())
+    split = splitter.fit(x, utility, rng())
     assert split is not None
     inside, outside = x[split.good(x)][0], x[~split.good(x)][0]
     for _ in range(60):  # close in on the boundary until there is no float64 between
@@ -104,7 +101,7 @@ def test_the_kernel_boundary_is_that_of_scikit_learn(kernel: str) -> None:
     from sklearn.svm import SVC
 
     x, utility = sphere(90, 6)
-    split = KMeansSvm(kernel=kernel, labels=("median",), check=None).fit(x, utility, rng())
+    split = KMeansSvm(kernel=kernel, labels="median").fit(x, utility, rng())
     assert isinstance(split, KernelBoundary)
     z = (x - x.mean(0)) / x.std(0)
     oracle = SVC(C=1.0, kernel=kernel, gamma=1 / 6, coef0=1.0, degree=2, random_state=0).fit(
@@ -137,7 +134,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("splitter", [*SPLITTERS, Linear(check=None), KMeansSvm(check=None)], ids=repr)
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 @pytest.mark.parametrize("case", list(DEGENERATE))
 def test_degenerate_rows_are_not_split(splitter: KMeansSvm | Linear, case: str) -> None:
     with warnings.catch_warnings():
@@ -145,7 +142,7 @@ def test_degenerate_rows_are_not_split(splitter: KMeansSvm | Linear, case: str) 
         assert splitter.fit(*DEGENERATE[case], rng()) is None
 
 
-@pytest.mark.parametrize("splitter", [*SPLITTERS, Linear(check=None), KMeansSvm(check=None)], ids=repr)
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 1e-320])
 def test_merits_of_any_size_and_points_that_repeat_never_raise(splitter: KMeansSvm | Linear, scale: float) -> None:
     x = np.repeat(rng().random((20, 500)), 3, axis=0)
@@ -157,9 +154,9 @@ def test_merits_of_any_size_and_points_that_repeat_never_raise(splitter: KMeansS
 
 def test_a_machine_that_is_stopped_early_is_judged_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     x, utility = sphere(100, 3)
-    whole = KMeansSvm(check=None).fit(x, utility, rng())
+    whole = KMeansSvm().fit(x, utility, rng())
     monkeypatch.setattr(splits, "MAX_STEPS", 5)
-    early = KMeansSvm(check=None, min_share=0.0).fit(x, utility, rng())  # no ConvergenceWarning gets out
+    early = KMeansSvm(min_share=0.0).fit(x, utility, rng())  # no ConvergenceWarning gets out
     assert isinstance(whole, KernelBoundary)
     assert early is None or (isinstance(early, KernelBoundary) and early.weight.tolist() != whole.weight.tolist())
 
@@ -191,29 +188,24 @@ def test_two_means_tells_two_heaps_apart_and_kmeans_calls_the_better_one_good() 
     label = two_means(points, rng())
     assert len(set(label[:30].tolist())) == len(set(label[30:].tolist())) == 1
     assert label[0] != label[-1]
-    good = kmeans(points, np.r_[np.zeros(30), np.ones(10)], rng())
+    good = kmeans(points, np.r_[np.zeros(30), np.ones(10)], rng(), 1.0)
     assert good.tolist() == [False] * 30 + [True] * 10
 
 
-def test_the_median_rule_takes_the_better_half_and_the_residual_rule_what_beats_the_trend() -> None:
-    s = np.array([-2.0, -1.0, 0.5, 2.5])
-    assert median(np.empty((4, 0)), s, rng()).tolist() == [False, False, True, True]
-    z = np.linspace(-1, 1, 201)[:, None]
-    dent = 3 * z[:, 0] + np.where(np.abs(z[:, 0]) < 0.2, 1.0, 0.0)
-    good = residual(z, dent - dent.mean(), rng())
-    assert good[95:106].all()
-    assert not good[:60].any()
+def test_the_median_rule_takes_the_better_half() -> None:
+    assert median(np.array([-2.0, -1.0, 0.5, 2.5])).tolist() == [False, False, True, True]
 
 
 def test_bad_settings_say_what_was_expected() -> None:
     with pytest.raises(ValueError, match="expected kernel rbf, linear or poly, got 'sigmoid'"):
         KMeansSvm(kernel="sigmoid")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="expected labels from kmeans, median, residual"):
-        KMeansSvm(labels=("mean",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected labels kmeans or median, got 'mean'"):
+        KMeansSvm(labels="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected a finite y_weight of at least 0, got -1"):
+        KMeansSvm(y_weight=-1.0)
     with pytest.raises(ValueError, match="min_share in"):
         Linear(min_share=0.7)
     with pytest.raises(ValueError, match="max_rows of at least 4"):
         KMeansSvm(max_rows=2)
     with pytest.raises(ValueError, match="penalty above 0"):
         Linear(penalty=0)
-    assert KMeansSvm(check=HoldOut(folds=2)) == KMeansSvm(check=HoldOut(folds=2))

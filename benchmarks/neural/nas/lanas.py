@@ -65,7 +65,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
     "lanas as its code": lanas.published(**CODE),
     "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
-    "lamcts, exchanges in the leaf": {"sampler": MixedGp(scope="selected")},
+    "lamcts, exchanges in the leaf": {"sampler": MixedGp()},
 }
 HEIGHTS, SELECTS = (4, 6, 8), (20, 50, 100)  # of fig. 4.6 (a), whose own are in a picture alone
 GRID = {(h, s): f"lanas, height {h}, selects {s}" for h in HEIGHTS for s in SELECTS}

@@ -29,7 +29,7 @@ NATIVE = {
         "ours",
         "search",
         "exchanges inside the region that the tree selects",
-        settings={"sampler": MixedGp(scope="selected")},
+        settings={"sampler": MixedGp()},
     ),
     "random": Native("uniform", "search", "uniform draws, none twice"),
     "local search": Native("climb", "search", "first improvement over shuffled one-exchange neighbours, restarted"),

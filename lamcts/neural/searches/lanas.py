@@ -78,7 +78,7 @@ def published(
     share: float = SHARE,
     model: RewardModel | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of the thesis: raw values, unchecked linear splits, uniform draws in the leaf.
+    """Return the settings of the thesis: raw values, linear splits, uniform draws in the leaf.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def published(
     """
     if not 0 < largest < math.inf:
         raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
-    splitter = Linear(min_share=0.0, check=None)
+    splitter = Linear(min_share=0.0)
     cp = share * largest / UNIT
     tree = LatentTree(
         height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter

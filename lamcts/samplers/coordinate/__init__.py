@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.coordinate.line_search import NO_GAIN, LineSearch
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
@@ -96,10 +96,6 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
     def replay(self) -> None:
         for row, base, parameter in self.log:
             self._note(row, base, parameter)
-
-    @property
-    def scope(self) -> Scope:
-        return "selected" if self.incumbent is None else "incumbent"
 
     @property
     def done(self) -> bool:

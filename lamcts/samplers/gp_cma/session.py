@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.success import Success, success_near
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
@@ -67,7 +67,6 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
     """A point needs no note: results act through the model of the run's rows."""
 
     settings: "GpCma"
-    scope: Scope = "space"
     _success: Success | None = None  # where evaluations fail, as of the latest ask
 
     def ask(self, n: int) -> Proposal:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lamcts.models.local import DISTANCE_BLOCK
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import MultiOutputSupport, Proposal, Scope
+from lamcts.samplers.base import MultiOutputSupport, Proposal
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
@@ -54,8 +54,8 @@ Own = TypeVar("Own", bound="AnySession")
 class LocalSession(Generic[Settings, P]):
     """Base of sessions: all of `lamcts.samplers.base.Session` except `ask`.
 
-    It keeps the best of its results as incumbent, never converges, and searches where the tree selects. Override
-    `done` and `scope` by a property or a class attribute.
+    It keeps the best of its results as incumbent, and never converges. Override `done` by a property or a class
+    attribute.
 
     Parameters
     ----------
@@ -89,10 +89,6 @@ class LocalSession(Generic[Settings, P]):
     @property
     def done(self) -> bool:
         return False
-
-    @property
-    def scope(self) -> Scope:
-        return "selected"
 
     @property
     def incumbent(self) -> int | None:

@@ -1,8 +1,7 @@
 """A portfolio of local searches around one incumbent; a bandit sets how many points each proposes.
 
-The tree selects the region where they begin. All searches share all rows, and a better row of one becomes the
-incumbent of all. Each is credited with the gains of its evaluations. Once the base has a scope other than "selected",
-they search the whole space.
+All searches share all rows, and a better row of one becomes the incumbent of all. Each is credited with the gains of
+its evaluations.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Scope, Session
+from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.parts.arms import ArmsProgress, ArmsSession
 from lamcts.samplers.parts.session import Batch, LocalSampler
 from lamcts.samplers.portfolio.bandit import GOOD_SHARE, AdaptiveAllocation, AllocationState, gains
@@ -36,8 +35,8 @@ class Portfolio(LocalSampler):
     Parameters
     ----------
     arms : tuple of Sampler
-        The searches. The first is the base, such as Turbo: it proposes alone until its scope is not "selected". The
-        search ends when the base has converged and no other arm gains.
+        The searches. The first is the base, such as Turbo: it proposes alone until it has an incumbent. The search
+        ends when the base has converged and no other arm gains.
     least : float, default 0.07
         Least share of the points for every arm; tuned.
     base : float, default 0.15
@@ -106,11 +105,6 @@ class _PortfolioSession(ArmsSession[Portfolio, PortfolioProgress]):
         self.shares = _shares(settings, len(arms), seen, progress.allocation)
 
     @property
-    def scope(self) -> Scope:
-        """The whole space, once the base has found its place: the next valley may lie anywhere."""
-        return "selected" if self.arms[0].scope == "selected" and not self._warming_up else "space"
-
-    @property
     def _warming_up(self) -> bool:
         """Whether the last arm still proposes alone."""
         return len(self.seen) < self.settings.warm_up and self.seen.plain
@@ -128,7 +122,7 @@ class _PortfolioSession(ArmsSession[Portfolio, PortfolioProgress]):
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
         closed = [arm.done for arm in self.arms]
         alone = [a > 0 for a in range(len(self.arms))]
-        if self.arms[0].incumbent is None or self.scope == "selected" or all(closed):
+        if self.arms[0].incumbent is None or all(closed):
             closed = alone  # the base begins
         closed = [a < len(self.arms) - 1 for a in range(len(self.arms))] if self._warming_up else self._waiting(closed)
         for again in range(ROUNDS):

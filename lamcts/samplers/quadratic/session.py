@@ -13,7 +13,7 @@ import numpy as np
 
 from lamcts.models.quadratic import GridIndex
 from lamcts.models.success import success_near
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.feasibility_penalty import Price, shortened, step_penalty
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
@@ -63,10 +63,6 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     """
 
     settings: "Quadratic"
-
-    @property
-    def scope(self) -> Scope:
-        return "selected" if self.incumbent is None else "incumbent"
 
     @property
     def done(self) -> bool:

@@ -1,24 +1,24 @@
 """TuRBO: Bayesian optimisation in one trust region (Eriksson et al. 2019, arXiv 1910.01739), inside any region."""
 
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from lamcts.models.local import route
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Scope
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.registry import register
 from lamcts.samplers.turbo.session import LENGTH_MAX, TurboProgress, TurboSession
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.types import whole_number
 
 MAX_START = 100  # as the largest initial design (optimizer/design.py)
 
 
-@register("turbo", "trust-region Bayesian optimisation with Thompson sampling")
+@register("turbo", "trust-region Bayesian optimisation with Thompson sampling; as published by turbo:published")
 @dataclass(frozen=True)
 class Turbo(LocalSampler):
     """Trust-region Bayesian optimisation with Thompson sampling (TuRBO-1, SCBO).
@@ -42,10 +42,6 @@ class Turbo(LocalSampler):
     descent_share : float, default 0.5
         Share of the posterior samples that are minimised by gradient from the best candidate; tuned. The paper does
         none.
-    scope : {"space", "incumbent", "selected"}, default "space"
-        Region of the search after its first success. "space" is the whole space. "incumbent" is the tree's region
-        around the incumbent, as in the thesis, 5.3. "selected" is the region that the tree selects at each ask.
-        "incumbent" was better on none of 11 problems and worse on four.
     device : str or None, default None
         "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
         of thousands of rows.
@@ -77,7 +73,6 @@ class Turbo(LocalSampler):
     failure_tolerance: int | None = None
     n_start: int | None = None
     descent_share: float = 0.5
-    scope: Scope = "space"
     device: str | None = None
 
     @classmethod
@@ -89,12 +84,15 @@ class Turbo(LocalSampler):
         """
         return cls(length_min=2**-7, descent_share=0.0)
 
+    @classmethod
+    def suited(cls, space: SearchSpace, detail: str) -> "Turbo | None":
+        """Return the default settings, or with "published" those of the paper; None for another detail."""
+        return cls.published() if detail == "published" else None if detail else cls()
+
     def __post_init__(self) -> None:
         check_sides("Turbo", self.length_min, self.length, LENGTH_MAX)
         whole_number(self.failure_tolerance, "Turbo: failure_tolerance", optional=True)
         whole_number(self.n_start, "Turbo: n_start", optional=True)
-        if self.scope not in get_args(Scope):
-            raise ValueError(f"Turbo: expected a scope of {', '.join(get_args(Scope))}, got {self.scope!r}")
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
         route(self.device)  # an error is raised here, not after the initial design

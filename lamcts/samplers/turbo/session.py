@@ -20,7 +20,7 @@ from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.hypervolume import REFERENCE_MARGIN, contributions
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, Hypervolume, dominated, reference_of
-from lamcts.samplers.base import Proposal, Scope
+from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.feasibility_penalty import PenalisedPaths, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
@@ -86,11 +86,6 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         super().__init__(settings, region, seen, progress)
         self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
         self.losses = seen.f.shape[1]
-
-    @property
-    def scope(self) -> Scope:
-        beginning = self.incumbent is None or self.progress.box.start > 0
-        return "selected" if beginning else self.settings.scope
 
     @property
     def done(self) -> bool:

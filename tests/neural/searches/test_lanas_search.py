@@ -42,7 +42,6 @@ def test_the_published_settings_are_those_of_the_thesis():
     opt = lamcts.Optimizer(DIGITS, maximize=True, **lanas.published())
     tree = opt.sampler.tree
     assert (tree.height, tree.refit, opt.n_init, tree.values) == (8, 50, 200, "raw")
-    assert tree.splitter.check is None
     # (4.3) with c = 10, a tenth of the largest value, against the bound that the tree has
     assert 2 * tree.cp * np.sqrt(2) == pytest.approx(10.0)
 

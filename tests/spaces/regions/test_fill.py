@@ -66,9 +66,7 @@ def assert_same_distribution(one: Floats, two: Floats) -> None:
 
 
 @pytest.mark.parametrize("d", [2, 5])
-@pytest.mark.parametrize(
-    "splitter", [KMeansSvm(check=None), KMeansSvm(kernel="linear", check=None)], ids=["rbf", "flat"]
-)
+@pytest.mark.parametrize("splitter", [KMeansSvm(), KMeansSvm(kernel="linear")], ids=["rbf", "flat"])
 def test_draws_agree_with_rejection(d: int, splitter: KMeansSvm) -> None:
     region, seen = deepest(splitter, 400, d, 3)
     plain = np.vstack([x[region.contains(x)] for x in rng(5).random((40, 10_000, d))])[:5000]
@@ -78,7 +76,8 @@ def test_draws_agree_with_rejection(d: int, splitter: KMeansSvm) -> None:
     assert_same_distribution(drawn.x, plain)
     ways = ["walk"] if splitter.kernel == "rbf" else ["polytope", "walk"]
     for how in ways:  # the ways meant for small regions, made to show their distribution where it can be known
-        assert_same_distribution(fill(region, 5000, rng(2), seen, how).x, plain)
+        drawn = fill(region, 5000, rng(2), seen, how)
+        assert_same_distribution(drawn.x[::5], plain[::5])  # neighbours of a walk depend on each other
 
 
 def test_a_walk_gets_round_a_curved_shell() -> None:
@@ -144,11 +143,11 @@ def test_rows_that_do_not_lie_inside_are_no_starts() -> None:
     assert wrong.contains(drawn.x).all()
 
 
-@pytest.mark.parametrize("how", ["auto", "walk", "boxes"])
-def test_deep_curved_regions_in_many_dimensions_are_filled_inside(how: str) -> None:
-    region, seen = deepest(KMeansSvm(check=None), 1000, 100, 7, rows=8)
+@pytest.mark.parametrize(("how", "taken"), [("auto", "rejection"), ("walk", "walk"), ("boxes", "boxes")])
+def test_deep_curved_regions_in_many_dimensions_are_filled_inside(how: str, taken: str) -> None:
+    region, seen = deepest(KMeansSvm(), 1000, 100, 7, rows=17)
     drawn = fill(region, 200, rng(1), seen, how)  # type: ignore[arg-type]
-    assert drawn.how == ("boxes" if how == "boxes" else "walk")
+    assert drawn.how == taken
     assert drawn.x.shape == (200, 100)
     assert region.contains(drawn.x).all()
     assert 0 < drawn.acceptance <= 1
@@ -208,13 +207,13 @@ def test_a_small_region_of_a_large_discrete_space_is_walked() -> None:
 
 
 def test_draws_repeat_with_their_random_numbers() -> None:
-    region, seen = deepest(KMeansSvm(check=None), 400, 20, 4)
+    region, seen = deepest(KMeansSvm(), 400, 20, 4)
     for how in ("auto", "rejection", "walk", "boxes"):
         assert fill(region, 20, rng(3), seen, how).x.tolist() == fill(region, 20, rng(3), seen, how).x.tolist()  # type: ignore[arg-type]
 
 
 def test_one_point_is_as_welcome_as_many() -> None:
-    for splitter in (KMeansSvm(check=None), Linear(check=None)):
+    for splitter in (KMeansSvm(), Linear()):
         region, seen = deepest(splitter, 300, 30, 4)
         for how in ("auto", "walk", "boxes"):
             drawn = fill(region, 1, rng(), seen, how)  # type: ignore[arg-type]
