@@ -2,10 +2,12 @@
 
     python -m benchmarks.optimizer.tree --labels     AUC of values between the sides of a split, on new points
     python -m benchmarks.optimizer.tree              runs that are not in results/tree.csv yet; --jobs 2
+    python -m benchmarks.optimizer.tree --settings ablation --seeds 0-2     other trees around TuRBO
     python -m benchmarks.optimizer.tree --table      the tables of the rows that are there, runs nothing
     python -m benchmarks.optimizer.tree --figure docs/la-mcts.png
 
 A pair of runs has the same instance and the same initial points. The optimum of an instance is moved by its seed.
+Rows of d = 100 are of the seeds 105 to 109: those of 100 to 104 decided on the size of leaves.
 """
 
 from argparse import Namespace
@@ -16,15 +18,16 @@ from typing import Any
 import numpy as np
 
 import lamcts
-from benchmarks import problems
+from benchmarks import peers, problems
 from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
-from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.ledger import RUNS
+from benchmarks.harness.sheet import Sheet, read
 from benchmarks.harness.task import Result, Task
 from benchmarks.tables.markdown import markdown
 from lamcts.objectives import make
 from lamcts.samplers import LaMcts
-from lamcts.tree import KMeansSvm
+from lamcts.tree import KMeansSvm, LatentTree
 
 SHOWN = (50, 100, 200, 500, 1000, 2000, 5000)  # evaluations at which the best is kept; the area is their mean
 SMALLEST = 1e-10  # of a gap: below it two results are the same
@@ -34,6 +37,16 @@ PAIRS = {
     "CMA-ES": ("lamcts cma, no tree", "lamcts cma, tree"),
     "random": ("lamcts uniform, no tree", "lamcts uniform, tree"),
     "default": ("lamcts", "lamcts auto, tree"),
+}
+OBLIVIOUS = ("voo", "soo", "doo")  # partitions that do not learn (thesis fig. 5.7), rows of results/runs, one at a time
+VARIANTS = {
+    "region kept until converged, new points": LaMcts(keep_region=True),
+    "leaves of 10 rows": LaMcts(tree=LatentTree(leaf_size=10)),
+    "leaves of 40 rows": LaMcts(tree=LatentTree(leaf_size=40)),
+    "C_p = 0": LaMcts(tree=LatentTree(cp=0.0)),
+    "C_p = 1": LaMcts(tree=LatentTree(cp=1.0)),
+    "the better half is good": LaMcts(tree=LatentTree(splitter=KMeansSvm(labels="median"))),
+    "f weighs a quarter of all of x": LaMcts(tree=LatentTree(splitter=KMeansSvm(y_weight=0.25))),
 }
 FUNCTIONS = ("ackley-20", "levy-20", "rosenbrock-20", "rastrigin-20")
 SETTINGS: dict[str, tuple[int, int, tuple[str, ...], tuple[str, ...]]] = {  # batch, budget, problems, pairs
@@ -46,6 +59,7 @@ SETTINGS: dict[str, tuple[int, int, tuple[str, ...], tuple[str, ...]]] = {  # ba
         ("TuRBO", "TuRBO, both as published", "default"),
     ),
 }
+ABLATION = "ablation"
 COLUMNS = (*Task._fields, "optimum", "best", *(f"best_{m}" for m in SHOWN), "own_ms", "versions")
 LABELS = {  # how the rows of a split are labelled
     "[x, f(x)] in raw units (the paper)": KMeansSvm(units="raw", min_share=0.0),
@@ -53,6 +67,7 @@ LABELS = {  # how the rows of a split are labelled
     "f as one of d + 1 equal coordinates": None,  # y_weight depends on d
     "the better half": KMeansSvm(labels="median"),
 }
+COLOURS = 128  # of the figure: a third of the bytes, and no difference to the eye
 ROWS, FRESH = 100, 400  # of a split, and new points
 
 
@@ -62,14 +77,14 @@ def main() -> None:
     given.add_argument("--labels", action="store_true")
     given.add_argument("--table", action="store_true")
     given.add_argument("--figure", type=Path, metavar="FILE")
-    given.add_argument("--settings", nargs="+", default=[*SETTINGS], choices=[*SETTINGS])
+    given.add_argument("--settings", nargs="+", default=[*SETTINGS], choices=[*SETTINGS, ABLATION])
     given.set_defaults(smoke_run=False)
     arguments = script.parsed(given, seeds=[0], smoke_run=True)
     sheet = Sheet(arguments.out, Task._fields, COLUMNS)
     if arguments.labels:
         print(labels(arguments.seeds))
     elif arguments.table:
-        print("\n\n".join(table(sheet.rows(), setting) for setting in SETTINGS))
+        print("\n\n".join([*(table(sheet.rows(), setting) for setting in SETTINGS), ablation(sheet.rows())]))
     elif arguments.figure:
         figure(arguments.figure)
     else:
@@ -82,14 +97,18 @@ def tasks(arguments: Namespace) -> Iterator[Task]:
         yield from (Task(method, "ackley-3", 5, 0, 40) for method in PAIRS["random"])
         return
     for setting in arguments.settings:
-        batch, budget, names, pairs = SETTINGS[setting]
+        batch, budget, names, pairs = SETTINGS["d = 20" if setting == ABLATION else setting]
+        methods = [method for pair in pairs for method in PAIRS[pair]]
         for seed in arguments.seeds:
             for name in names:
-                yield from (Task(method, name, batch, seed, budget) for pair in pairs for method in PAIRS[pair])
+                for method in [*PAIRS["TuRBO"], *VARIANTS] if setting == ABLATION else methods:
+                    yield Task(method, name, batch, seed, budget)
 
 
 def measure(**fields: Any) -> Result:
     """Return the row of the run with these fields."""
+    if (method := fields["method"]) in VARIANTS:
+        peers.PLAIN[method] = peers.Peer("ours", "search", method, settings={"sampler": VARIANTS[method]})
     row, _ = one_run.measure(**fields)
     return {name: row[name] for name in COLUMNS if name in row}, None
 
@@ -102,7 +121,8 @@ def table(rows: list[dict[str, str]], setting: str) -> str:
     from scipy.stats import wilcoxon
 
     batch, budget, names, pairs = SETTINGS[setting]
-    found = {(row["method"], row["problem"], int(row["seed"])): row for row in rows if row["batch"] == str(batch)}
+    mine = [row for row in rows if row["problem"] in names and row["batch"] == str(batch)]
+    found = {(row["method"], row["problem"], int(row["seed"])): row for row in mine}
     seeds = sorted({seed for _, _, seed in found})
     marks = [mark for mark in SHOWN if mark <= budget]
     columns, lines = [], []
@@ -117,9 +137,42 @@ def table(rows: list[dict[str, str]], setting: str) -> str:
         p = wilcoxon(area[:, 1], area[:, 0]).pvalue
         medians = [" : ".join(f"{v:.3g}" for v in np.median(values[:, :, -1], axis=0)) for values in each.values()]
         columns.append([*medians, *(f"{(d < 0).sum()} : {(d > 0).sum()}" for d in (first, last)), f"{p:.2g}"])
+    oblivious = [method for method in OBLIVIOUS if setting == "d = 20"]
+    for method in oblivious:
+        runs = {name: read(RUNS / f"{name}.csv") for name in names}
+        found = {(name, int(row["seed"])): row for name in names for row in runs[name] if row["method"] == method}
+        columns.append(
+            [f"{np.median([gaps(found[name, s], [budget]) for s in seeds]):.3g}" for name in names] + [""] * 3
+        )
     titles = [*names, "won : lost at 100", f"won : lost at {budget}", "p of the area"]
     lines = [(title, *cells) for title, *cells in zip(titles, *columns, strict=True)]
-    return markdown((f"{setting}: gap after {budget}, alone : in the tree", *pairs), lines)
+    return markdown((f"{setting}: gap after {budget}, alone : in the tree", *pairs, *map(str.upper, oblivious)), lines)
+
+
+def ablation(rows: list[dict[str, str]]) -> str:
+    """Return how other trees compare with TuRBO alone and with the default tree, on the development seeds."""
+    from scipy.stats import wilcoxon
+
+    batch, budget, *_ = SETTINGS["d = 20"]
+    marks, (alone, default) = [mark for mark in SHOWN if mark <= budget], PAIRS["TuRBO"]
+    logs: dict[str, dict[tuple[str, str], float]] = {}
+    for row in rows:
+        if int(row["seed"]) < 100 and row["batch"] == str(batch):
+            logs.setdefault(row["method"], {})[row["problem"], row["seed"]] = np.log10(gaps(row, marks)).mean()
+    lines = []
+    for method in (alone, default, *VARIANTS):
+        cells = [method.removeprefix("lamcts turbo, ")]
+        for other in (alone, default):
+            both = sorted(logs.get(method, {}).keys() & logs.get(other, {}).keys())
+            change = np.array([logs[method][key] - logs[other][key] for key in both])
+            won = (
+                f"{(change < 0).sum()} : {(change > 0).sum()}, p = {wilcoxon(change).pvalue:.2g}"
+                if change.any()
+                else ""
+            )
+            cells.append(won)
+        lines.append(cells)
+    return markdown(("tree around TuRBO", "area won : lost, TuRBO alone", "the default tree"), lines)
 
 
 def gaps(row: dict[str, str], marks: Iterable[int]) -> list[float]:
@@ -158,9 +211,10 @@ def auc(splitter: KMeansSvm, name: str, seed: int) -> float:
 def figure(file: Path) -> None:
     """Draw the regions of a run at four moments, and print how many contain the optimum (thesis fig. 5.11)."""
     from matplotlib import pyplot
+    from PIL import Image
 
     objective = make("ackley", dim=2, shift=1)
-    tree = lamcts.LatentTree(leaf_size=10)
+    tree = LatentTree(leaf_size=10)
     opt = lamcts.Optimizer(
         objective.space, sampler=LaMcts(lamcts.samplers.make("uniform", objective.space), tree), seed=0
     )
@@ -176,7 +230,8 @@ def figure(file: Path) -> None:
             drawn = lamcts.plot.partition(opt, optimum=objective.centre, function=objective, title=title)
             drawn.savefig(file, dpi=100)
             pictures.append(pyplot.imread(file))
-    pyplot.imsave(file, np.vstack([np.hstack(pictures[:2]), np.hstack(pictures[2:])]))
+    whole = np.vstack([np.hstack(pictures[:2]), np.hstack(pictures[2:])])
+    Image.fromarray((255 * whole[:, :, :3]).astype(np.uint8)).quantize(COLOURS).save(file)
     print(f"{sum(hit for hit, _ in hits)} of {len(hits)} selected regions contain the optimum")
     print("shares of the box:", *(f"{share:.3f}" for _, share in hits))
 

@@ -54,6 +54,7 @@ PEERS = {
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
     "ax": Peer("ax", "search", "Ax's default: BoTorch's process after its own start", "ax"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
+    "ars": Peer("ars", "search", "augmented random search, the published baseline of gaits"),
     "lamcts": Peer("ours", "search", "our default", warm=PLANTED, warm_dim=PLANTED_DIM),
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),

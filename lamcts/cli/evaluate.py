@@ -48,7 +48,7 @@ def score_found(objective: Any, x: Point, args: argparse.Namespace) -> dict[str,
 def score_of(objective: Any, x: Point, args: argparse.Namespace) -> Score:
     """Score a policy on held-out episodes: the best of noisy scores is biased upwards."""
     fresh = derive(args.seed, Purpose.EVALUATION, 0, 1)  # trials have keys of one number less
-    play = partial(getattr(objective, "watch", objective.evaluate), x, seed=fresh)
+    play = partial(objective.evaluate, x, seed=fresh)
     found = play(rollouts=args.check) if args.seconds is None else _within(play, args.check, SHARE * args.seconds)
     returns = found.returns
     spread = float(returns.std(ddof=min(1, len(returns) - 1)))

@@ -14,6 +14,7 @@ from lamcts.utils.argument_hints import OURS
 
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"
+TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # options that are not named like what they set
 SETTING = "setting "  # before the name of a setting in the namespace: none collides with a name of our own
 NAME = "the command"  # entries of the namespace that no option has, since no option has spaces
 MODULE = "the module of the command"
@@ -69,7 +70,8 @@ class Parser(argparse.ArgumentParser):
         """Add an option for each setting of an objective."""
         group = self.add_argument_group(f"settings of {row.name}")
         for setting in row.parameters.values():
-            add_setting(group, setting)
+            if setting.name not in TYPED:  # an option of every objective
+                add_setting(group, setting)
         options = ", ".join(map(option, row.parameters)) or "no settings"
         self.takes = f"{row.name} takes {options};"
 
@@ -93,7 +95,7 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
 
 def option(name: str) -> str:
     """Return the option that sets a setting."""
-    return f"--{name.replace('_', '-')}"
+    return TYPED.get(name, f"--{name.replace('_', '-')}")
 
 
 def name_of(args: argparse.Namespace) -> str:
@@ -103,7 +105,8 @@ def name_of(args: argparse.Namespace) -> str:
 
 def settings_in(args: argparse.Namespace, row: objectives.Entry) -> Json:
     """Return the settings of an objective that were typed."""
-    return {name: value for name in row.parameters if (value := getattr(args, SETTING + name, None)) is not None}
+    typed = {name: getattr(args, name if name in TYPED else SETTING + name, None) for name in row.parameters}
+    return {name: value for name, value in typed.items() if value is not None}
 
 
 def _metavar(setting: Setting) -> str:

@@ -193,7 +193,8 @@ def _best(run: "Evaluations", about: Mapping[str, object], name: str, target: fl
     """Return reward against episodes for policies, else the best value so far."""
     episodes = episodes_of(about)
     if episodes is not None and run.maximize:
-        return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), name=shortened(name))
+        words = {"name": shortened(name), "quantity": str(about.get("quantity", "return"))}
+        return plot.reward(run, episodes=episodes, threshold=number_of(about.get("threshold")), **words)
     kept = " that is feasible" if run.goals.constraints else ""
     return plot.best_so_far(run, target=target, title=_title(name, f"best value{kept} so far"))
 

@@ -55,7 +55,10 @@ def _add_own_options(one: Parser) -> None:
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
     own.add_argument("--space", metavar="FILE", help=line)
     own.add_argument("--maximize", action="store_true", default=None, help="maximise (default: minimise)")
-    line = "a value to minimise, by its name in the printed or returned dict; -NAME: to maximise; repeatable"
+    line = (
+        "a value to minimise, by its name in the printed or returned dict; -NAME: to maximise; repeatable; of a gait "
+    )
+    line += "return, distance, progress, falls, speed or effort"
     own.add_argument("--objective", dest="objectives", action="append", metavar="NAME", help=line)
     line = "a constraint: 'stress<=250', 'gain>=2', 'gap==0+-1e-3'; repeatable"
     own.add_argument("--constraint", dest="constraints", action="append", metavar="TEXT", help=line)

@@ -95,7 +95,9 @@ def _about(target: Target) -> Json:
     """Return what the journal and `result.json` record about the objective."""
     about: Json = {"objective": target.name, "settings": target.settings}
     if hasattr(target.objective, "rollouts"):
-        about |= {"episodes": target.objective.rollouts, "threshold": target.objective.threshold}
+        quantity = getattr(target.objective, "value", "return")
+        threshold = target.objective.threshold if quantity == "return" else None
+        about |= {"episodes": target.objective.rollouts, "threshold": threshold, "quantity": quantity}
     return about
 
 

@@ -20,7 +20,6 @@ from lamcts.outcomes.goals import Goals
 from lamcts.types import Json
 
 GOALS = ("objectives", "constraints", "reference")
-TYPED = {"objectives": "--objective", "constraints": "--constraint"}  # options that are not named like what they set
 OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program of the user (untuned)
 AGAINST = "against"
@@ -65,7 +64,8 @@ def _registered(args: argparse.Namespace) -> Target:
     if args.objective.endswith(".py"):
         raise ValueError(f"expected an objective, got the file {args.objective}: {args.objective}:FUNCTION names one")
     row = objectives.entry(args.objective)
-    _refuse(args, OWN, f"file.py:function or --command, and {args.objective!r} has its own")
+    refused = [name for name in OWN if name not in row.parameters]
+    _refuse(args, refused, f"file.py:function or --command, and {args.objective!r} has its own")
     return registered(row, settings_in(args, row))
 
 
@@ -150,7 +150,7 @@ def _named(text: str, option: str, rest: str) -> tuple[str, str]:
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
-            raise ValueError(f"{TYPED.get(name, option(name))}: expected only with {where}: leave it out")
+            raise ValueError(f"{option(name)}: expected only with {where}: leave it out")
 
 
 def _leading(words: Sequence[str]) -> str:

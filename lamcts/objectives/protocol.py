@@ -117,8 +117,8 @@ class TradeOff:
     constraints = ()
 
     def __post_init__(self) -> None:
-        if hasattr(self.objective, "objectives"):
-            own = ", ".join(self.objective.objectives)
+        if (columns := getattr(self.objective, "objectives", None)) is not None:
+            own = ", ".join(columns)
             raise ValueError(
                 f"objective: expected one of one value, got {self.objective.name} with {own}: search these"
             )

@@ -98,7 +98,9 @@ def axis_label(run: Evaluations, k: int = 0) -> str:
     return f"{name} ({'higher' if goal.maximize else 'lower'} is better)"
 
 
-def reward(run: Source, *, episodes: int, threshold: float | None = None, name: str = "policy") -> "Figure":
+def reward(
+    run: Source, *, episodes: int, threshold: float | None = None, name: str = "policy", quantity: str = "return"
+) -> "Figure":
     """Draw the best reward of a policy search against simulated episodes.
 
     Parameters
@@ -111,10 +113,12 @@ def reward(run: Source, *, episodes: int, threshold: float | None = None, name: 
         The reward at which the task counts as solved, drawn as a dashed line.
     name : str, default "policy"
         The name of the task, for the title.
+    quantity : str, default "return"
+        What was maximised.
     """
-    unit = f"mean return over {episodes} episodes" if episodes > 1 else "return of one episode"
+    unit = f"mean {quantity} over {episodes} episodes" if episodes > 1 else f"{quantity} of one episode"
     how: canvas.Look = {"maximize": True, "target": threshold, "target_name": "threshold", "episodes": episodes}
-    return best_so_far(run, title=f"{name}: reward against episodes", y=f"{unit} (higher is better)", **how)
+    return best_so_far(run, title=f"{name}: {quantity} against episodes", y=f"{unit} (higher is better)", **how)
 
 
 def hypervolume(

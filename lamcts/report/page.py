@@ -203,7 +203,7 @@ def _regions(run: LabelledRun) -> list[Section]:
     """Return what tells good from bad regions of the space: the tree where it was searched, and a table of splits."""
     found, searched = tree.drawn(run), tree_used(run.record)
     if found is None:
-        least = 2 * run.tree.settings.leaf_size
+        least = run.tree.settings.least_rows(run.shown.x.shape[1])
         few = f"No split yet. The tree splits from {least} evaluations on, if good and bad ones lie apart."
         return [Section("Good and bad regions", [few])] if searched else []
     words = (

@@ -127,7 +127,7 @@ def test_the_tree_and_the_selection_see_the_order_of_values_alone(change: Any) -
 
 
 def test_a_node_is_fitted_on_the_largest_size_of_a_geometric_row() -> None:
-    sizes = [LatentTree(leaf_size=20).fit_size(n) for n in (39, 40, 59, 60, 89, 90, 134, 135, 202, 1000)]
+    sizes = [LatentTree().fit_size(n, 5) for n in (39, 40, 59, 60, 89, 90, 134, 135, 202, 1000)]
     assert sizes == [0, 40, 40, 60, 60, 90, 90, 135, 202, 683]
 
 

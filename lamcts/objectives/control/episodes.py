@@ -3,6 +3,7 @@
 Letters: k episodes, s states.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from lamcts.types import Floats, Json, whole_number
 ALIVE = ("reward_survive", "reward_alive")  # gymnasium's names of the part of a reward that is for being up
 IDLE = 0.85  # share of a return from which on it is the bonus for being alive and little else (untuned): a hopper
 Policy = TypeVar("Policy", bound="Acting")
+Value = float | dict[str, float]
 
 
 # at less than 0.2 m/s; a humanoid that walks at 0.8 m/s has 0.83
@@ -34,77 +36,47 @@ class Acting(Protocol):
 
 
 class Episode(NamedTuple):
-    """The sum of an episode's rewards, and the state before each of its steps, [steps, s]."""
+    """An episode up to a step: return, steps, whether it ended early, metres along x, the bonus for being alive.
 
-    total: float
-    states: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Rollouts:
-    """Some episodes of one policy: their returns [k], lengths in control steps [k], and the states visited."""
-
-    returns: NDArray[np.float64]
-    steps: NDArray[np.int64]
-    states: Moments
-
-    @classmethod
-    def of(cls, episodes: Sequence[Episode]) -> "Rollouts":
-        return cls(
-            np.array([episode.total for episode in episodes]),
-            np.array([len(episode.states) for episode in episodes], np.int64),
-            Moments.of(np.concatenate([episode.states for episode in episodes])),
-        )
-
-    @property
-    def mean(self) -> float:
-        return float(self.returns.mean())
-
-
-def play(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Episode]:
-    """Return one episode of each policy, started from its seed."""
-    env = world.environment()
-    played = []
-    for policy, seed in zip(policies, seeds, strict=True):
-        state, _ = env.reset(seed=seed)
-        visited, total, over = [], 0.0, False
-        while not over:
-            visited.append(state)
-            state, reward, fallen, late, _ = env.step(policy.action(state))
-            total += float(reward)
-            over = fallen or late
-        played.append(Episode(total, np.array(visited)))
-    return played
-
-
-# Watched episodes -----------------------------------------------------------------------------------------------------
-
-
-class WatchedEpisode(NamedTuple):
-    """An episode up to a step: return, steps, whether it ended early, metres along x, the bonus for being alive."""
+    `distance` is None without positions. `states` are those before each step, [steps, s], where they are kept; `effort`
+    is the mean of squared torques, summed over joints, where it is asked for.
+    """
 
     total: float
     steps: int
     ended: bool
     distance: float | None
     alive: float
+    states: Floats | None = None
+    effort: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
-    """Some episodes of one policy: [k] each, as in `WatchedEpisode`; `distance` is None without positions."""
+class Rollouts:
+    """Some episodes of one policy: [k] each, as in `Episode`; `distance` is None without positions.
+
+    states: moments of the states visited.
+    """
 
     returns: NDArray[np.float64]
     steps: NDArray[np.int64]
     ended: NDArray[np.bool_]
     distance: NDArray[np.float64] | None
     alive: NDArray[np.float64]
+    states: Moments
+    effort: NDArray[np.float64]
 
     @classmethod
-    def of(cls, episodes: Sequence[WatchedEpisode]) -> "Watched":
-        returns, steps, ended, places, alive = zip(*episodes, strict=True)
+    def of(cls, episodes: Sequence[Episode]) -> "Rollouts":
+        returns, steps, ended, places, alive, states, effort = zip(*episodes, strict=True)
         distance = None if None in places else np.array(places, float)
-        return cls(np.array(returns, float), np.array(steps, np.int64), np.array(ended), distance, np.array(alive))
+        moments = Moments.of(np.concatenate(states))
+        bonus, torques = np.array(alive, float), np.array(effort, float)
+        return cls(np.array(returns, float), np.array(steps), np.array(ended), distance, bonus, moments, torques)
+
+    @property
+    def mean(self) -> float:
+        return float(self.returns.mean())
 
     @property
     def alive_share(self) -> float | None:
@@ -118,16 +90,23 @@ class Watched:
         return self.alive_share is not None and self.alive_share >= IDLE
 
 
-def watch(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[WatchedEpisode]:
+def play(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list[Episode]:
     """Return one episode of each policy, started from its seed."""
-    env, found = world.environment(), list[WatchedEpisode]()
+    env, played = world.environment(), list[Episode]()
     for policy, seed in zip(policies, seeds, strict=True):
         state, _ = env.reset(seed=seed)
-        found += deque(followed(env, policy.action, state), maxlen=1)
-    return found
+        visited = list[Floats]()
+
+        def act(state: Floats, policy: Acting = policy, visited: list[Floats] = visited) -> Action:
+            visited.append(state)
+            return policy.action(state)
+
+        (last,) = deque(followed(env, act, state), maxlen=1)
+        played.append(last._replace(states=np.array(visited)))
+    return played
 
 
-def followed(env: Environment, act: Callable[[Floats], Action], state: Floats) -> Iterator[WatchedEpisode]:
+def followed(env: Environment, act: Callable[[Floats], Action], state: Floats) -> Iterator[Episode]:
     """Yield an episode that begins in `state` after each of its steps, until it ends or reaches its cap."""
     total, steps, alive, over, start = 0.0, 0, 0.0, False, None
     while not over:
@@ -137,7 +116,7 @@ def followed(env: Environment, act: Callable[[Floats], Action], state: Floats) -
         if steps == 1 and place is not None and "x_velocity" in info:
             start = float(place) - float(info["x_velocity"]) * float(env.unwrapped.dt)  # v4 tells none at a reset
         distance = None if start is None or place is None else float(place) - start
-        yield WatchedEpisode(total, steps, bool(ended), distance, alive)
+        yield Episode(total, steps, bool(ended), distance, alive)
 
 
 def alive_of(env: Environment, info: Json) -> float:
@@ -174,13 +153,17 @@ class MeanReturn(Generic[Policy]):
         """The name of the environment."""
         return self.world.env
 
-    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> float:
-        return self.evaluate(point, seed=self._seed(seed)).mean
+    def __call__(self, point: ArrayLike, *, seed: int | None = None) -> Value:
+        return self.value_of(self.evaluate(point, seed=self._seed(seed)))
 
-    def values(self, points: Sequence[ArrayLike], seeds: Sequence[int]) -> list[float]:
+    def value_of(self, found: Rollouts) -> Value:
+        """Return the value of some episodes: their mean return."""
+        return found.mean
+
+    def values(self, points: Sequence[ArrayLike], seeds: Sequence[int]) -> list[Value]:
         """Return the values of points, each with its seed; faster than a call for each."""
         drawn = [self.base_seed] * len(seeds) if self.seeds == "fixed" else seeds
-        return [found.mean for found in self.many(points, drawn)]
+        return [self.value_of(found) for found in self.many(points, drawn)]
 
     def evaluate(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Rollouts:
         """Run the episodes of `seed` (None: new ones), `rollouts` of them if given."""
@@ -195,12 +178,6 @@ class MeanReturn(Generic[Policy]):
         policies = [self.acting(point) for point in points for _ in range(k)]
         played = self.play(policies, [start for seed in seeds for start in starts(seed, k)])
         return [Rollouts.of(played[i : i + k]) for i in range(0, len(played), k)]
-
-    def watch(self, point: ArrayLike, *, seed: int | None = None, rollouts: int | None = None) -> Watched:
-        """Run the episodes of `evaluate` again with an eye on the body: how far it came, whether it fell."""
-        k = whole_number(self.rollouts if rollouts is None else rollouts, "rollouts")
-        policy = self.acting(point)
-        return Watched.of(watch(self.world, [policy] * k, starts(fresh_seed() if seed is None else seed, k)))
 
     def fingerprint(self) -> Json:
         moments = self.moments
@@ -226,10 +203,10 @@ class MeanReturn(Generic[Policy]):
         found: Self = replace(self, moments=moments if moments.count > 1 else None)  # type: ignore[type-var]
         return found
 
-    def recall(self, point: ArrayLike, *, seed: int, memory: Json) -> tuple[float, Json]:
+    def recall(self, point: ArrayLike, *, seed: int, memory: Json) -> tuple[Value, Json]:
         """Return the value of a point under the statistics in `memory`, and what to merge into them."""
         found = self.recalling(memory).evaluate(point, seed=self._seed(seed))
-        return found.mean, found.states.to_json()
+        return self.value_of(found), found.states.to_json()
 
     def learn(self, memory: Json, seen: Json) -> Json:
         """Return `memory` with what an evaluation has seen merged in."""

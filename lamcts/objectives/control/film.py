@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lamcts.errors import LamctsError, MissingExtra, install
 from lamcts.objectives.control import lunar
 from lamcts.objectives.control.environment import states_of
-from lamcts.objectives.control.episodes import WatchedEpisode, followed
+from lamcts.objectives.control.episodes import Episode, followed
 from lamcts.objectives.control.network import Action, Bounded, Network, actions_of
 from lamcts.objectives.control.world import OWN_OPTIONS, Environment, World, entry_point
 from lamcts.text import safe_text, shortened
@@ -26,7 +26,7 @@ from lamcts.types import Floats, Json
 
 __all__ = ["Film", "NoOpenGL", "film", "imageio", "movies"]
 Pictures = NDArray[np.uint8]  # [n, height, width, 3]
-Shot = tuple[Pictures, WatchedEpisode]  # a frame, and the episode up to it
+Shot = tuple[Pictures, Episode]  # a frame, and the episode up to it
 Acts = Callable[[Floats], Action]
 Start = Callable[[], AbstractContextManager[object]]
 FRAMES_A_SECOND = 20.0  # aimed at: smooth to the eye, slow enough for browsers, whose least delay in a GIF is 20 ms
@@ -129,7 +129,7 @@ def _played(env: Environment, act: Acts, start: Start, seed: int, most: int, eve
     """Yield a frame of an episode's start, of each `every`th step, and of its end or of step `most`."""
     with start():
         state, _ = env.reset(seed=seed)
-    yield _picture(env), WatchedEpisode(0.0, 0, False, None, 0.0)
+    yield _picture(env), Episode(0.0, 0, False, None, 0.0)
     drawn = 0
     for episode in islice(followed(env, act, state), most):
         if episode.steps % every == 0:

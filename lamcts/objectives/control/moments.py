@@ -67,8 +67,8 @@ MomentsLike = str | os.PathLike[str] | Moments | Sequence[ArrayLike] | None  # a
 
 def moments_of(given: MomentsLike, states: int, env: str) -> Moments | str | None:
     """Return None, "running" or checked moments of the `states` states of `env`, such as "Hopper-v5"."""
-    if given is None or (isinstance(given, str) and given == "running"):
-        return given
+    if given is None or (isinstance(given, str) and given in ("none", "running")):
+        return None if given == "none" else given
     moments = _taken(given, states, env)
     shape, other = list(moments.mean.shape), list(moments.squares.shape)
     if shape != [states] or not (np.isfinite(moments.mean).all() and np.isfinite(moments.squares).all()):

@@ -47,9 +47,10 @@ class Mechanics(Protocol):
 
 
 class Shaped(Protocol):
-    """What is used of a space of gymnasium that is not known to be a Box or Discrete."""
+    """What is used of a space of gymnasium that is not known to be a Box or Discrete; `high` is of a Box alone."""
 
     shape: tuple[int, ...]
+    high: Floats
 
 
 class Environment(Protocol):

@@ -2,13 +2,18 @@ from copy import copy, deepcopy
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
+from sklearn.linear_model import Ridge as Regression
+from sklearn.preprocessing import StandardScaler
 
 import lamcts
 from lamcts import testing
 from lamcts.neural.searches import lanas
 from lamcts.neural.searches.alphax import Ridge
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers import HillClimb
 from lamcts.samplers.portfolio import Portfolio
+from lamcts.tree.select import upper_bound
 
 DIGITS = lamcts.Space({f"layer{i}": lamcts.Choice((0, 1, 2)) for i in range(8)})
 
@@ -44,6 +49,24 @@ def test_the_published_settings_are_those_of_the_thesis():
     assert (tree.height, tree.refit, opt.n_init, tree.values) == (8, 50, 200, "raw")
     # (4.3) with c = 10, a tenth of the largest value, against the bound that the tree has
     assert 2 * tree.cp * np.sqrt(2) == pytest.approx(10.0)
+
+
+def test_splits_values_and_bounds_are_those_of_the_printed_algorithm():
+    x = np.random.default_rng(0).random((200, 6))
+    y = 90 + x @ np.arange(6) - np.square(x[:, 0])
+    seen = Observations(6)
+    seen.append(x, -y, np.full(200, np.nan), np.full(200, -1), np.full(200, -1))
+    tree = lanas.published()["sampler"].tree
+    node, rows = tree.incremental(lamcts.Box(0, 1, dim=6), seen).root(), np.arange(200)
+    while len(rows) > 24:
+        assert node.value == pytest.approx(y[rows].mean()) and node.visits == len(rows)
+        z, ranks = StandardScaler().fit_transform(x[rows]), rankdata(y[rows])
+        predicted = Regression(alpha=0.1 * len(rows)).fit(z, ranks).predict(z)  # eqs. 4.1 and 4.2 of ranks, our penalty
+        good = predicted >= ranks.mean()
+        assert node.kids[0].rows.tolist() == rows[good].tolist() and node.kids[1].rows.tolist() == rows[~good].tolist()
+        bound = y[rows[good]].mean() + 10 * np.sqrt(np.log(len(rows)) / good.sum())  # (4.3), c = 10
+        assert upper_bound(node, node.kids[0], tree.cp) == pytest.approx(bound)
+        node, rows = node.kids[0], rows[good]
 
 
 def test_the_tree_is_learned_anew_after_so_many_selects_and_not_between():

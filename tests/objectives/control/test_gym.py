@@ -85,7 +85,7 @@ def test_a_linear_policy_on_a_body_is_that_of_its_gait_within_the_bounds():
     w = np.random.default_rng(0).uniform(-0.05, 0.05, (3, 11))
     point = np.column_stack([w, np.zeros(3)]).ravel()
     assert made(point, seed=1) == pytest.approx(body(w.ravel(), seed=1), rel=1e-6)  # actions are in single precision
-    watched = made.watch(point, seed=1)
+    watched = made.evaluate(point, seed=1)
     assert watched.distance is not None and watched.idle
 
 

@@ -16,7 +16,7 @@ FALLING = "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbo
 
 @pytest.fixture
 def hopper():
-    return objectives.make("hopper")
+    return objectives.make("hopper", moments="none", objectives=("return",))
 
 
 def test_doing_nothing_with_the_swimmer_scores_about_ten():
@@ -63,13 +63,13 @@ def test_it_scores_the_same_after_pickling(hopper):
 
 def test_given_moments_change_the_policy_and_unit_ones_do_not(hopper):
     plain = hopper(W, seed=1)
-    assert objectives.make("hopper", moments=(np.zeros(11), np.ones(11)))(W, seed=1) == plain
+    assert objectives.make("hopper", moments=(np.zeros(11), np.ones(11)), objectives=("return",))(W, seed=1) == plain
     seen = hopper.evaluate(hopper.x0, seed=0).states
-    assert objectives.make("hopper", moments=seen)(W, seed=1) != plain
+    assert objectives.make("hopper", moments=seen, objectives=("return",))(W, seed=1) != plain
 
 
 def test_running_moments_know_nothing_at_first_and_then_what_was_merged(hopper):
-    running = objectives.make("hopper", moments="running")
+    running = objectives.make("hopper", moments="running", objectives=("return",))
     plain = hopper.evaluate(W, seed=1)
     assert running(W, seed=1) == plain.mean
     assert hopper.memory is None
@@ -77,7 +77,7 @@ def test_running_moments_know_nothing_at_first_and_then_what_was_merged(hopper):
     assert value == plain.mean and seen["count"] == plain.steps.sum()
     memory = running.learn(running.learn(running.memory, seen), hopper.evaluate(W, seed=2).states.to_json())
     assert memory["count"] == plain.steps.sum() + hopper.evaluate(W, seed=2).steps.sum()
-    given = objectives.make("hopper", moments=Moments.from_json(memory))
+    given = objectives.make("hopper", moments=Moments.from_json(memory), objectives=("return",))
     assert running.recall(W, seed=3, memory=memory)[0] == given(W, seed=3) != hopper(W, seed=3)
     assert running.recalling(memory)(W, seed=3) == given(W, seed=3)
 

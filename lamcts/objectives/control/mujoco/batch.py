@@ -122,7 +122,8 @@ def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[in
     scale = np.array([policy.scale for policy in policies])  # [k, s]
     state = body.state(q[up], v[up])  # [k, s]
     visited = np.empty((cap, *state.shape))
-    totals, steps = np.zeros(len(up)), np.zeros(len(up), np.int64)
+    start = q[at, 0].copy()
+    totals, steps, ended = np.zeros(len(up)), np.zeros(len(up), np.int64), np.zeros(len(up), bool)
     for t in range(cap):
         visited[t, at] = state
         # numpy multiplies a stack one matrix at a time, by the routine that it takes for a matrix on its own
@@ -137,11 +138,15 @@ def _together(world: World, policies: Sequence[LinearPolicy], seeds: Sequence[in
         state = body.state(here, velocity)
         if fallen.any():
             on = ~fallen
+            ended[up[fallen]] = True
             at = up = up[on]
             state, w, mean, scale = state[on], w[on], mean[on], scale[on]
             if not len(up):
                 break
-    return [Episode(float(total), visited[:n, i]) for i, (total, n) in enumerate(zip(totals, steps, strict=True))]
+    distance = q[: len(policies), 0] - start
+    alive = body.lasting * (steps - ended) + body.last * ended
+    found = zip(totals.tolist(), steps.tolist(), ended.tolist(), distance.tolist(), alive.tolist(), strict=True)
+    return [Episode(*each, visited[: each[1], i]) for i, each in enumerate(found)]
 
 
 def _batch(model: object) -> "Batch":
