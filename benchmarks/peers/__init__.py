@@ -56,6 +56,7 @@ PEERS = {
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
     "ars": Peer("ars", "search", "augmented random search, the published baseline of gaits"),
     "lamcts": Peer("ours", "search", "our default", warm=PLANTED, warm_dim=PLANTED_DIM),
+    "lamcts run": Peer("ours", "whole", "our whole run, with the sampler that the objective recommends", warm=0),
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),
 }

@@ -78,7 +78,9 @@ def main(args: argparse.Namespace) -> int:
     target = with_cost(target_of(args), args)
     space, fix = target.objective.space, fixed_of(args.fix, target.objective.space)
     goals = Goals.of(False, *(getattr(target.objective, name, None) for name in GOALS))
-    sampler = samplers.make(args.sampler, space if fix is None else fixed(space, fix), goals, args.related)
+    recommended = getattr(target.objective, "recommended_sampler", None) or samplers.AUTO
+    name = recommended if args.sampler == samplers.AUTO else args.sampler
+    sampler = samplers.make(name, space if fix is None else fixed(space, fix), goals, args.related)
     return carry_out(args, target, {"sampler": sampler}, _report)
 
 

@@ -18,7 +18,8 @@ DIGITS = 16  # hexadecimal: 64 bits, which no two objectives share by chance
 class Objective(Protocol):
     """A function of points of a space, and what is known about it.
 
-    A journal resumes only with an objective of the same `fingerprint()`, if it has this method.
+    A journal resumes only with an objective of the same `fingerprint()`, if it has this method. `sampler="auto"` is its
+    attribute `recommended_sampler`, the name of a sampler, if it has one.
     """
 
     @property

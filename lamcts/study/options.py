@@ -48,7 +48,8 @@ class RunSettings:
     seed: int | None = None
     """Number that determines every random draw. None draws a fresh one, kept in the result."""
     sampler: "str | Sampler" = "auto"
-    """The search, by name or as an object. "auto" depends on the space, see `lamcts.Optimizer`."""
+    """The search, by name or as an object. "auto" is the `recommended_sampler` of an `Objective` that has one, else
+    depends on the space, see `lamcts.Optimizer`."""
     x0: Point = None
     """Point or list of points to evaluate first. None takes that of an `Objective`."""
     n_init: int | None = None

@@ -28,6 +28,7 @@ class Declared(NamedTuple):
     reference: Any
     reports: bool | None
     fingerprint: Callable[[], Json] | None
+    recommended_sampler: str | None
 
     @classmethod
     def of(cls, f: object) -> "Declared":

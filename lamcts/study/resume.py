@@ -50,8 +50,11 @@ def begin(
 ) -> Beginning:
     """Return a fresh optimizer, or the one that the journal holds; `stack` closes the journal."""
     from lamcts.optimizer.optimizer import Optimizer
+    from lamcts.samplers.registry import AUTO
 
-    seed, n_init, goals = settings.seed, settings.n_init, problem.goals
+    seed, n_init, goals, sampler = settings.seed, settings.n_init, problem.goals, settings.sampler
+    if isinstance(sampler, str) and sampler == AUTO:
+        sampler = problem.declared.recommended_sampler or AUTO
     if settings.journal is not None and None in (seed, n_init):
         from lamcts.journal import begun_with
 
@@ -60,7 +63,7 @@ def begin(
     optimizer = Optimizer(
         problem.space,
         maximize=problem.maximize,
-        sampler=settings.sampler,
+        sampler=sampler,
         seed=seed,
         n_init=n_init,
         design=settings.design,

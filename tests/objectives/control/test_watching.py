@@ -6,6 +6,8 @@ import pytest
 from lamcts.objectives.control.episodes import Episode, Rollouts
 from lamcts.objectives.control.mujoco import gait
 from lamcts.rng import Purpose, derive
+from lamcts.samplers import Turbo
+from lamcts.study import Study
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[mujoco]'")
 pytest.importorskip("mujoco", reason="mujoco is not installed: pip install '.[mujoco]'")
@@ -77,3 +79,12 @@ def test_a_return_that_comes_from_motion_is_no_standing():
     assert Rollouts.of([standing, walking]).alive_share == pytest.approx(2000 / 3058)
     assert not Rollouts.of([Episode(-5, 10, True, -0.2, 10, seen)]).idle  # nothing gained
     assert Rollouts.of([standing, Episode(1.0, 1, True, None, 0.0, seen)]).distance is None
+
+
+def test_the_search_is_the_one_that_the_objective_recommends():
+    swimmer = gait("Swimmer-v5", rollouts=1, episode_steps=5)
+    study = Study(swimmer, None, None, budget=4, seed=0, progress=False)
+    study.solve()
+    assert isinstance(study.optimizer.sampler, Turbo)
+    two = gait("Swimmer-v5", rollouts=1, episode_steps=5, objectives=["speed", "effort"])
+    assert two.recommended_sampler is None

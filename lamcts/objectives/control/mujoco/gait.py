@@ -58,6 +58,11 @@ class Gait(MeanReturn[LinearPolicy]):
     hypervolume = None
 
     @property
+    def recommended_sampler(self) -> str | None:
+        """TuRBO for one quantity: a trust region stays in a gait, whose returns are cliffs elsewhere."""
+        return "turbo" if self.objectives is None else None
+
+    @property
     def maximize(self) -> bool:  # type: ignore[override]
         return self.objectives is None
 
