@@ -55,10 +55,8 @@ def _add_own_options(one: Parser) -> None:
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
     own.add_argument("--space", metavar="FILE", help=line)
     own.add_argument("--maximize", action="store_true", default=None, help="maximise (default: minimise)")
-    line = (
-        "a value to minimise, by its name in the printed or returned dict; -NAME: to maximise; repeatable; of a gait "
-    )
-    line += "return, distance, progress, falls, speed or effort"
+    line = "a value to minimise, by its name in the printed or returned dict; -NAME: to maximise; repeatable"
+    line += "; of a gait return, distance, progress, falls, speed or effort"
     own.add_argument("--objective", dest="objectives", action="append", metavar="NAME", help=line)
     line = "a constraint: 'stress<=250', 'gain>=2', 'gap==0+-1e-3'; repeatable"
     own.add_argument("--constraint", dest="constraints", action="append", metavar="TEXT", help=line)
@@ -78,8 +76,8 @@ def main(args: argparse.Namespace) -> int:
     target = with_cost(target_of(args), args)
     space, fix = target.objective.space, fixed_of(args.fix, target.objective.space)
     goals = Goals.of(False, *(getattr(target.objective, name, None) for name in GOALS))
-    recommended = getattr(target.objective, "recommended_sampler", None) or samplers.AUTO
-    name = recommended if args.sampler == samplers.AUTO else args.sampler
+    recommended = None if args.related else getattr(target.objective, "recommended_sampler", None)
+    name = args.sampler if args.sampler != samplers.AUTO or recommended is None else recommended
     sampler = samplers.make(name, space if fix is None else fixed(space, fix), goals, args.related)
     return carry_out(args, target, {"sampler": sampler}, _report)
 

@@ -53,7 +53,7 @@ def begin(
     from lamcts.samplers.registry import AUTO
 
     seed, n_init, goals, sampler = settings.seed, settings.n_init, problem.goals, settings.sampler
-    if isinstance(sampler, str) and sampler == AUTO:
+    if isinstance(sampler, str) and sampler == AUTO and not related:
         sampler = problem.declared.recommended_sampler or AUTO
     if settings.journal is not None and None in (seed, n_init):
         from lamcts.journal import begun_with

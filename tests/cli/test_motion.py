@@ -37,6 +37,23 @@ def test_falls_are_counted_and_a_swimmer_is_not_warned(capsys, tmp_path):
     assert "in 20 steps, 0 fell" in out and "warning" not in out
 
 
+def test_the_quantities_of_a_gait_are_objectives_and_constraints(capsys):
+    short = ["--budget", "3", "--rollouts", "1", "--episode-steps", "9", *QUICK]
+    said(capsys, "run", "hopper", "--objective", "speed", "--constraint", "falls <= 0", *short)
+    assert "objectives=['speed'] constraints=['falls <= 0']" in said(capsys, "show", "here")[1]
+    code, _, err = said(capsys, "run", "hopper", "--objective", "height", *short[:-1], "there")
+    assert code == 2 and "expected quantities out of return, distance" in err and "got height" in err
+    code, _, err = said(capsys, "run", "ackley", "--objective", "height", "--out", "other")
+    assert code == 2 and "--objective: expected only with file.py:function" in err
+
+
+def test_a_gait_is_searched_by_the_sampler_that_it_recommends(capsys):
+    run = ["run", "swimmer", "--budget", "2", "--rollouts", "1", "--episode-steps", "5", "--check", "0", "--no-plot"]
+    said(capsys, *run, "--out", "a")
+    said(capsys, *run, "--sampler", "uniform", "--out", "b")
+    assert "turbo: trust-region" in said(capsys, "show", "a")[1] and "uniform: " in said(capsys, "show", "b")[1]
+
+
 @pytest.mark.parametrize(
     "change", [{"seed": 1}, {"objective": "walker2d"}, {"check": [1]}, {"check": {"mean": "x"}}, {"check": None}]
 )

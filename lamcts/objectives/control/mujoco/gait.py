@@ -80,6 +80,8 @@ class Gait(MeanReturn[LinearPolicy]):
             columns["distance"] = found.distance
             columns["speed"] = found.distance / (found.steps * self.world.environment().unwrapped.dt)
         means = {name: float(np.mean(each)) for name, each in columns.items() if not np.isnan(each).any()}
+        if missing := [name for name in self.objectives or [self.value] if name not in means]:
+            raise ValueError(f"expected an environment with positions for {', '.join(missing)}, got {self.env}")
         return means[self.value] if self.objectives is None else means
 
     @property
