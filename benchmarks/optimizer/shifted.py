@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from benchmarks import problems
 from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
-from benchmarks.harness.sheet import RESULTS, Sheet
+from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Curve, Result, Row, Task
 from benchmarks.peers import reference
 
@@ -44,11 +44,10 @@ class Case(NamedTuple):
 COLUMNS = (
     *Case._fields, "best", *(f"best_{m}" for m in SHOWN), "own_s", *(f"own_s_{m}" for m in SHOWN), "own_ms", "versions",
 )  # fmt: skip
-FILE = RESULTS / "shifted.csv"
 
 
 def main() -> None:
-    given = script.parser(__doc__, FILE, "every method once, small")
+    given = script.parser(__doc__, "shifted.csv", "every method once, small")
     script.many(given, "0-9")
     given.add_argument("--methods", nargs="+", default=METHODS, metavar="NAME")
     given.add_argument("--problems", nargs="+", default=problems.NAMES)

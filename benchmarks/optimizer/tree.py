@@ -31,7 +31,6 @@ from lamcts.tree import KMeansSvm, LatentTree
 
 CLAIMS = 100  # first seed of the tables; those below are for decisions
 SHOWN = (50, 100, 200, 500, 1000, 2000, 5000)  # evaluations at which the best is kept; the area is their mean
-SMALLEST = 1e-10  # of a gap: below it two results are the same
 PAIRS = {
     "TuRBO": ("lamcts turbo, no tree", "lamcts turbo, tree"),
     "TuRBO, both as published": ("lamcts turbo:published, no tree", "lamcts turbo, as published"),
@@ -68,7 +67,6 @@ LABELS = {  # how the rows of a split are labelled
     "f as one of d + 1 equal coordinates": None,  # y_weight depends on d
     "the better half": KMeansSvm(labels="median"),
 }
-COLOURS = 128  # of the figure: a third of the bytes, and no difference to the eye
 ROWS, FRESH = 100, 400  # of a split, and new points
 
 
@@ -79,8 +77,7 @@ def main() -> None:
     given.add_argument("--table", action="store_true")
     given.add_argument("--figure", type=Path, metavar="FILE")
     given.add_argument("--settings", nargs="+", default=[*SETTINGS], choices=[*SETTINGS, ABLATION])
-    given.set_defaults(smoke_run=False)
-    arguments = script.parsed(given, seeds=[0], smoke_run=True)
+    arguments = script.parsed(given, seeds=[0])
     sheet = Sheet(arguments.out, Task._fields, COLUMNS)
     if arguments.labels:
         print(labels(arguments.seeds))
@@ -94,7 +91,7 @@ def main() -> None:
 
 def tasks(arguments: Namespace) -> Iterator[Task]:
     """Yield the runs of the settings, seed by seed."""
-    if arguments.smoke_run:
+    if arguments.smoke:
         yield from (Task(method, "ackley-3", 5, 0, 40) for method in PAIRS["random"])
         return
     for setting in arguments.settings:
@@ -182,7 +179,7 @@ def ablation(rows: list[dict[str, str]]) -> str:
 
 def gaps(row: dict[str, str], marks: Iterable[int]) -> list[float]:
     """Return the distances of the best from the optimum at the marks."""
-    return [max(float(row[f"best_{mark}"]) - float(row["optimum"]), SMALLEST) for mark in marks]
+    return [max(float(row[f"best_{mark}"]) - float(row["optimum"]), problems.SMALLEST_REGRET) for mark in marks]
 
 
 def labels(seeds: Iterable[int]) -> str:
@@ -236,7 +233,7 @@ def figure(file: Path) -> None:
             drawn.savefig(file, dpi=100)
             pictures.append(pyplot.imread(file))
     whole = np.vstack([np.hstack(pictures[:2]), np.hstack(pictures[2:])])
-    Image.fromarray((255 * whole[:, :, :3]).astype(np.uint8)).quantize(COLOURS).save(file)
+    Image.fromarray((255 * whole[:, :, :3]).astype(np.uint8)).quantize(128).save(file)
     print(f"{sum(hit for hit, _ in hits)} of {len(hits)} selected regions contain the optimum")
     print("shares of the box:", *(f"{share:.3f}" for _, share in hits))
 

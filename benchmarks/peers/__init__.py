@@ -31,8 +31,7 @@ class Peer(NamedTuple):
     warm_dim: int = 2  # dimensions of that run
 
 
-PLANTED, PLANTED_DIM = 48, 20  # evaluations and dimensions where the tree splits, and so loads scikit-learn: in fewer
-# dimensions our default begins with less rows than a split takes, and once in its place it asks for no region
+PLANTED, PLANTED_DIM = 48, 20  # evaluations and dimensions of a run in which a tree splits, and loads scikit-learn
 PEERS = {
     "random": Peer("designs", "random", "uniform draws"),
     "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),

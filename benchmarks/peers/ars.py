@@ -1,7 +1,4 @@
-"""Augmented random search, the published baseline of gaits (ARS V2-t: Mania, Guy and Recht 2018, arXiv 1803.07055).
-
-The objective standardises states by the statistics that ARS published, where the paper updates them as it goes.
-"""
+"""ARS V2-t with fixed statistics of states, the baseline of gaits (Mania, Guy and Recht 2018, arXiv 1803.07055)."""
 
 from typing import NamedTuple
 

@@ -35,7 +35,6 @@ from lamcts import objectives
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.neural.searches import lanas
 from lamcts.neural.searches.alphax import Ridge
-from lamcts.samplers import MixedGp
 from lamcts.spaces import Canonical
 
 MARKS = (100, 150, 500, 1000, 2000, 5000)  # samples: 150 is what papers on tables show, 5,000 the cap
@@ -65,7 +64,6 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
     "lanas as its code": lanas.published(**CODE),
     "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
-    "lamcts, exchanges in the leaf": {"sampler": MixedGp()},
 }
 HEIGHTS, SELECTS = (4, 6, 8), (20, 50, 100)  # of fig. 4.6 (a), whose own are in a picture alone
 GRID = {(h, s): f"lanas, height {h}, selects {s}" for h in HEIGHTS for s in SELECTS}

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from benchmarks.peers import Run, absent, loaded
-from lamcts.samplers import MixedGp
 
 
 class Native(NamedTuple):
@@ -25,12 +24,6 @@ class Native(NamedTuple):
 
 NATIVE = {
     "lamcts": Native("ours", "search", "our default"),
-    "lamcts exchange, in the leaf": Native(
-        "ours",
-        "search",
-        "exchanges inside the region that the tree selects",
-        settings={"sampler": MixedGp()},
-    ),
     "random": Native("uniform", "search", "uniform draws, none twice"),
     "local search": Native("climb", "search", "first improvement over shuffled one-exchange neighbours, restarted"),
     "evolution": Native("evolution", "search", "regularised evolution, population 20, sample 5", settings={"size": 20}),
