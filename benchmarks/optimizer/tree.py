@@ -7,7 +7,7 @@
     python -m benchmarks.optimizer.tree --figure docs/la-mcts.png
 
 A pair of runs has the same instance and the same initial points. The optimum of an instance is moved by its seed.
-Rows of d = 100 are of the seeds 105 to 109: those of 100 to 104 decided on the size of leaves.
+At d = 100 the seeds 100 to 104 are of leaves of 20 rows, which were printed first; those of today are 105 to 109.
 """
 
 from argparse import Namespace
@@ -125,7 +125,7 @@ def table(rows: list[dict[str, str]], setting: str) -> str:
     if not mine:
         return ""
     found = {(row["method"], row["problem"], int(row["seed"])): row for row in mine}
-    seeds = sorted({seed for _, _, seed in found})
+    seeds = sorted({seed for method, _, seed in found if method == PAIRS[pairs[0]][1]})
     marks = [mark for mark in SHOWN if mark <= budget]
     columns, lines = [], []
     for alone, wrapped in (PAIRS[pair] for pair in pairs):
