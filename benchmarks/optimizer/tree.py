@@ -167,12 +167,8 @@ def ablation(rows: list[dict[str, str]]) -> str:
         for other in (alone, default):
             both = sorted(logs.get(method, {}).keys() & logs.get(other, {}).keys())
             change = np.array([logs[method][key] - logs[other][key] for key in both])
-            won = (
-                f"{(change < 0).sum()} : {(change > 0).sum()}, p = {wilcoxon(change).pvalue:.2g}"
-                if change.any()
-                else ""
-            )
-            cells.append(won)
+            won, p = f"{(change < 0).sum()} : {(change > 0).sum()}", wilcoxon(change).pvalue if change.any() else 1.0
+            cells.append(f"{won}, p = {p:.2g}" if change.any() else "")
         lines.append(cells)
     return markdown(("tree around TuRBO", "area won : lost, TuRBO alone", "the default tree"), lines)
 
