@@ -98,8 +98,8 @@ def published(
     Notes
     -----
     Ask for one point at a time: each select counts all earlier results (alg. 5). What differs: the regression of a node
-    is a ridge regression of ranks on standardised rows, of at most 2000; a node with fewer than four rows, or with
-    equal values, is a leaf above the tree's height.
+    is a ridge regression on standardised rows, of at most 2000; a node with fewer than four rows, or with equal values,
+    is a leaf above the tree's height.
     """
     if not 0 < largest < math.inf:
         raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
