@@ -20,6 +20,10 @@ class InvalidPoint(LamctsError, ValueError):
     """A point that makes no sense: raise it in the function, and such failures are told apart from crashes."""
 
 
+class EvaluationFailed(LamctsError):
+    """An evaluation outside of Python failed, for a reason in words; told to an optimizer instead of a value."""
+
+
 class Pruned(LamctsError):
     """A trial was stopped since others are ahead of it: `trial.report` raises it, and it is to leave the function.
 

@@ -23,6 +23,8 @@ READER_LEFT = 141  # and for one whose reader has closed the pipe
 COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
     "list": "list objectives, samplers, pruners and searches",
+    "ask": "write a sheet of points to evaluate by hand, and keep a journal of them",
+    "tell": "read a sheet of `lamcts ask` that was filled in",
     "show": "print the contents of a journal",
     "plot": "plot the progress of a run, or compare several",
     "film": "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4",

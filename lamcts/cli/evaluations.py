@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import SCREEN, complain
+from lamcts.optimizer.export import columns_of, names_of, write_csv
 from lamcts.spaces import Box
-from lamcts.study.export import columns_of, names_of, write_csv
 from lamcts.study.load import result_of, space_of
 from lamcts.types import Json
 

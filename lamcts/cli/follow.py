@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
 from lamcts.journal.lock import inspect_header, is_written
-from lamcts.study.export import LAST
+from lamcts.optimizer.export import LAST
 from lamcts.study.known.rows import PRUNED
 from lamcts.study.load import journal_in
 from lamcts.types import Json

@@ -16,10 +16,10 @@ from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import name_of
 from lamcts.cli.show import episodes_of, number_of
 from lamcts.cli.target import without_cost
+from lamcts.optimizer.export import json_values
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.plot.grown_tree import grown_tree
 from lamcts.spaces.values import plain
-from lamcts.study.export import json_values
 from lamcts.study.result import Result
 from lamcts.text import shortened
 from lamcts.types import Json, Point

@@ -88,7 +88,7 @@ def _function(args: argparse.Namespace) -> Target:
     _refuse(args, ["pattern", "report"], "--command")
     load(args.objective)  # its file may register kinds of parameters
     space = space_of(args.param or [], args.space, args.dim)
-    made = objectives.Function.of(args.objective, space, args.maximize, **_goals(args))
+    made = objectives.Function.of(args.objective, space, args.maximize, **goals_of(args))
     where, _, name = args.objective.rpartition(":")
     return Target(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
 
@@ -99,7 +99,7 @@ def _command(args: argparse.Namespace) -> Target:
     space: Any = space_of(args.param or [], args.space, args.dim)
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
-    pattern, goals = _pattern(args), _goals(args)
+    pattern, goals = _pattern(args), goals_of(args)
     made = objectives.Command(
         args.template, space, args.timeout, bool(args.maximize), pattern, report=args.report, **goals
     )
@@ -110,7 +110,7 @@ def _command(args: argparse.Namespace) -> Target:
     return Target(made, args.template, _leading(made.words), settings)
 
 
-def _goals(args: argparse.Namespace) -> Json:
+def goals_of(args: argparse.Namespace) -> Json:
     """Return what is sought and bounded in the words of `Optimizer`, what was not typed left out."""
     goals: Json = {}
     if args.objectives:
@@ -132,7 +132,7 @@ def _pattern(args: argparse.Namespace) -> Any:
     """Return the regular expression, or those by name where there are several columns."""
     if args.pattern is None:
         return None
-    goals = Goals.of(False, **_goals(args))
+    goals = Goals.of(False, **goals_of(args))
     if len((*goals.names, *goals.quantities)) > 1:
         return dict(_named(text, "--pattern", "REGEX, such as cost='cost=(\\S+)'") for text in args.pattern)
     if len(args.pattern) > 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from lamcts.types import Json
 
 if TYPE_CHECKING:
-    from lamcts.study.history import History
+    from lamcts.optimizer.history import History
     from lamcts.study.result import Result
 
 TAG = "intermediate"  # of intermediate values

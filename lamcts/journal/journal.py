@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from lamcts.errors import JournalError
 from lamcts.journal import events, tables
@@ -19,7 +22,12 @@ from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, widths_of
 from lamcts.optimizer.settings import shown
 from lamcts.optimizer.state import Delta
+from lamcts.outcomes.goals import VALUE
 from lamcts.types import Json, JsonValue
+from lamcts.utils.files import FileKind, is_kind
+
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
 
 
 class Journal:
@@ -41,9 +49,9 @@ class Journal:
     4
     """
 
-    def __init__(self, path: str, connection: sqlite3.Connection, lock: Lock | None) -> None:
+    def __init__(self, path: str, connection: sqlite3.Connection, lock: Lock | None, held: bool = True) -> None:
         self.path = path
-        self._connection, self._lock = connection, lock
+        self._connection, self._lock, self._held = connection, lock, held
         recorded = load(connection, path)
         self.mark = recorded.mark  # it knows no search until all were written once: since opening, or an error
         self._started = recorded.core is not None
@@ -54,7 +62,9 @@ class Journal:
     # Opening --------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], fingerprint: Json, about: Json | None = None) -> "Journal":
+    def open(
+        cls, path: str | os.PathLike[str], fingerprint: Json, about: Json | None = None, held: bool = True
+    ) -> "Journal":
         """Open a journal for writing, or create one.
 
         Parameters
@@ -65,11 +75,14 @@ class Journal:
             The settings of the run, from `Optimizer.fingerprint()`.
         about : dict or None, default None
             JSON values that describe the run to readers; those of the first opening are kept.
+        held : bool, default True
+            Whether the journal is locked until it is closed. Else it is locked for each write only, and the first write
+            after one of another process is refused.
 
         Returns
         -------
         Journal
-            The open journal, locked for this process.
+            The open journal.
 
         Raises
         ------
@@ -90,17 +103,72 @@ class Journal:
             try:
                 with explained(path):
                     connection.execute("BEGIN")  # one moment for all tables
-                    journal = cls(path, connection, lock)
+                    journal = cls(path, connection, lock, held)
                     connection.execute("COMMIT")
                 recorded = journal._recorded
                 compare(path, recorded.fingerprint if recorded else {}, fingerprint)
                 journal._begin_writing()  # not before: a journal that is refused is left as it is
+                if not held:
+                    journal._unlock()
             except BaseException:
                 connection.close()
                 raise
         except BaseException:
             lock.release()
             raise
+        return journal
+
+    @classmethod
+    def resume(
+        cls,
+        path: str | os.PathLike[str],
+        opt: "Optimizer",
+        about: Json | None = None,
+        own: Json | None = None,
+        held: bool = True,
+    ) -> "Journal":
+        """Open the journal of a fresh optimizer, which takes over what the journal holds.
+
+        Parameters
+        ----------
+        path, about, held
+            As `open` takes them.
+        opt : Optimizer
+            The optimizer.
+        own : dict or None, default None
+            JSON values that belong to the fingerprint of the run and not to the optimizer.
+
+        Returns
+        -------
+        Journal
+            The open journal.
+
+        Raises
+        ------
+        ValueError
+            If the sampler cannot be resumed.
+        JournalError
+            As `open` does, and if the optimizer refuses the state.
+        """
+        if not opt.sampler.resumable:
+            raise ValueError(
+                f"journal: the sampler {opt.sampler!r} cannot be resumed; take another, or leave out the journal"
+            )
+        about = dict(about or {}) | ({"noisy": opt.noisy} if opt.noisy else {})
+        if opt.goals.plain and opt.goals.names != (VALUE,):
+            about["objectives"] = list(opt.goals.names)  # the fingerprint has the names of several only
+        if opt.goals.reference is not None:
+            about["reference"] = list(opt.goals.reference)
+        journal = cls.open(path, opt.fingerprint() | (own or {}), about, held)
+        try:
+            if journal.started:
+                opt.restore(replace(journal.recorded().state, fingerprint=opt.fingerprint()))  # they were compared
+        except ValueError as error:
+            journal.close()
+            raise JournalError(
+                f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
+                "go back to a copy of it, or start a new one elsewhere"
+            ) from error
         return journal
 
     @staticmethod
@@ -110,7 +178,7 @@ class Journal:
         Parameters
         ----------
         path : path-like
-            The file; a run may be writing it meanwhile.
+            The file; a run may be writing it meanwhile. A file of `Optimizer.save` is read as well.
 
         Returns
         -------
@@ -123,6 +191,8 @@ class Journal:
             If there is no journal at `path`, or it is damaged.
         """
         path = named(path)
+        if is_kind(path, FileKind.STATE):
+            return _saved(path)
         if not inspect_header(path):
             raise JournalError(f"there is no journal at {path}; give the path that the run was given")
         connection = connect(os.path.realpath(path), readonly=True)
@@ -173,14 +243,27 @@ class Journal:
             )
         self.mark, self._recorded = replace(self.mark, searches=None), None  # should anything go wrong
         with self._transaction() as db:
-            tables.put_rows(db, delta)
-            tables.put_pending(db, delta, self._sampler)
-            tables.put_searches(db, delta, self._sampler)
-            LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
-            tables.put_meta(db, {"core": vars(delta.core)} | ({} if memory is None else {"memory": memory}))
+            self._put(db, delta)
+            tables.put_meta(db, {} if memory is None else {"memory": memory})
             put_reports(db, reports)
             events.put_events(db, events.events_of(delta))
         self.mark, self._started = until, True
+
+    def rewrite(self, whole: Delta) -> None:
+        """Write all evaluations again, of which some were corrected; `whole` is everything since `Mark()`."""
+        self._recorded = None
+        with self._transaction() as db:
+            for table in (tables.ROWS, tables.PENDING, LEADERS):
+                db.execute(f"DELETE FROM {table.name}")
+            self._put(db, whole)
+        self.mark = whole.until
+
+    def _put(self, db: sqlite3.Connection, delta: Delta) -> None:
+        tables.put_rows(db, delta)
+        tables.put_pending(db, delta, self._sampler)
+        tables.put_searches(db, delta, self._sampler)
+        LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
+        tables.put_meta(db, {"core": vars(delta.core)})
 
     def _begin_writing(self) -> None:
         with explained(self.path):
@@ -202,9 +285,12 @@ class Journal:
             pass  # someone reads it just now: the file stays in WAL mode, which is as good
         finally:
             self._connection.close()
-            if self._lock is not None:
-                self._lock.release()
-                self._lock = None
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def __enter__(self) -> "Journal":
         return self
@@ -214,12 +300,24 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if not self._held:
+            self._lock = Lock(self.path)
+        try:
+            with self._begun() as db:
+                yield db
+        finally:
+            if not self._held:
+                self._unlock()
+
+    @contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
         with explained(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 if self._version_now() != self._version:
                     raise JournalError(
-                        f"another process wrote to the journal {self.path} meanwhile; nothing more is written"
+                        f"another process wrote to the journal {self.path} meanwhile; nothing more is written here, "
+                        "open it again"
                     )
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -255,6 +353,20 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     seed, design = held.get("seed"), held.get("design")
     n_init = design.get("n_init") if isinstance(design, dict) else None
     return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None
+
+
+def _saved(path: str) -> Recorded:
+    """Return the content of a file of `Optimizer.save` as that of a journal; times are not known."""
+    from lamcts.optimizer.saving import read, read_evaluations
+
+    _, state = read(path)
+    opt = read_evaluations(path)
+    with Journal.open(MEMORY, opt.fingerprint()) as journal:
+        journal.write(opt.delta(journal.mark))
+        recorded = journal.recorded()
+    created = datetime.fromtimestamp(os.path.getmtime(path), UTC).isoformat(timespec="seconds")
+    times = np.full(recorded.n, np.nan)
+    return replace(recorded, path=path, fingerprint=state["fingerprint"], created=created, times=times)
 
 
 def _meta(fingerprint: Json, about: Json | None) -> Json:

@@ -1,8 +1,9 @@
 """The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
 
 import os
+import weakref
 from collections.abc import Iterable, Sequence
-from typing import Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from lamcts.models.remaining_gain import RemainingGain
 from lamcts.optimizer import again, arguments, prediction, records, saving
 from lamcts.optimizer.again import CONFIRMING
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
+from lamcts.optimizer.export import dataframe_of
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import Searches
 from lamcts.optimizer.settings import identity
@@ -31,6 +33,12 @@ from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, Mask, Point, whole_number
 from lamcts.utils.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from lamcts.journal import Journal
+    from lamcts.optimizer.history import History
 
 
 class Optimizer:
@@ -66,6 +74,9 @@ class Optimizer:
     noisy : bool or float, default False
         Whether values are noisy: of the evaluations that `ask` is told are left, the last ones evaluate promising
         points again. At most a tenth of all does so, or this share.
+    journal : path or None, default None
+        File of a journal that records what is asked and told. The same call reopens it: with the evaluations and the
+        pending trials that it holds, and its seed. One optimizer writes it at a time.
 
     Notes
     -----
@@ -98,10 +109,16 @@ class Optimizer:
         reference: Any = None,
         related: Any = None,
         noisy: bool | float = False,
+        journal: str | os.PathLike[str] | None = None,
         **unknown: Any,
     ) -> None:
         arguments.refuse_in_order(in_order)
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
+        if journal is not None:
+            from lamcts.journal import begun_with
+
+            begun = begun_with(journal)
+            seed, n_init = begun[0] if seed is None else seed, begun[1] if n_init is None else n_init
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
         self.goals = Goals.of(self.maximize, objectives, constraints, reference)
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
@@ -111,7 +128,10 @@ class Optimizer:
         first = bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
+        self._journal: Journal | None = None
         self._begin()
+        if journal is not None:
+            self._record_in(journal)
 
     def _begin(self) -> None:
         self._widths = len(self.goals.objectives), self.goals.columns
@@ -163,6 +183,7 @@ class Optimizer:
             trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
         if not trials:
             raise Exhausted(nothing_left(self.space, self.seen))
+        self._record()
         return trials
 
     def _next(self, n: int, left: int | None) -> tuple[Proposal, int]:
@@ -212,8 +233,7 @@ class Optimizer:
             Numbers and texts by name that are stored with each evaluation, failed ones too. No search uses them. What
             cannot be stored is left out, with a warning.
         point : point of the space, default None
-            Where a single trial was evaluated, if not at its own point. The value counts there, and the trial is
-            dropped.
+            Where a single trial was evaluated, if not at its own point. The value counts there.
 
         Warns
         -----
@@ -224,8 +244,8 @@ class Optimizer:
             self._take(self._trials.told(trials, values, constraints, seconds, metrics))
             return
         trial, told = self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
-        if trial.id in self._trials.pending and told.trials != [trial]:
-            self.forget(trial)
+        if trial.id in self._trials.pending and told.moved is not None:
+            self._drop(trial)
         self._take(told)
 
     @one_blas_thread()
@@ -239,6 +259,7 @@ class Optimizer:
         self.seen.sems |= {int(rows[i]): each for i, each in sems.items()}
         self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))
+        self._record()
 
     # The same in other words ----------------------------------------------------------------------------------------
 
@@ -281,8 +302,40 @@ class Optimizer:
         trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
-        self._trials.close([trial])
-        self._searches.forget(trial.session, trial.note)
+        self._drop(trial)
+        self._record()
+
+    def correct(self, trial: int, value: object, constraints: object = None, point: Point = None) -> None:
+        """Replace the value of an evaluation that was told; the search begins again with all evaluations.
+
+        Parameters
+        ----------
+        trial : int
+            Number of its trial, as in `rows()`.
+        value, constraints : number, dict or list
+            What `tell` takes for one trial. The former values become metrics of the evaluation.
+        point : point of the space, default None
+            Where it was evaluated; None leaves that as it is.
+
+        Raises
+        ------
+        ValueError
+            If no such trial was told, or the value is none; nothing is changed then.
+
+        Examples
+        --------
+        >>> import lamcts
+        >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
+        >>> opt.tell(opt.ask(2), [12.0, 3.0])
+        >>> opt.correct(0, 1.2)
+        >>> opt.best.value, opt.rows()[0]["value before correction"]
+        (1.2, 12.0)
+        """
+        state = saving.corrected(self, trial, value, constraints, point)
+        self._begin()
+        saving.load_into(self, state)
+        if self._journal is not None:
+            self._journal.rewrite(self.delta(Mark()))
 
     @property
     def best(self) -> Best:
@@ -347,7 +400,26 @@ class Optimizer:
         """
         n, axis = whole_number(n, "confirm"), FidelityAxis.of(self.space)
         x = self._models.again(n) if axis is None else open_at_full(axis, self.seen, n)
-        return [self._trials.issue(point, CONFIRMING, None) for point in x]
+        trials = [self._trials.issue(point, CONFIRMING, None) for point in x]
+        self._record()
+        return trials
+
+    # Evaluations ------------------------------------------------------------------------------------------------------
+
+    @property
+    def history(self) -> "History":
+        """All evaluations as columns."""
+        from lamcts.optimizer.history import history_of
+
+        return history_of(self)
+
+    def rows(self) -> list[Json]:
+        """Return a dict for each evaluation: trial, values, constraints, parameters, metrics, seconds, message."""
+        return self.history.rows()
+
+    def to_dataframe(self) -> "DataFrame":
+        """Return all evaluations as a pandas DataFrame, a row each; MissingExtra where pandas is not installed."""
+        return dataframe_of(self.history)
 
     # Predictions ------------------------------------------------------------------------------------------------------
 
@@ -501,26 +573,32 @@ class Optimizer:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> Self:
-        """Return the optimizer that `save` wrote; it continues bit for bit.
+        """Return the optimizer that `save` wrote, or that of a journal, which it goes on writing; bit for bit.
 
         Parameters
         ----------
         path : str or path
-            The file.
+            The file, or the journal.
         **parts : space or sampler
             Parts of that run that the file does not hold (own classes); `save` warned about them.
 
         Raises
         ------
         ValueError
-            For other parts, or a file that `save` did not write.
+            For other parts, a file that `save` did not write, or a journal that does not hold the space or the sampler.
         """
         arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
-        settings, state = saving.read(path)
+        if recorded := saving.is_journal(path):
+            settings, parts = saving.settings_of_journal(path, parts)
+        else:
+            settings, state = saving.read(path)
         opt = cls(**saving.arguments_of(settings, parts))
         opt.design = saving.design_of(settings, opt.space, opt.design.centred)
         opt._begin()
-        opt.load_state_dict(state)
+        if recorded:
+            opt._record_in(path, settings["own"])
+        else:
+            opt.load_state_dict(state)
         return opt
 
     def delta(self, since: Mark) -> Delta:
@@ -528,6 +606,21 @@ class Optimizer:
         return saving.delta(self, since)
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
+
+    def _record_in(self, path: str | os.PathLike[str], own: Json | None = None) -> None:
+        """Take over what a journal holds, and record what follows there until this optimizer is gone."""
+        from lamcts.journal import Journal
+
+        self._journal = Journal.resume(path, self, own=own, held=False)
+        weakref.finalize(self, self._journal.close)
+
+    def _drop(self, trial: Trial) -> None:
+        self._trials.close([trial])
+        self._searches.forget(trial.session, trial.note)
+
+    def _record(self) -> None:
+        if self._journal is not None:
+            self._journal.write(self.delta(self._journal.mark))
 
     def _given_points(self, n: int) -> tuple[Proposal, int] | None:
         """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""

@@ -10,6 +10,9 @@ import os
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,19 +22,22 @@ from numpy.typing import NDArray
 from lamcts import rng
 from lamcts.optimizer import arguments, records
 from lamcts.optimizer.design import Design
-from lamcts.optimizer.exact import exact_points
+from lamcts.optimizer.exact import exact, exact_points
+from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import Core, Delta, Mark, State, check_consistent
+from lamcts.outcomes.constrained_rank import OK, PARTIAL
+from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Columns
 from lamcts.outcomes.related import RelatedTasks
 from lamcts.samplers.base import Sampler
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.kinds import UnknownKind
 from lamcts.spaces.regions.region import Region
-from lamcts.spaces.serialization import from_json, to_json
+from lamcts.spaces.serialization import from_json, from_signature, to_json
 from lamcts.spaces.values import plain
-from lamcts.types import Json, JsonValue
-from lamcts.utils.files import FileKind, kind_at
+from lamcts.types import Json, JsonValue, Point, whole_number
+from lamcts.utils.files import FileKind, is_kind, kind_at
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
@@ -59,7 +65,7 @@ def restore(opt: "Optimizer", state: State) -> None:
     arguments.check_fingerprint(state.fingerprint, opt.fingerprint())
     check_consistent(state := state.widened(opt.space.dim), opt.design.n)
     try:
-        _load(opt, state)
+        load_into(opt, state)
     except Exception as error:  # a user's sampler may raise anything
         opt._begin()
         what = f"{type(error).__name__}: {error}"
@@ -81,6 +87,7 @@ def read_evaluations(path: str | os.PathLike[str], space: SearchSpace | None = N
     opt = Optimizer(**arguments_of(settings, parts))
     state = State.of(saved, opt.space.dim, *opt._widths).widened(opt.space.dim)
     _load_evaluations(opt, state)
+    opt._trials.load(state.core.trials, state.out)
     return opt
 
 
@@ -111,7 +118,8 @@ def _core(opt: "Optimizer") -> Core:
     return Core(opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged])
 
 
-def _load(opt: "Optimizer", state: State) -> None:
+def load_into(opt: "Optimizer", state: State) -> None:
+    """Load a state that was checked into a fresh optimizer."""
     core = state.core
     _load_evaluations(opt, state)
     opt._designed, opt._rng = core.designed, rng.restore(core.rng)
@@ -127,6 +135,38 @@ def _load_evaluations(opt: "Optimizer", state: State) -> None:
     opt.seen.predicted |= state.predicted
     opt.seen.sems |= state.sems
     opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
+
+
+def corrected(opt: "Optimizer", trial: int, value: object, constraints: object, point: Point) -> State:
+    """Return the state in which a trial was told another value, without searches; ValueError as `tell` raises it."""
+    rows = np.flatnonzero(opt.seen.trial == whole_number(trial, "correct: trial", least=0))
+    if not len(rows):
+        raise ValueError(f"correct: expected the number of a trial that was told, got {trial}; `rows()` has them")
+    row, outcome = int(rows[-1]), taken([value], [constraints], opt.goals)
+    state = state_of(opt)
+    before, after = (
+        dict(zip(opt.goals.names, opt.goals.signs * f, strict=True)) | opt.goals.measured(g)
+        for f, g in ((opt.seen.f[row], opt.seen.g[row]), (outcome.f[0], outcome.g[0]))
+    )
+    changed = [name for name, number in before.items() if math.isfinite(number) and number != after[name]]
+    former = {f"{name} before correction": float(before[name]) for name in changed}
+    columns = deepcopy(state.columns)
+    kind = PARTIAL if columns.kind[row] == PARTIAL and outcome.kind[0] == OK else outcome.kind[0]
+    columns.f[row], columns.g[row], columns.kind[row] = outcome.f[0], outcome.g[0], kind
+    if point is not None:
+        columns.x[row] = opt.space.encode(point)
+        _put(state.points, row, exact(opt.space, columns.x[row], point))
+    _put(state.failures, row, outcome.messages[0])
+    _put(state.predicted, row, outcome.predicted.get(0))
+    _put(state.sems, row, outcome.sems.get(0))
+    _put(state.metrics, row, former | opt.metrics.get(row, {}) | storable(outcome.others[0], {}))
+    return replace(state, columns=columns, searches={})
+
+
+def _put(notes: dict[int, Any], row: int, new: Any) -> None:
+    """Replace the note of a row, None or empty for none."""
+    notes.pop(row, None)
+    notes |= {} if new is None else {row: new}
 
 
 # Settings ------------------------------------------------------------------------------------------------------------
@@ -160,6 +200,38 @@ def arguments_of(settings: Json, given: Json) -> Json:
     related = RelatedTasks.from_json(settings.get("related", ()))
     rest = {"related": related, "noisy": settings.get("noisy", 0.0)}
     return parts | {name: settings[name] for name in ("maximize", "seed", "repeat")} | goals | rest
+
+
+def is_journal(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a journal at a path."""
+    return is_kind(path, FileKind.JOURNAL)
+
+
+def settings_of_journal(path: str | os.PathLike[str], given: Json) -> tuple[Json, Json]:
+    """Return the settings of the optimizer of a journal, and its space and sampler, where they are not `given`.
+
+    ValueError where the journal does not hold them.
+    """
+    from lamcts.journal import Journal
+    from lamcts.journal.fingerprint import plain as plain_json
+
+    record = Journal.read(path)
+    known, parts = record.fingerprint, dict(given)
+    with suppress(KeyError, TypeError, ValueError):
+        parts.setdefault("sampler", from_identity(known["sampler"]))
+    space = from_signature(known["space"], strict=True)
+    if space is not None and plain_json(space.signature()) == known["space"]:  # else it has rules or keys
+        parts.setdefault("space", space)
+    for name in PARTS:
+        if name not in parts:
+            raise ValueError(
+                f"{name}: expected the run's, since the journal {os.fsdecode(path)} does not hold it; "
+                f"pass load(path, {name}=...), or make the optimizer as before, with journal="
+            )
+    settings = {name: known[name] for name in ("maximize", "seed", "repeat", "design")}
+    settings |= {"points": (), "foreign": {}, "noisy": record.about.get("noisy", 0.0)}
+    own = {name: held for name, held in known.items() if name == "objective"}
+    return settings | {"goals": record.goals.arguments(), "own": own}, parts
 
 
 def design_of(settings: Json, space: SearchSpace, centred: bool) -> Design:
@@ -227,10 +299,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Json, Json]:
             trial["x"] = x
         return text["settings"], state
     except OSError as error:
-        raise ValueError(f"{name}: expected a file that Optimizer.save wrote: {error}") from error
+        raise ValueError(f"{name}: expected a journal, or a file that Optimizer.save wrote: {error}") from error
     except Exception as error:  # whatever numpy, zipfile and zlib make of bytes that are no such file
         raise ValueError(
-            f"{name}: expected a file that Optimizer.save wrote, it is another or damaged ({error})"
+            f"{name}: expected a journal, or a file that Optimizer.save wrote, it is another or damaged ({error})"
         ) from error
 
 

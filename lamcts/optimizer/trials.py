@@ -30,7 +30,8 @@ class Told(NamedTuple):
     """Checked results that are not stored yet: codes x [k, d], outcomes, seconds [k].
 
     `trials` [k]: the trial of each result, None for an unsolicited point. `points` [k]: points as told, None where
-    decoding x gives the same. `metrics` [k]: what was told next to the values.
+    decoding x gives the same. `metrics` [k]: what was told next to the values. `moved`: the number of the trial of a
+    single result that is of another point.
     """
 
     trials: list[Trial | None]
@@ -39,10 +40,13 @@ class Told(NamedTuple):
     seconds: Floats
     points: list[Point]
     metrics: list[Metrics]
+    moved: int | None = None
 
     @property
     def numbers(self) -> Rows:
         """The numbers of the trials, [k], -1 where there is none."""
+        if self.moved is not None:
+            return np.array([self.moved])
         return np.array([-1 if trial is None else trial.id for trial in self.trials], np.int64)
 
     @property
@@ -176,7 +180,8 @@ class Trials:
             self._told_of(each, 1, name, True)
             for each, name in ((values, "values"), (constraints, "constraints"), (metrics, "metrics"))
         )
-        return own, self.told_points([point], value, held, noted)._replace(seconds=seconds_of(seconds, 1))
+        told = self.told_points([point], value, held, noted)._replace(seconds=seconds_of(seconds, 1))
+        return own, told if told.trials == [own] else told._replace(moved=own.id)
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""
@@ -201,9 +206,10 @@ class Trials:
         )
 
     def _is_of_others(self, trial: Trial) -> bool:
-        """Return whether the row that was told under a trial's number is of another point."""
+        """Return whether what was told under a trial's number is of a trial of another run."""
         rows = self._seen.x[self._seen.trial == trial.id]
-        return bool(len(rows)) and not np.array_equal(rows[-1], trial.x)
+        other = bool(len(rows)) and not np.array_equal(rows[-1], trial.x)
+        return other and trial.seed != derive(self._seed, Purpose.EVALUATION, trial.id)  # else told at another point
 
     def settle(self, told: Told, rows: Rows) -> list[TrialResult]:
         """Close the told trials, and return what is to be handed to the searches that asked: first results only."""

@@ -20,6 +20,7 @@ from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
 from lamcts.models.forest import Forest, rank_of
 from lamcts.optimizer import Optimizer
+from lamcts.optimizer.history import History
 from lamcts.outcomes.constrained_rank import (
     CHECKED,
     FAILED,
@@ -35,7 +36,6 @@ from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
-from lamcts.study.history import History
 from lamcts.study.load import journal_in, with_reference
 from lamcts.study.result import Result
 from lamcts.types import Floats, Mask, Point, Rows

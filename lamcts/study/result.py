@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain, remaining_gain
+from lamcts.optimizer.export import dataframe_of, html_of, json_values, rows_of
+from lamcts.optimizer.history import History
 from lamcts.optimizer.prediction import best_of, predicted, predictor, refuse_several
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.metrics import Metric
-from lamcts.study.export import dataframe_of, html_of, json_values, rows_of
-from lamcts.study.history import History
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:

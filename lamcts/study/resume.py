@@ -7,15 +7,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.errors import JournalError
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
-from lamcts.outcomes.goals import VALUE
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.known.rows import PriorObservation
 from lamcts.study.options import RunSettings
@@ -97,33 +95,17 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
 def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
     from lamcts.journal import Journal
 
-    if not optimizer.sampler.resumable:
-        raise ValueError(
-            f"journal: the sampler {optimizer.sampler!r} cannot be resumed; take another, or leave out the journal"
-        )
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
     if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
         about["source"] = code
-    if problem.goals.plain and problem.goals.names != (VALUE,):
-        about["objectives"] = list(problem.goals.names)  # the fingerprint has the names of several only
     if settings.budget_unit is not None:
         about["budget_unit"] = settings.budget_unit
-    if problem.goals.reference is not None:
-        about["reference"] = list(problem.goals.reference)
     own = problem.declared.fingerprint
-    fingerprint = optimizer.fingerprint() | ({} if own is None else {"objective": own()})
-    journal = stack.enter_context(Journal.open(settings.journal or "", fingerprint, about))
+    journal = Journal.resume(settings.journal or "", optimizer, about, None if own is None else {"objective": own()})
+    stack.enter_context(journal)
     if not journal.started:
         return Beginning(optimizer, journal)
     recorded = journal.recorded()
-    try:
-        # the fingerprints, with the objective's own part, were compared when the journal was opened
-        optimizer.restore(replace(recorded.state, fingerprint=optimizer.fingerprint()))
-    except ValueError as error:
-        raise JournalError(
-            f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
-            "go back to a copy of it, or start a new one elsewhere"
-        ) from error
     memory = SharedState.of(problem.f)
     if memory is not None:
         memory.load(recorded.memory, journal.path)

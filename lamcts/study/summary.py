@@ -2,26 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
-from lamcts.optimizer.again import CONFIRMING, DECIDED, first_rows, re_evaluations
+from lamcts.optimizer.again import CONFIRMING, DECIDED, first_rows
+from lamcts.optimizer.history import NO_CURVES, History, RunState, history_of
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
 from lamcts.outcomes.front import knee
-from lamcts.study.history import History, Points
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
 from lamcts.study.spending import Costs
 from lamcts.types import Json, Point
 from lamcts.utils.threads import one_blas_thread
 
-if TYPE_CHECKING:
-    from lamcts.optimizer.optimizer import Optimizer
-    from lamcts.study.load import RecordedRun
-
-RunState: TypeAlias = "Optimizer | RecordedRun"
-NOTHING: Sequence[Reported] = ({},)
 SHOWN = 3  # broken constraints that a message names (by eye)
 
 
@@ -30,7 +24,7 @@ def summarise(
     asks: int,
     status: str,
     message: str,
-    curves: Sequence[Reported] = NOTHING,
+    curves: Sequence[Reported] = NO_CURVES,
 ) -> Result:
     """Return what was found so far; `curves`: what trials reported of each objective, losses by number and step."""
     seen = opt.seen
@@ -53,28 +47,6 @@ def summarise(
     if again := candidates(opt, result["history"]):
         result.update(x=again[0].point, fun=again[0].mean, candidates=again)
     return result
-
-
-def history_of(opt: RunState, curves: Sequence[Reported] = NOTHING) -> History:
-    """Return the evaluations of a run as columns."""
-    seen, goals = opt.seen, opt.goals
-    values = goals.signs * seen.f  # [n, m]
-    return History(
-        points=Points(opt.space, seen.x, seen.exact),
-        x=seen.x,
-        values=values if len(goals.objectives) > 1 else values[:, 0],
-        seconds=seen.seconds,
-        trial=seen.trial,
-        messages=dict(opt.failures),
-        maximize=goals.objectives[0].maximize,
-        goals=goals,
-        excesses=None if goals.plain else goals.per_constraint(seen.g),
-        kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
-        curves=curves,
-        metrics=dict(opt.metrics),
-        sems=dict(seen.sems),
-        confirmed=again if (again := re_evaluations(opt.space, seen)).any() else None,
-    )
 
 
 def _found(opt: RunState) -> Json:

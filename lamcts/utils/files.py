@@ -86,6 +86,11 @@ def kind_at(path: str | os.PathLike[str], what: str, most: int | None = LARGEST)
         return kind_of(file.read(HEAD))
 
 
+def is_kind(path: str | os.PathLike[str], kind: FileKind) -> bool:
+    """Return whether there is a file of a kind at a path."""
+    return os.path.isfile(path) and kind_at(path, "the file", most=None) is kind
+
+
 def kind_of(head: bytes) -> FileKind:
     """Return the kind of a file from its first `HEAD` bytes."""
     if head.startswith(SQLITE) and int.from_bytes(head[68:72], "big") == JOURNAL:

@@ -161,7 +161,7 @@ def test_poor_runs_are_drawn_without_complaint(values):
 def test_runs_come_as_optimizers_results_and_columns(plane):
     opt, _ = plane
     values = opt.seen.y
-    from lamcts.study.history import History, Points
+    from lamcts.optimizer.history import History, Points
     from lamcts.study.result import Result
 
     history = History(Points(opt.space, opt.seen.x), opt.seen.x, values, opt.seen.seconds, opt.seen.trial, {}, False)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import lamcts
 from lamcts import samplers, testing
 from lamcts.cli.parameters import member_of
+from lamcts.optimizer.export import names_of, write_csv
 from lamcts.spaces import Bool, Box, Choice, Float, Simplex, Space, Subset
 from lamcts.spaces.base import sums_of, with_sums_kept
 from lamcts.spaces.exchanges import exchanges, mutations
@@ -18,7 +19,6 @@ from lamcts.spaces.fixed import fixed
 from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.serialization import from_json, from_signature, to_json
-from lamcts.study.export import names_of, write_csv
 
 drawn = settings(max_examples=60, deadline=None, derandomize=True)
 

@@ -15,8 +15,8 @@ from stroll import Stroll
 import lamcts
 from lamcts.errors import JournalError, MissingExtra
 from lamcts.journal import Journal
+from lamcts.optimizer.export import names_of, write_csv
 from lamcts.spaces.serialization import from_signature
-from lamcts.study.export import names_of, write_csv
 
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": "uniform", "progress": False}
 PARTS: dict[str, Any] = {

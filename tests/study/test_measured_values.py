@@ -14,7 +14,7 @@ from evaluations import measured, noisy
 import lamcts
 from lamcts.errors import JournalError
 from lamcts.journal import Journal
-from lamcts.study.export import names_of, write_csv
+from lamcts.optimizer.export import names_of, write_csv
 
 BOX = lamcts.Box(-1, 1, dim=3)
 MIXED = lamcts.Space({"x": lamcts.Float(-1, 1), "kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})

@@ -17,8 +17,8 @@ import pytest
 from evaluations import noting
 
 import lamcts
+from lamcts.optimizer.export import names_of, write_csv
 from lamcts.outcomes.metrics import metrics_of
-from lamcts.study.export import names_of, write_csv
 from lamcts.study.reporting import Reporter
 
 SPACE = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["a", "b"])})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stroll import Stroll
 
 import lamcts
-from lamcts.study.export import names_of, write_csv
+from lamcts.optimizer.export import names_of, write_csv
 
 BOX = lamcts.Box(-1, 1, dim=2)
 OPTIONS: dict[str, Any] = {"seed": 0, "sampler": Stroll(), "progress": False}

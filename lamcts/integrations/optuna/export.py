@@ -24,7 +24,7 @@ from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
-    from lamcts.study.history import History
+    from lamcts.optimizer.history import History
 
 RUN, ROW = "lamcts:run", "lamcts:row"  # attributes by which a study and its trials are found again
 SHORT = 16  # hexadecimal digits that tell runs apart

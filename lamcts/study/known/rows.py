@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.optimizer.export import LAST, columns_of
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Measured
@@ -19,7 +20,6 @@ from lamcts.spaces.base import SearchSpace, options_of
 from lamcts.spaces.fixed import bare
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
-from lamcts.study.export import LAST, columns_of
 from lamcts.types import Point
 
 OWN = ("trial", *LAST)  # columns of every table of ours

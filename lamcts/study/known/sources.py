@@ -10,11 +10,11 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from lamcts.optimizer.export import cell_of, names_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import bare
 from lamcts.spaces.values import scalar
-from lamcts.study.export import cell_of, names_of
 from lamcts.study.known.rows import Row, Table, check_once, takes
 from lamcts.study.load import JOURNAL, result_of, saved_result, space_of
 from lamcts.study.result import Result

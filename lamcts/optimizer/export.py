@@ -21,7 +21,7 @@ from lamcts.types import Json, array_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from lamcts.study.history import History
+    from lamcts.optimizer.history import History
 
 LONGEST = 300  # characters of a value in a cell of HTML (by eye)
 LAST = ("seconds", "message")  # columns after the parameters
@@ -106,7 +106,7 @@ def dataframe_of(history: "History") -> "DataFrame":
 
 def json_values(value: Any) -> Any:
     """Return JSON values, None for nan and infinities, which JSON lacks; other objects become text."""
-    from lamcts.study.history import History
+    from lamcts.optimizer.history import History
 
     if isinstance(value, (History, Front)):
         return json_values(value.rows())

@@ -5,23 +5,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported, reports_of
+from lamcts.optimizer.again import re_evaluations
+from lamcts.optimizer.export import rows_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, feasible, total_violation
 from lamcts.outcomes.failures import by_kind
-from lamcts.outcomes.front import parts_of
+from lamcts.outcomes.front import Front, parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Sems
 from lamcts.outcomes.metrics import Metrics
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import scalar
-from lamcts.study.export import rows_of
 from lamcts.types import Floats, Json, Mask, Point, Rows
 
 NO_POINTS: Mapping[int, Point] = MappingProxyType({})
+NO_CURVES: Sequence[Reported] = ({},)
 PLAIN = Goals()  # one objective, no constraint
 
 
@@ -50,6 +53,25 @@ class Points(Sequence[Point]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} points>"
+
+
+class RunState(Protocol):
+    """A run as far as its history and its result need it: an optimizer, or a journal that was read."""
+
+    @property
+    def space(self) -> SearchSpace: ...
+    @property
+    def goals(self) -> Goals: ...
+    @property
+    def seen(self) -> Observations: ...
+    @property
+    def failures(self) -> Mapping[int, str]: ...
+    @property
+    def metrics(self) -> Mapping[int, Metrics]: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def front(self) -> Front: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,3 +225,25 @@ class History:
         why = f" ({failures})" if len(self.failures) > 1 else ""
         pruned = f", {int(self.pruned.sum())} pruned" if self.pruned.any() else ""
         return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}{pruned}>"
+
+
+def history_of(opt: RunState, curves: Sequence[Reported] = NO_CURVES) -> History:
+    """Return the evaluations of a run as columns."""
+    seen, goals = opt.seen, opt.goals
+    values = goals.signs * seen.f  # [n, m]
+    return History(
+        points=Points(opt.space, seen.x, seen.exact),
+        x=seen.x,
+        values=values if len(goals.objectives) > 1 else values[:, 0],
+        seconds=seen.seconds,
+        trial=seen.trial,
+        messages=dict(opt.failures),
+        maximize=goals.objectives[0].maximize,
+        goals=goals,
+        excesses=None if goals.plain else goals.per_constraint(seen.g),
+        kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
+        curves=curves,
+        metrics=dict(opt.metrics),
+        sems=dict(seen.sems),
+        confirmed=again if (again := re_evaluations(opt.space, seen)).any() else None,
+    )

@@ -1,0 +1,141 @@
+"""`lamcts tell`: the values of a sheet that `lamcts ask` wrote, added to its journal."""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamcts.cli.console import counted, number, pairs, say
+from lamcts.cli.parser import Parser
+from lamcts.errors import EvaluationFailed
+from lamcts.optimizer import Optimizer
+from lamcts.optimizer.losses import Taken, taken
+from lamcts.outcomes.trial import Trial
+from lamcts.study.known.rows import PriorObservation, Table, observations_of
+from lamcts.study.known.sources import table_of
+
+SAME = 1e-9  # of a range: what a spreadsheet of 15 digits changes in a number
+WORDS = {  # what became of the lines of a sheet, in the order in which it is printed
+    "as asked": "told as asked",
+    "changed": "told with other parameters than asked",
+    "new": "told without a trial",
+    "corrected": "corrected",
+    "before": "told before",
+    "empty": "without a value, still to be told",
+}
+
+
+class Line(NamedTuple):
+    """A line of a sheet: what becomes of it, its trial, and what is told."""
+
+    what: str
+    trial: Trial | int | None
+    told: PriorObservation
+
+
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    one.add_argument("journal", help="the journal that `lamcts ask` wrote, or that of any run")
+    one.add_argument("sheet", help="the CSV file that `lamcts ask` wrote, filled in; lines without a value are left")
+    line = "replace values that were told before by those of the sheet"
+    one.add_argument("--correct", action="store_true", help=line)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    opt = Optimizer.load(args.journal)
+    lines = lines_of(args.sheet, opt)
+    wrong = [line for line in lines if line.what == "corrected"]
+    if wrong and not args.correct:
+        trial, where = wrong[0].trial, wrong[0].told.where
+        raise ValueError(
+            f"{where}: expected what was told of trial {trial}, got other values ({counted(len(wrong), 'such line')} "
+            "in all); --correct replaces them; nothing was told"
+        )
+    tell(opt, lines)
+    counts = Counter(line.what for line in lines)
+    say(f"{args.sheet}: {', '.join(f'{counts[what]} {words}' for what, words in WORDS.items() if counts[what])}")
+    failed = sum(isinstance(line.told.value, Exception) for line in lines)
+    say(f"{args.journal}: {counted(len(opt.seen), 'evaluation')}, {len(opt.pending)} pending" + _best(opt))
+    if failed:
+        say(f"{counted(failed, 'line')} with a message and no value: failed")
+    return 0
+
+
+def lines_of(path: str, opt: Optimizer) -> list[Line]:
+    """Return the lines of a sheet; ValueError names the first that cannot be told."""
+    table = table_of(path, opt.space, opt.goals)
+    if not isinstance(table, Table) or not table.text:
+        raise ValueError(f"expected a sheet in CSV, got {path}, which is another file")
+    cells = {row.where: row.cells for row in table.rows}
+    return [_line(one, cells[one.where], opt) for one in observations_of(table, opt.space, opt.goals)]
+
+
+def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer) -> Line:
+    message = str(cells.get("message", "")).strip()
+    if one.value is None and one.constraints is None:
+        if not message:
+            return Line("empty", None, one)
+        one = one._replace(value=EvaluationFailed(message))
+    elif message:
+        raise ValueError(f"{one.where}: expected a value, or a message of what failed, got both: write remarks in note")
+    try:
+        x, outcome = opt.space.encode(one.point), taken([one.value], [one.constraints], opt.goals)
+    except ValueError as error:
+        raise ValueError(f"{one.where}: {error}") from None
+    if (trial := _number(cells, one.where)) is None:
+        known = opt.seen.x.shape[0] and (np.abs(opt.seen.x - x).max(1) <= SAME).nonzero()[0]
+        told = len(opt.seen) and any(_is_told(opt, row, outcome) for row in known)
+        return Line("before" if told else "new", None, one)
+    if (pending := next((each for each in opt.pending if each.id == trial), None)) is not None:
+        return Line("as asked" if np.abs(pending.x - x).max() <= SAME else "changed", pending, one)
+    if not len(rows := np.flatnonzero(opt.seen.trial == trial)):
+        raise ValueError(
+            f"{one.where}: expected the number of a trial of this journal, got {trial}: leave the cell empty for "
+            "points that were not asked for"
+        )
+    row = int(rows[-1])
+    same = np.abs(opt.seen.x[row] - x).max() <= SAME and _is_told(opt, row, outcome)
+    return Line("before" if same else "corrected", trial, one)
+
+
+def _number(cells: Mapping[str, Any], where: str) -> int | None:
+    """Return the number of the trial of a line, None where the cell is empty or there is none."""
+    text = str(cells.get("trial", "")).strip()
+    try:
+        found = int(float(text)) if text else -1
+    except (ValueError, OverflowError):
+        raise ValueError(f"{where}: expected the number of a trial or nothing, got {text!r}") from None
+    return found if found >= 0 else None
+
+
+def _is_told(opt: Optimizer, row: int, outcome: Taken) -> bool:
+    """Return whether a row has these values."""
+    seen = opt.seen
+    same = np.array_equal(seen.f[row], outcome.f[0], equal_nan=True)
+    return bool(same and np.array_equal(seen.g[row], outcome.g[0], equal_nan=True))
+
+
+def tell(opt: Optimizer, lines: Sequence[Line]) -> None:
+    """Tell an optimizer what it does not know, in the order of the lines."""
+    for what, trial, (point, value, constraints, _, metrics) in lines:
+        if isinstance(trial, Trial):
+            moved = point if what == "changed" else None
+            opt.tell(trial, value, constraints=constraints, metrics=metrics, point=moved)
+        elif what == "corrected" and trial is not None:
+            opt.correct(trial, value, constraints, point=point)
+        elif what == "new":
+            opt.tell_points([point], [value], [constraints], [metrics])
+
+
+def _best(opt: Optimizer) -> str:
+    """Return the best value so far in words."""
+    if len(opt.goals.objectives) > 1:
+        return f", {len(opt.front)} on the front"
+    if opt.seen.best is None:
+        return ""
+    best = opt.best
+    held = "" if best.feasible else f", infeasible: {pairs(best.constraints)}"
+    return f", best {opt.goals.names[0]} {number(best.value)} (trial {best.trial}{held})"
