@@ -35,7 +35,7 @@ with interrupts.imported():
         Subset,
         Valid,
     )
-    from lamcts.study import load, maximize, minimize, run
+    from lamcts.study import compare, load, maximize, minimize, run
     from lamcts.tree import LatentTree
 
 __version__ = "0.1.0"
@@ -66,6 +66,7 @@ __all__ = [
     "Subset",
     "Trial",
     "Valid",
+    "compare",
     "load",
     "maximize",
     "minimize",

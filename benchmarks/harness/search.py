@@ -16,12 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 import lamcts
 from lamcts.objectives import Objective
 from lamcts.objectives.control.mujoco.gait import Gait
+from lamcts.spaces.base import SearchSpace
+from lamcts.study.peers import Enough as Enough
 
 Floats = NDArray[np.float64]
-
-
-class Enough(Exception):
-    """Raised by a search that is asked beyond its budget: the way to stop a solver that owns its loop."""
 
 
 class Search:
@@ -29,6 +27,8 @@ class Search:
 
     seed: of the method. batch: how many points a method that takes batches may ask for at a time.
     """
+
+    bounded = False  # constraints are of benchmarks.constrained alone
 
     def __init__(self, objective: Objective, seed: int, budget: int, batch: int = 1) -> None:
         self.objective, self.seed, self.budget, self.batch = objective, seed, budget, batch
@@ -49,9 +49,18 @@ class Search:
     def left(self) -> int:
         return self.budget - len(self.values)
 
+    @property
+    def space(self) -> SearchSpace:
+        return self.objective.space
+
     def __call__(self, u: ArrayLike) -> float:
         """Return the loss at `u` [d]; a solver that steps outside the cube is put on its border."""
         return float(self.many(np.asarray(u, float).reshape(1, self.dim))[0])
+
+    loss = __call__
+
+    def excesses(self, u: ArrayLike) -> Floats:
+        return np.empty(0)
 
     def point(self, point: Any) -> float:
         """Return the loss at a point of the objective's own space."""

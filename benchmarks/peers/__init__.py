@@ -15,12 +15,16 @@ from typing import Any, NamedTuple
 from benchmarks.harness.search import Search
 from lamcts.samplers import LaMcts
 from lamcts.samplers import names as samplers
+from lamcts.study import peers
 
 Run = Callable[[Search], None]
 
 
 class Peer(NamedTuple):
-    """`settings` go to `function` of benchmarks.peers.`module`; `package` is the pip name of what it needs."""
+    """`settings` go to `function` of benchmarks.peers.`module`; `package` is the pip name of what it needs.
+
+    Without a module, the function is a method of `lamcts.study.peers`.
+    """
 
     module: str
     function: str
@@ -32,24 +36,17 @@ class Peer(NamedTuple):
 
 
 PLANTED, PLANTED_DIM = 48, 20  # evaluations and dimensions of a run in which a tree splits, and loads scikit-learn
+SHIPPED = {"optuna tpe": "tpe"} | {name: name for name in peers.PEERS if name != "tpe"}  # those of `lamcts.compare`
 PEERS = {
-    "random": Peer("designs", "random", "uniform draws"),
+    **{name: Peer("", own, peers.PEERS[own].line, peers.PEERS[own].package) for name, own in SHIPPED.items()},
     "sobol": Peer("designs", "sobol", "a scrambled Sobol sequence"),
-    "cma": Peer("pycma", "ipop", "pycma from the best initial point, sigma 0.3, doubled population a restart", "cma"),
     "cma bipop": Peer(
         "pycma", "bipop", "pycma from the best initial point, large and small populations in turn", "cma"
     ),
     "cma lq": Peer("pycma", "lq", "pycma with a linear to quadratic model of all rows, restarted", "cma"),
     "ngopt": Peer("nevergrad", "search", "Nevergrad's wizard", "nevergrad", {"name": "NGOpt"}),
     "shiwa": Peer("nevergrad", "search", "Nevergrad's older wizard", "nevergrad", {"name": "Shiwa"}),
-    "optuna tpe": Peer("optuna", "tpe", "tree-structured Parzen estimators", "optuna"),
     "optuna cma": Peer("optuna", "cma", "CMA-ES of Optuna from the best initial point", "cmaes"),
-    "optuna gp": Peer("optuna", "gp", "Gaussian process of Optuna", "optuna"),
-    "dual annealing": Peer("scipy", "dual_annealing", "SciPy's, from the best initial point"),
-    "differential evolution": Peer("scipy", "differential_evolution", "SciPy's, from the initial design"),
-    "powell": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "Powell"}),
-    "cobyla": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYLA"}),
-    "cobyqa": Peer("scipy", "local", "SciPy's, restarted", settings={"method": "COBYQA"}),
     "botorch": Peer("botorch", "log_ei", "SingleTaskGP with qLogEI", "botorch"),
     "ax": Peer("ax", "search", "Ax's default: BoTorch's process after its own start", "ax"),
     "smac": Peer("smac", "black_box", "SMAC3's facade for continuous black boxes, a Gaussian process", "smac"),
@@ -107,6 +104,8 @@ def missing(name: str) -> str:
 def load(name: str) -> Run:
     """Return the method as a function of a `Search`; ImportError says which package is missing."""
     peer = find(name)
+    if not peer.module and not absent(peer.package):
+        return peers.PEERS[peer.function].run
     return loaded(name, f"benchmarks.peers.{peer.module}", peer.function, peer.package, peer.settings)
 
 

@@ -5,14 +5,6 @@ import numpy as np
 from benchmarks.harness.search import Search
 
 
-def random(search: Search) -> None:
-    """Uniform draws."""
-    search.first()
-    rng = search.rng()
-    while search.left:
-        search(rng.random(search.dim))
-
-
 def uniform(search: Search) -> None:
     """Uniform draws from the seed alone: what `random` was when results/shifted.csv was made."""
     search.first()

@@ -22,6 +22,7 @@ INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 READER_LEFT = 141  # and for one whose reader has closed the pipe
 COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
+    "compare": "compare the default search with other optimizers on a function or program of your own",
     "list": "list objectives, samplers, pruners and searches",
     "ask": "write a sheet of points to evaluate by hand, and keep a journal of them",
     "tell": "read a sheet of `lamcts ask` that was filled in",

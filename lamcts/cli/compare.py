@@ -1,83 +1,57 @@
-"""`lamcts plot A B C`: several runs in one figure, and short names for them."""
+"""`lamcts compare`: several optimizers on a function or program of the user's own."""
 
-import os
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
+from lamcts import plot
+from lamcts.cli.console import counted, number, say, table
+from lamcts.cli.outputs import Outputs
+from lamcts.cli.parser import Parser
+from lamcts.cli.run import add_settings, add_target, named_in
+from lamcts.cli.search import number_or_threads
+from lamcts.cli.target import target_of
+from lamcts.study.comparison import DEFAULT, MARKS, compare
+from lamcts.study.peers import PEERS
 
-from lamcts.outcomes.goals import Goals
-from lamcts.plot.evaluations import common_reference
-from lamcts.report.runs import LabelledRun, by_search
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from lamcts.journal.recorded import Recorded
-
-
-KINDS = {1: ("best",), 2: ("hypervolume", "front")}  # by number of objectives, 2 for more; the first is the default
-Groups = dict[str, list[LabelledRun]]
+FIGURE = "convergence.png"
 
 
-def compared(paths: Sequence[str], records: Sequence["Recorded"], kind: str | None = None) -> "Figure":
-    """Return runs of one objective in one figure; those that differ in their seed alone stand together."""
-    goals = records[0].goals
-    if any(record.goals != goals for record in records):
-        raise ValueError("expected runs of one and the same objective, got others: `lamcts report` takes them all")
-    known = KINDS[min(len(goals.objectives), 2)]
-    if kind not in (None, *known):
-        raise ValueError(f"--kind: expected {' or '.join(known)} for several journals, got {kind!r}: draw one alone")
-    named = zip(labels(paths), records, strict=True)
-    draw = {"best": _best, "hypervolume": _hypervolume, "front": _fronts}[kind or known[0]]
-    return draw(by_search([LabelledRun(*one) for one in named]), goals)
+def add_options(one: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    add_target(one)
+    how = one.add_argument_group("comparison")
+    line = f"names out of {', '.join(PEERS)}, or samplers (default: {','.join(DEFAULT)}, as far as they are installed)"
+    how.add_argument("--peers", metavar="A,B", type=lambda text: text.split(","), help=line)
+    how.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
+    how.add_argument("--budget", type=int, default=60, metavar="N", help="evaluations of each run (default: 60)")
+    line = "runs at a time, each in a process; -1: one a core (default: 1)"
+    how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
+    line = "folder of the journals and the figure (default: named by the function)"
+    how.add_argument("--out", "-o", metavar="DIR", help=line)
+    add_settings(one, argv, named_in(one, argv))
 
 
-def _best(groups: Groups, goals: Goals) -> "Figure":
-    """Return the best values so far; seeds of one search are their median and quartiles."""
-    from lamcts import plot
-
-    curves = {name: [run.shown for run in group] for name, group in groups.items()}
-    return plot.best_so_far(curves, title=f"Best {'feasible ' if goals.constraints else ''}objective value so far")
-
-
-def _hypervolume(groups: Groups, goals: Goals) -> "Figure":
-    """Return the hypervolumes so far, all from one reference; seeds of one search are their median and quartiles."""
-    from lamcts import plot
-
-    reference = common_reference([run.shown for group in groups.values() for run in group])
-    if reference is None:
-        raise ValueError("expected a feasible evaluation in one of the journals, got none: run on, then plot")
-    curves = {
-        name: [run.shown.hypervolumes(reference)[run.shown.own].tolist() for run in group]
-        for name, group in groups.items()
-    }
-    start = ", ".join(f"{name} {number:.4g}" for name, number in zip(goals.names, reference, strict=True))
-    title = "Hypervolume of the front so far"
-    return plot.best_so_far(curves, maximize=True, title=title, y=f"hypervolume (reference point: {start})")
-
-
-def _fronts(groups: Groups, goals: Goals) -> "Figure":
-    """Return the fronts over one another; that of several seeds is the front of them all."""
-    from lamcts import plot
-
-    values = {name: np.vstack([run.shown.values for run in group]) for name, group in groups.items()}
-    feasible = {name: np.concatenate([run.shown.feasible for run in group]) for name, group in groups.items()}
-    senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
-    return plot.fronts(values, senses, feasible=feasible)
-
-
-def labels(paths: Sequence[str]) -> list[str]:
-    """Return a short name for each path: what of it tells it from the others."""
-    parts = [Path(os.path.abspath(path)).parts for path in paths]
-    found: list[str] = []
-    for mine in parts:
-        others = [other for other in parts if other != mine]
-        shared = 0
-        while others and all(len(o) > shared and shared < len(mine) - 1 and o[shared] == mine[shared] for o in others):
-            shared += 1
-        name = os.path.join(*mine[shared:]) if others else mine[-2 if mine[-1] == "journal.db" else -1]
-        name = name.removesuffix(f"{os.sep}journal.db").removesuffix(".db")
-        found.append(name if name not in found else f"{name} ({len(found) + 1})")
-    return found
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    target = target_of(args)
+    folder = Path(args.out or f"compare-{target.short}")
+    say(f"{target.name}: {counted(args.seeds, 'run')} of {args.budget} evaluations a method, output in {folder}/")
+    words = {"budget": args.budget, "peers": args.peers, "seeds": args.seeds, "workers": args.workers}
+    found = compare(target.objective, folder=folder, **words)
+    marks = " / ".join(str(max(1, round(share * args.budget))) for share in MARKS)
+    lines = [["method", "median", "quartiles", f"mean rank at {marks}", "won : lost", "p", "own ms an evaluation"]]
+    for row in found.rows:
+        low, high = row["quartiles"]
+        pair = [f"{row['won']} : {row['lost']}", number(round(row["p"], 4))] if "won" in row else ["", ""]
+        ranks = " / ".join(f"{rank:.1f}" for rank in row["rank"])
+        spread = f"{number(low)} to {number(high)}"
+        lines.append([row["method"], number(row["median"]), spread, ranks, *pair, f"{1000 * row['own_seconds']:.1f}"])
+    table(lines)
+    say("won : lost and p (Mann-Whitney) are of lamcts against the method, by final values")
+    outputs = Outputs(args)
+    with outputs.part("figures", code=0):
+        title = f"{target.short}: best value so far"
+        outputs.figures(folder, {FIGURE: lambda: plot.best_so_far(dict(found.runs), title=title)})
+    outputs.announce(folder)
+    return outputs.code

@@ -34,7 +34,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from lamcts.cli.compare import compared
+    from lamcts.cli.several import compared
 
     records = [read(path) for path in args.journal]
     for record in records:

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from lamcts.cli.compare import labels
 from lamcts.cli.console import say
 from lamcts.cli.parser import Parser
+from lamcts.cli.several import labels
 from lamcts.cli.show import read
 from lamcts.report import LabelledRun, page
 

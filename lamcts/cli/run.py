@@ -22,9 +22,7 @@ CHECK_EPISODES = 20  # held-out episodes of the best policy (untuned; benchmarks
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command, with the settings of the objective that `argv` names."""
-    line = "a name from `lamcts list`, such as ackley; gym:NAME; path/to/file.py:function, or package.module:function"
-    one.add_argument("objective", nargs="?", help=line)
-    _add_own_options(one)
+    add_target(one)
     how = one.add_argument_group("search")
     add_option(how, "budget", " (default: chosen by the objective; 200 for your own)", type=int, metavar="N")
     how.add_argument("--sampler", default=samplers.AUTO, help="name of a sampler from `lamcts list` (default: auto)")
@@ -32,15 +30,33 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     out = add_search_options(one, how)
     line = f"evaluate the best policy on N held-out episodes (default: {CHECK_EPISODES})"
     out.add_argument("--check", type=int, default=CHECK_EPISODES, metavar="N", help=line)
-    words, maybe = one.positionals_in(argv)
-    row = next((row for word in [*words, *maybe] if (row := objectives.find(word)) is not None), None)
-    one.set_defaults(registered=row is not None, against=None)
+    row = named_in(one, argv)
     add_against(how, row)
+    add_settings(one, argv, row)
+
+
+def add_target(one: Parser) -> None:
+    """Add the options that name an objective."""
+    line = "a name from `lamcts list`, such as ackley; gym:NAME; path/to/file.py:function, or package.module:function"
+    one.add_argument("objective", nargs="?", help=line)
+    _add_own_options(one)
+
+
+def named_in(one: Parser, argv: Sequence[str]) -> objectives.Entry | None:
+    """Return the entry of the objective of the package that a command line names, None where it names none."""
+    words, maybe = one.positionals_in(argv)
+    return next((row for word in [*words, *maybe] if (row := objectives.find(word)) is not None), None)
+
+
+def add_settings(one: Parser, argv: Sequence[str], row: objectives.Entry | None) -> None:
+    """Add the settings of an objective as options, after all others."""
+    one.set_defaults(registered=row is not None, against=None)
     if row is not None:
         one.add_settings(row)
         return
     one.add_argument("--dim", type=int, metavar="N", help="number of coordinates of --space LOW:HIGH")
     one.epilog = "The settings of an objective are options too: see `lamcts run NAME --help`."
+    words, _ = one.positionals_in(argv)
     if words and ":" not in words[0]:
         one.takes = f"no objective is called {words[0]!r};"
 

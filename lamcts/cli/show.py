@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts import samplers
-from lamcts.cli.compare import labels
 from lamcts.cli.console import MOST_SHOWN, SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
+from lamcts.cli.several import labels
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PARTIAL, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.front import parts_of

@@ -276,7 +276,12 @@ class Optimizer:
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
     def tell_points(
-        self, points: Sequence[Point], values: Sequence[object], constraints: object = None, metrics: object = None
+        self,
+        points: Sequence[Point],
+        values: Sequence[object],
+        constraints: object = None,
+        metrics: object = None,
+        seconds: object = None,
     ) -> None:
         """Add many unsolicited points and their values at once; nothing is added if anything is wrong.
 
@@ -286,10 +291,10 @@ class Optimizer:
             Where they were evaluated.
         values : list
             A value for each point, as in `tell`.
-        constraints, metrics : list, default None
+        constraints, metrics, seconds : list, default None
             Those of each point, as in `tell`.
         """
-        self._take(self._trials.told_points(points, values, constraints, metrics))
+        self._take(self._trials.told_points(points, values, constraints, metrics, seconds))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as that of a lost worker.
@@ -607,11 +612,11 @@ class Optimizer:
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
-    def _record_in(self, path: str | os.PathLike[str], own: Json | None = None) -> None:
+    def _record_in(self, path: str | os.PathLike[str], own: Json | None = None, about: Json | None = None) -> None:
         """Take over what a journal holds, and record what follows there until this optimizer is gone."""
         from lamcts.journal import Journal
 
-        self._journal = Journal.resume(path, self, own=own, held=False)
+        self._journal = Journal.resume(path, self, about, own, held=False)
         weakref.finalize(self, self._journal.close)
 
     def _drop(self, trial: Trial) -> None:

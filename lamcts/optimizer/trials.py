@@ -152,7 +152,14 @@ class Trials:
             return [given]  # a value with its standard error
         return as_list(given, n, name)
 
-    def told_points(self, points: Sequence[Point], values: object, constraints: object, metrics: object = None) -> Told:
+    def told_points(
+        self,
+        points: Sequence[Point],
+        values: object,
+        constraints: object,
+        metrics: object = None,
+        seconds: object = None,
+    ) -> Told:
         """Check unsolicited results; one at the point of a pending trial belongs to that trial."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
@@ -166,7 +173,7 @@ class Trials:
         x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
         found = self._metrics(outcome, points, as_list(metrics, n, "metrics"))
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
-        return Told(trials, x, self._by_fidelity(outcome, x), np.full(len(x), np.nan), exact_points, found)
+        return Told(trials, x, self._by_fidelity(outcome, x), seconds_of(seconds, n), exact_points, found)
 
     def told_elsewhere(
         self, trials: Trial | Sequence[Trial], point: Point, values: object, constraints: object, *others: object
@@ -180,7 +187,7 @@ class Trials:
             self._told_of(each, 1, name, True)
             for each, name in ((values, "values"), (constraints, "constraints"), (metrics, "metrics"))
         )
-        told = self.told_points([point], value, held, noted)._replace(seconds=seconds_of(seconds, 1))
+        told = self.told_points([point], value, held, noted, seconds)
         return own, told if told.trials == [own] else told._replace(moved=own.id)
 
     def _code(self, trial: Trial) -> Floats:

@@ -77,5 +77,5 @@ def by_search(runs: Sequence[LabelledRun]) -> dict[str, list[LabelledRun]]:
 
 def _name(group: Sequence[LabelledRun]) -> str:
     """Return what a group of several seeds is called: its objective and its sampler."""
-    sampler = group[0].record.sampler.partition("(")[0].lower()
+    sampler = group[0].record.sampler.partition("(")[0].strip("'").lower()
     return f"{shortened(group[0].title)} ({sampler})"

@@ -89,7 +89,7 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
 
 def sampler_name(recorded: str) -> str:
     """Return the name of a sampler, from what a journal records of it."""
-    found = re.match(r"[A-Za-z_]\w*", recorded)
+    found = re.match(r"[A-Za-z_][\w ]*", recorded.strip("'"))
     classes = {kind.__name__: name for name, kind in samplers.classes().items()}
     return classes.get(found[0], found[0]) if found else "unknown"
 

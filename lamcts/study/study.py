@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lamcts.journal import Journal
     from lamcts.optimizer.optimizer import Optimizer
 
+T = TypeVar("T")
 SUFFIX = ".folders"  # after the name of the journal
 FOUND = ("target", "patience", "min_gain")  # reasons that end a search before its budget
 
@@ -137,7 +138,7 @@ class Study:
                 self.reason = self.reason or self._stopping.reason(seen, self.spending.over) or stopped
             return evaluation
 
-        yield from _evaluated(pool, job, told)
+        yield from evaluated_jobs(pool, job, told)
         self.reason = self.reason or ("budget" if self.spending.over else "exhausted")
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
@@ -272,9 +273,9 @@ class Study:
         return result
 
 
-def _evaluated(
-    pool: Pool, job: Callable[[], Job | None], told: Callable[[Job, Outcome], Evaluation]
-) -> Generator[Evaluation, None, None]:
+def evaluated_jobs(
+    pool: Pool, job: Callable[[], Job | None], told: Callable[[Job, Outcome], T]
+) -> Generator[T, None, None]:
     """Yield what `told` makes of each job that ends, until there is none, and `job` returns no further one."""
     while True:
         interrupts.check()

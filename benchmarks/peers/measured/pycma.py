@@ -4,7 +4,7 @@ import warnings
 
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.peers.measured.remembered import Remembered
-from benchmarks.peers.pycma import SIGMA, library_options
+from lamcts.study.peers import SIGMA, pycma_options
 
 
 def augmented(search: MeasuredSearch) -> None:
@@ -15,5 +15,5 @@ def augmented(search: MeasuredSearch) -> None:
         told = Remembered(search)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cma.fmin_con2(told.loss, start, SIGMA, constraints=told.excess, options=library_options(rng))
+            cma.fmin_con2(told.loss, start, SIGMA, constraints=told.excess, options=pycma_options(rng))
         start = rng.random(search.dim)

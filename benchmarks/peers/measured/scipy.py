@@ -1,6 +1,6 @@
 """SciPy's COBYLA and COBYQA, which model f and each constraint: from the first point of the design, then anywhere.
 
-Steps begin at a quarter of the unit cube, as in `benchmarks.peers.scipy`, and end where the method's own rule says.
+Steps begin at a quarter of the unit cube, as in `lamcts.study.peers`, and end where the method's own rule says.
 COBYQA first moves a start that is nearer to a side of the cube than its steps are long.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.harness.measured import MeasuredSearch
 from benchmarks.peers.measured.remembered import Remembered
-from benchmarks.peers.scipy import RADIUS
+from lamcts.study.peers import RADIUS
 
 TOLERANCE = 0.0  # by how much a constraint may be broken: what a row calls feasible breaks none
 LAST = 1e-6  # radius of the last steps; the usual 1e-4 (COBYLA) ends a percent above the goals that we measure by

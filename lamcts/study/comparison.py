@@ -1,0 +1,323 @@
+"""`compare`: several optimizers on one function of the user's own. Each run is a journal, from which it resumes."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lamcts import samplers
+from lamcts.errors import LamctsError, MissingExtra
+from lamcts.journal import Journal
+from lamcts.optimizer.optimizer import Optimizer
+from lamcts.outcomes.constrained_rank import total_violation
+from lamcts.rng import Purpose, derive
+from lamcts.samplers.base import Session
+from lamcts.study.evaluation import Job, Outcome, evaluate, takes
+from lamcts.study.options import RunSettings
+from lamcts.study.peers import PEERS, Enough
+from lamcts.study.problem import RunProblem, problem_of
+from lamcts.study.study import Study, evaluated_jobs
+from lamcts.study.workers import pool_of
+from lamcts.types import Floats, Json, Mask, whole_number
+from lamcts.utils import interrupts
+
+if TYPE_CHECKING:
+    from lamcts.journal.recorded import Recorded
+
+OURS = "lamcts"
+DEFAULT = ("cobyla", "cobyqa", "tpe", "cma", "random")  # of those, the installed ones
+SAME = 1e-9  # of a range: the tolerance of a point that a method asks for again
+MARKS = (0.25, 0.5, 1.0)  # shares of the budget at which methods are ranked
+
+
+def compare(
+    f: Callable[..., object],
+    space: Any = None,
+    *,
+    budget: int,
+    peers: Iterable[str] | None = None,
+    seeds: int | Sequence[int] = 5,
+    folder: str | os.PathLike[str] = "comparison",
+    workers: int | str | None = None,
+    **options: Any,
+) -> "Comparison":
+    """Compare the default search with other optimizers on a function of your own.
+
+    Parameters
+    ----------
+    f, space
+        As in `minimize`.
+    budget : int
+        Evaluations of each run.
+    peers : list of str or None, default None
+        Names of `lamcts.study.peers.PEERS`, or of samplers. None: "cobyla", "cobyqa", "tpe", "cma" and "random", as far
+        as their packages are installed.
+    seeds : int or list of int, default 5
+        The seeds, or their number: with 5, 0 to 4. The runs of a seed have the same initial design and the same seeds
+        of the noise.
+    folder : path, default "comparison"
+        Where each run has a journal. The same call again goes on with what is missing.
+    workers : int, str or None, default None
+        Number of runs at a time, as in `minimize`.
+    **options
+        `maximize`, `constraints`, `objectives` (one) and `fix` of `minimize`.
+
+    Returns
+    -------
+    Comparison
+        A table, and the runs by method, which `lamcts.plot.best_so_far` draws.
+
+    Raises
+    ------
+    ValueError
+        For several objectives, and for methods that do not exist.
+    MissingExtra
+        If the package of a peer is not installed.
+    LamctsError
+        If a method raises.
+
+    Examples
+    --------
+    >>> import lamcts, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = lamcts.compare(
+    ...         lambda x: ((x - 0.3) ** 2).sum(), [(-1, 1)] * 3, budget=20, peers=["random"], seeds=2, folder=folder
+    ...     )
+    >>> [row["method"] for row in found.rows]
+    ['lamcts', 'random']
+    """
+    methods = [OURS, *dict.fromkeys(_known(peers))]
+    numbers = list(range(whole_number(seeds, "seeds"))) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    maximize = options.pop("maximize", None)
+    settings = RunSettings.of({"budget": budget, **options})
+    problem = problem_of(f, space, maximize, settings)
+    if len(problem.goals.objectives) > 1:
+        raise ValueError("compare: expected one objective, got several: the peers take one")
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    cases = [(method, seed) for seed in numbers for method in methods]  # a seed of all methods before the next one
+    run = OneRun(f, space, maximize, budget, str(place), options)
+    pool, waiting = pool_of(run, RunSettings.of({"budget": len(cases), "workers": workers})), iter(cases)
+
+    def job() -> Job | None:
+        case = next(waiting, None)
+        return None if case is None else Job(case, case, 0)
+
+    def ended(job: Job, outcome: Outcome) -> Outcome:
+        if outcome.error is not None:
+            raise LamctsError(f"compare: {job.what[0]} with seed {job.what[1]}: {': '.join(outcome.error)}")
+        return outcome
+
+    try:
+        with interrupts.recorded():
+            for _ in evaluated_jobs(pool, job, ended):
+                pass
+    finally:
+        pool.close()
+    return Comparison(budget, {m: [Journal.read(_journal(place, m, seed)) for seed in numbers] for m in methods})
+
+
+def _known(peers: Iterable[str] | None) -> list[str]:
+    """Return the names of methods; an error for one that does not exist, or that is not installed."""
+    if peers is None:
+        return [name for name in DEFAULT if PEERS[name].installed]
+    names = [peers] if isinstance(peers, str) else list(peers)
+    for name in names:
+        if name not in PEERS and name.partition(":")[0] not in samplers.names():
+            raise ValueError(f"peers: expected names of {', '.join([*PEERS, *samplers.names()])}, got {name!r}")
+        if name in PEERS and not PEERS[name].installed:
+            raise MissingExtra.of(PEERS[name].package, "peers")
+    return names
+
+
+def _journal(folder: Path, method: str, seed: int) -> Path:
+    return folder / f"{re.sub(r'[^a-z0-9_]+', '-', method)}-seed{seed}.db"
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """Runs one method with one seed, and records it."""
+
+    f: Callable[..., object]
+    space: Any
+    maximize: bool | None
+    budget: int
+    folder: str
+    options: Json
+
+    def __call__(self, case: tuple[str, int]) -> None:
+        method, seed = case
+        path = _journal(Path(self.folder), method, seed)
+        words: Json = {"budget": self.budget, **self.options}
+        if method not in PEERS:
+            words |= {"sampler": "auto" if method == OURS else method, "seed": seed, "journal": path, "progress": False}
+            Study(self.f, self.space, self.maximize, **words).solve()
+            return
+        problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
+        with suppress(Enough):
+            PEERS[method].run(RecordedSearch(problem, method, seed, self.budget, path))
+
+
+class PeerSampler:
+    """Stands for another optimizer in a journal."""
+
+    resumable, starts_at_centre, multi_output = True, False, True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def start(self, region: object, seen: object, rng: object) -> Session:
+        """Raise RuntimeError: what this stands for owns its loop."""
+        raise RuntimeError(f"expected no ask: this journal is a record of {self.name}, which owns its loop")
+
+    def restore(self, state: object, log: object, region: object, seen: object) -> Session:
+        """Raise RuntimeError, as `start`."""
+        return self.start(region, seen, None)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class RecordedSearch:
+    """The function of a problem on the unit cube, lower is better, recorded in a journal: see `peers.Search`.
+
+    What the journal holds is not evaluated again, as each method asks for the same points in the same order.
+    """
+
+    def __init__(self, problem: RunProblem, method: str, seed: int, budget: int, path: Path) -> None:
+        self.problem, self.seed, self.budget, self.n = problem, seed, budget, 0
+        self.space, self.dim = problem.space, problem.space.dim
+        goals = problem.goals
+        words = {"objectives": goals.names, "maximize": problem.maximize} if goals.plain else goals.arguments()
+        self.opt = Optimizer(problem.space, seed=seed, sampler=PeerSampler(method), n_init=0, **words)
+        self.opt._record_in(path, about={"objective": problem.name, "budget": budget})
+        self.bounded = bool(goals.constraints)
+        self._seeded = takes(problem.call, "seed")
+        self._last, self._used = b"", set[str]()  # the last point, and what was asked for there
+
+    @property
+    def left(self) -> int:
+        return self.budget - self.n
+
+    def loss(self, u: ArrayLike) -> float:
+        return self._loss(self._row(u, "loss"))
+
+    def _loss(self, row: int) -> float:
+        f = self.opt.seen.f[: row + 1, 0]
+        return float(f[row]) if np.isfinite(f[row]) else self._worst(np.isfinite(f)) + 1.0  # solvers stop at nan
+
+    def _worst(self, rows: Mask) -> float:
+        """Return the largest loss of some of the first rows, 0 of none."""
+        return float(np.max(self.opt.seen.f[: len(rows), 0][rows], initial=-np.inf)) if rows.any() else 0.0
+
+    def excesses(self, u: ArrayLike) -> Floats:
+        return self._excesses(self._row(u, "excesses"))
+
+    def _excesses(self, row: int) -> Floats:
+        g = self.problem.goals.per_constraint(self.opt.seen.g[[row]])[0]
+        return np.where(np.isfinite(g), g, 1.0)
+
+    def __call__(self, u: ArrayLike) -> float:
+        row = self._row(u, "loss")
+        if not self.bounded or self.opt.seen.feasible[row]:
+            return self._loss(row)
+        over = float(total_violation(self._excesses(row)[None])[0])
+        return self._worst(self.opt.seen.feasible[: row + 1]) + over  # behind all feasible ones
+
+    def many(self, u: ArrayLike) -> Floats:
+        return np.array([self(row) for row in np.asarray(u, float).reshape(-1, self.dim)])
+
+    def _row(self, u: ArrayLike, what: str) -> int:
+        """Return the row of a point, which is evaluated unless it was the last one, asked for something else."""
+        x: Floats = self.space.snap(np.clip(np.asarray(u, float).reshape(1, self.dim), 0, 1))[0]
+        if self._last == x.tobytes() and what not in self._used:
+            self._used.add(what)
+            return self.n - 1
+        if not self.left:
+            raise Enough
+        row = self.n
+        if row >= len(self.opt.seen):
+            point, seed = self.space.decode(x), derive(self.seed, Purpose.EVALUATION, row)
+            outcome = evaluate(self.problem.call, self._seeded, point, seed)
+            held = None if outcome.held is None else [outcome.held]
+            self.opt.tell_points([point], [outcome.told], held, seconds=[outcome.seconds])
+        elif not np.allclose(self.opt.seen.x[row], x, atol=SAME):
+            raise RuntimeError(f"expected the points of {self.opt.sampler!r} as in its journal; remove the journal")
+        self.n, self._last, self._used = row + 1, x.tobytes(), {what}
+        return row
+
+    def first(self) -> None:
+        if self.problem.x0 is not None:
+            self(self.space.encode(self.problem.x0))
+
+    def initial(self, n: int | None = None) -> Floats:
+        opt = Optimizer(self.space, seed=self.seed, n_init=n, sampler="uniform", x0=self.problem.x0)
+        return np.array([trial.x for trial in opt.ask(max(1, min(opt.n_init, self.budget // 4 if n is None else n)))])
+
+    def start(self) -> Floats:
+        x = self.initial()
+        return np.asarray(x[int(np.argmin(self.many(x)))])
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, 1))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison has found.
+
+    Attributes
+    ----------
+    budget : int
+        Evaluations of each run.
+    runs : dict of str to list
+        By method, the record of each seed; `lamcts.plot.best_so_far(comparison.runs)` draws them.
+    """
+
+    budget: int
+    runs: "Mapping[str, list[Recorded]]"
+
+    @property
+    def rows(self) -> list[Json]:
+        """A dict for each method, best first.
+
+        Its final value (median and quartiles), its mean rank among the methods at a quarter, at half and at all of the
+        budget, the seeds in which `lamcts` won and lost against it, the p-value of the Mann-Whitney test of the final
+        values, and its own seconds per evaluation.
+        """
+        from scipy.stats import mannwhitneyu, rankdata
+
+        curves = {name: np.array([_curve(run, self.budget) for run in runs]) for name, runs in self.runs.items()}
+        table = np.array([*curves.values()])  # [methods, seeds, budget]
+        marks = [max(1, round(share * self.budget)) - 1 for share in MARKS]
+        ranks = rankdata(table[:, :, marks], axis=0).mean(1)  # [methods, marks]
+        ours, rows = curves[OURS][:, -1], []
+        for (name, curve), rank in zip(curves.items(), ranks, strict=True):
+            final, records = curve[:, -1], self.runs[name]
+            sign = float(records[0].goals.signs[0])
+            low, middle, high = sorted(sign * np.quantile(final, [0.25, 0.5, 0.75], method="nearest"))
+            row: Json = {"method": name, "median": middle, "quartiles": (low, high), "rank": rank.tolist()}
+            if name != OURS:
+                row |= {"won": int((ours < final).sum()), "lost": int((ours > final).sum())}
+                row["p"] = float(mannwhitneyu(ours, final).pvalue)
+            rows.append(row | {"own_seconds": float(np.median([_own_seconds(run) for run in records]))})
+        return sorted(rows, key=lambda row: (row["rank"][-1], row["method"]))
+
+
+def _curve(run: "Recorded", budget: int) -> Floats:
+    """Return the best feasible loss after each evaluation, [budget]; inf before the first."""
+    losses = np.where(run.feasible, run.columns.f[:, 0], np.inf)[:budget]
+    losses = np.where(np.isfinite(losses), losses, np.inf)
+    return np.minimum.accumulate(np.append(losses, np.full(budget - len(losses), np.inf)))
+
+
+def _own_seconds(run: "Recorded") -> float:
+    """Return the seconds between evaluations, in the mean without the longest pause: a run may have been resumed."""
+    pauses = np.sort(np.diff(run.times) - run.seconds[1:])
+    return float(max(0.0, pauses[:-1].mean())) if len(pauses) > 1 else float("nan")
