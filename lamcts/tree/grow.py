@@ -40,7 +40,7 @@ class LatentTree:
         A node is split from twice as many rows on. None is the number of coordinates, at least 20: in 100 dimensions
         leaves of 20 rows harmed TuRBO, of 100 they helped. The paper's θ is twice this: 20, and 100 on MuJoCo.
     splitter : Splitter, default KMeansSvm()
-        How a node is split. It sees ranks, and the objective with `values="raw"` or `KMeansSvm(units="raw")`.
+        How a node is split. It sees ranks, and with `units="raw"` the objective.
     cp : float, default 0.1
         Exploration constant of "ucb", in the unit of `values`: 1 to 10 % of the largest value (thesis 5.4.4). The paper
         uses 1, and 10 on MuJoCo, in raw values.
@@ -276,11 +276,13 @@ class IncrementalTree:
         splitter, order = self._tree.splitter, utility.ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, splitter.max_rows, rng)  # before x is copied: it may be wide
-        x, raw = self._seen.x[rows[some]], utility.raw(self._seen.y[rows[some]])
-        if self._seen.plain and isinstance(splitter, KMeansSvm) and splitter.units == "raw":
-            widths = self._space.high - self._space.low if isinstance(self._space, Box) else 1.0
-            return splitter.fit(x, raw, rng, widths)
-        return splitter.fit(x, raw if self._seen.plain and self._tree.values == "raw" else order[some], rng)
+        x, good = self._seen.x[rows[some]], order[some]
+        if self._seen.plain and isinstance(splitter, (KMeansSvm, Linear)) and splitter.units == "raw":
+            good = utility.raw(self._seen.y[rows[some]])
+            if isinstance(splitter, KMeansSvm):
+                widths = self._space.high - self._space.low if isinstance(self._space, Box) else 1.0
+                return splitter.fit(x, good, rng, widths)
+        return splitter.fit(x, good, rng)
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
         """Assign the new rows of a node to its children."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Halfspace
-from lamcts.tree.splits import balanced, check_common, prepared
+from lamcts.tree.splits import Units, balanced, check_common, prepared
 from lamcts.types import Floats
 
 
@@ -21,6 +21,8 @@ class Linear:
         undefined.
     min_share : float, default 0.1
         Least share of the rows on either side; untuned. The paper has none.
+    units : {"free", "raw"}, default "free"
+        What is regressed: ranks, which depend on no unit, or the objective, as in the paper.
     max_rows : int, default 2000
         Largest number of rows in a fit. The paper uses all rows of a node.
 
@@ -37,12 +39,13 @@ class Linear:
 
     penalty: float = 0.1
     min_share: float = 0.1
+    units: Units = "free"
     max_rows: int = 2000
 
     def __post_init__(self) -> None:
         if not self.penalty > 0:
             raise ValueError(f"Linear: expected a penalty above 0, got {self.penalty}; 1e-9 is least squares")
-        check_common("Linear", self.min_share, self.max_rows)
+        check_common("Linear", self.min_share, self.max_rows, self.units)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
         """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""

@@ -14,6 +14,7 @@ from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, raw_scales
 from lamcts.types import Floats, Mask, Rows
 
+Units = Literal["free", "raw"]
 MIN_ROWS = 4  # two for each side
 MIN_SIDE_ROWS = 2  # rows: one says nothing about its side
 MAX_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever (untuned)
@@ -87,7 +88,7 @@ class KMeansSvm:
     y_weight: float = 4.0
     degree: int = 2
     min_share: float = 0.1
-    units: Literal["free", "raw"] = "free"
+    units: Units = "free"
     max_rows: int = 500
 
     def __post_init__(self) -> None:
@@ -97,9 +98,7 @@ class KMeansSvm:
             raise ValueError(f"KMeansSvm: expected labels kmeans or median, got {self.labels!r}")
         if not 0 <= self.y_weight < np.inf:
             raise ValueError(f"KMeansSvm: expected a finite y_weight of at least 0, got {self.y_weight!r}")
-        if self.units not in ("free", "raw"):
-            raise ValueError(f"KMeansSvm: expected units free or raw, got {self.units!r}")
-        check_common("KMeansSvm", self.min_share, self.max_rows)
+        check_common("KMeansSvm", self.min_share, self.max_rows, self.units)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator, widths: float | Floats = 1.0) -> Split | None:
         """Return a boundary between good and bad rows, or None; see `Splitter.fit`.
@@ -177,8 +176,10 @@ def balanced(good: Mask, min_share: float) -> bool:
     return bool(smaller >= MIN_SIDE_ROWS and smaller >= min_share * len(good))
 
 
-def check_common(name: str, min_share: float, max_rows: int) -> None:
+def check_common(name: str, min_share: float, max_rows: int, units: Units) -> None:
     """Raise ValueError for settings out of range."""
+    if units not in ("free", "raw"):
+        raise ValueError(f"{name}: expected units free or raw, got {units!r}")
     if not 0 <= min_share < 0.5:
         raise ValueError(f"{name}: expected a min_share in [0, 0.5), got {min_share}")
     if max_rows < MIN_ROWS:

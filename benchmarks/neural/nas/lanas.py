@@ -59,7 +59,7 @@ CODE: dict[str, Any] = {"height": 4, "first": 10, "selects": 20, "share": 0.2 * 
 PUBLISHED: dict[str, dict[str, Any]] = {
     "lamcts": {},
     "lanas": lanas.published(),
-    "lanas, bayes linear": lanas.published(model=Ridge()),
+    "lanas, bayes linear": lanas.improved(),
     "lanas, bayes meta-DNN": lanas.published(model=DNN),
     "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
     "lanas as its code": lanas.published(**CODE),

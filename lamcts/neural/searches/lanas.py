@@ -54,8 +54,8 @@ def improved(
 
     Notes
     -----
-    A ridge regression of all evaluations selects the network inside the leaf. benchmarks/neural/nas/lanas.py compares
-    both settings on NAS-Bench-101.
+    A ridge regression of all evaluations selects the network inside the leaf. The regressions of the tree see ranks.
+    benchmarks/neural/nas/lanas.py compares both settings on NAS-Bench-101.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def improved(
     >>> result.fun > 98
     True
     """
-    return published(largest, first=first, selects=selects, model=model)
+    return _settings(largest, HEIGHT, first, selects, SHARE, model, Linear(min_share=0.0))
 
 
 def published(
@@ -101,9 +101,14 @@ def published(
     is a ridge regression on standardised rows, of at most 2000; a node with fewer than four rows, or with equal values,
     is a leaf above the tree's height.
     """
+    return _settings(largest, height, first, selects, share, model, Linear(min_share=0.0, units="raw"))
+
+
+def _settings(
+    largest: float, height: int, first: int, selects: int, share: float, model: RewardModel | None, splitter: Linear
+) -> dict[str, Any]:
     if not 0 < largest < math.inf:
         raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
-    splitter = Linear(min_share=0.0)
     cp = share * largest / UNIT
     tree = LatentTree(
         height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter
