@@ -27,12 +27,6 @@ def _the_global_generators_stay_untouched() -> Iterator[None]:
         assert after[name] == before[name], f"something drew from, or seeded, the global generator of {name}"
 
 
-@pytest.fixture
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit small forests, which draw the same figures in a tenth of the time."""
-    monkeypatch.setattr("lamcts.models.forest.TREES", 6)
-
-
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with small made-up tables in the form of the published ones."""

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from lamcts.cli.console import SCREEN, complain
 from lamcts.optimizer.export import columns_of, names_of, write_csv
-from lamcts.spaces import Box
-from lamcts.study.load import result_of, space_of
+from lamcts.study.load import rows_of_run
 from lamcts.types import Json
 
 if TYPE_CHECKING:
@@ -38,16 +37,7 @@ def write_evaluations(records: Sequence["Recorded"], labels: Sequence[str], only
 
 def rows_in(record: "Recorded") -> list[Json]:
     """Return the evaluations of a run as rows; their coordinates where the journal does not hold the space."""
-    try:
-        space = space_of(record)
-    except ValueError:
+    rows, known = rows_of_run(record)
+    if not known:
         complain("lamcts show", NO_SPACE)
-        return _coordinates(record)
-    return result_of(record, space).rows()
-
-
-def _coordinates(record: "Recorded") -> list[Json]:
-    dim = max(record.x.shape[1], 1)
-    rows = result_of(record, Box(0, 1, dim=dim)).rows()
-    coordinates = {f"x{i + 1}": f"u{i + 1}" for i in range(dim)}
-    return [{coordinates.get(name, name): value for name, value in row.items()} for row in rows]
+    return rows

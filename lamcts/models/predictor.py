@@ -99,11 +99,8 @@ class RunModel:
         self.coding = Coding(self._parameters)
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
         violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
-        self.constraints = [
-            self._column(told.x[rows], told.g[rows, j])
-            for j, rows in enumerate(violations)
-            if (told.g[rows, j] > 0).any() and np.ptp(told.g[rows, j]) > 0
-        ]
+        self.limiting = [j for j, g in enumerate(told.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
+        self.constraints = [self._column(told.x[violations[j]], told.g[violations[j], j]) for j in self.limiting]
 
     def __call__(self, x: Floats) -> Prediction:
         """Return the prediction at `x` [m, d]."""
@@ -118,6 +115,12 @@ class RunModel:
         mean, std = (np.column_stack(own).reshape(len(x), len(moments)) for own in zip(*moments, strict=True))
         mean = self.goals.signs * mean
         return Prediction(*((mean, std) if len(moments) > 1 else (mean[:, 0], std[:, 0])), feasible)
+
+    def excess(self, x: Floats) -> Floats:
+        """Return by how much constraints are expected to be exceeded at `x` [m, d], of those that some row exceeds."""
+        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
+        columns = [column.moments(parts)[0] for column in self.constraints]
+        return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
     def _objective(self, told: Evaluated, j: int) -> "Column":
         y, name = told.f[:, j], self.goals.names[j]

@@ -84,7 +84,7 @@ def headed(figure: "Figure", title: str) -> None:
 def fitting(text: str, inches: float, size: float) -> str:
     """Return a text as it is, in lines of a width in inches; what does not fit into LINES of them is cut."""
     letters = max(1, int(inches * POINTS / (LETTER * size)))
-    return literal("\n".join(wrap(text, letters, max_lines=LINES, placeholder="...")))
+    return literal("\n".join(wrap(text, letters, max_lines=LINES, placeholder="...", break_on_hyphens=False)))
 
 
 def dot(n: int) -> float:
@@ -98,13 +98,13 @@ def scattered(axes: "Axes", x: ArrayLike, y: ArrayLike, n: int, label: str) -> N
 
 
 def panels(
-    n: int, width: float, height: float, alone: tuple[float, float] | None = None
+    n: int, width: float, height: float, alone: tuple[float, float] | None = None, columns: int = COLUMNS
 ) -> "tuple[Figure, list[Axes]]":
-    """Return a figure and its n panels of that size in inches, at most COLUMNS side by side.
+    """Return a figure and its n panels of that size in inches, at most `columns` side by side.
 
     alone: the size of the figure if there is one panel.
     """
-    across = min(n, COLUMNS)
+    across = min(n, columns)
     down = -(-n // across)
     figure = page(*alone) if alone and n == 1 else page(width * across, height * down + 0.9)
     return figure, [styled(figure.add_subplot(down, across, i + 1)) for i in range(n)]

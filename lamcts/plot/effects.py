@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.forest import MIN_ROWS
+from lamcts.models.predictor import MIN_VALUES
 from lamcts.plot import canvas
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import (
@@ -14,16 +14,20 @@ from lamcts.plot.evaluations import (
     Importance,
     Source,
     best_and_some,
-    contours_of,
     evaluations_of,
+    fit_of,
+    has_model,
     numbers_of,
     tail_cut,
 )
+from lamcts.plot.surfaces import CORNERS, GRID, Plane, line_of, planes_of
 from lamcts.spaces.named_parameters import NamedParameter
-from lamcts.types import Floats, Point
+from lamcts.types import Floats, Json, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.contour import ContourSet
     from matplotlib.figure import Figure
 
 MOST_BARS = 20  # parameters whose importance is drawn (by eye)
@@ -34,19 +38,20 @@ MOST_LINES = 500  # on parallel axes
 
 
 def importance(run: Source, *, title: str = "Importance of parameters") -> "Figure":
-    """Draw how much each parameter matters to a random forest that predicts the rank of evaluations.
+    """Draw how much each parameter matters to the model of the run, the Gaussian process of `Result.predict`.
 
     Parameters
     ----------
     run : run
         A Result, the path of a journal, a Journal or an Optimizer, with one objective or several.
     title : str
-        The title. The line below it has the forest's cross-validated R², and a warning where that is too low.
+        The title. The line below it has the leave-one-out quality of the model, and a warning where that is too low.
 
     Notes
     -----
-    The bars are the loss of cross-validated R² when the values of one parameter are permuted among evaluations held
-    out. A conditional parameter is permuted, and its loss measured, among the evaluations in which it is active.
+    The bars are total effects: half the mean squared change of the predicted value when the values of one parameter are
+    permuted among evaluations, as a share of the variance of the predictions. A conditional parameter is permuted among
+    the evaluations in which it is active.
 
     Examples
     --------
@@ -57,72 +62,139 @@ def importance(run: Source, *, title: str = "Importance of parameters") -> "Figu
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b']
     """
-    found = Importance.of(_ready(run), MOST_BARS)
-    figure, axes = canvas.sheet(7.2, 1.7 + 0.28 * len(found.names))
-    axes.barh(range(len(found.names)), found.losses, color=canvas.COLOURS[0] if found.trusted else canvas.FAINT)
+    shown = _ready(run)
+    found, k = Importance.of(shown, MOST_BARS), len(shown.goals.objectives)
+    figure, axes = canvas.sheet(7.2, 1.9 + (0.28 + 0.1 * (k - 1)) * len(found.names))
+    for j, (goal, effects) in enumerate(zip(shown.goals.objectives, found.effects, strict=True)):
+        places = np.arange(len(found.names)) + (j - (k - 1) / 2) * 0.8 / k
+        colour = canvas.COLOURS[j % len(canvas.COLOURS)] if shown.effects.trusted else canvas.FAINT
+        axes.barh(places, effects, 0.8 / k, color=colour, label=canvas.literal(goal.name) if k > 1 else None)
     axes.set_yticks(range(len(found.names)), [*map(canvas.literal, found.names)])
     axes.invert_yaxis()
+    canvas.keyed(axes)
     canvas.titled(axes, title, IMPORTANCE, "")
-    colour = canvas.INK if found.trusted else canvas.COLOURS[1]
-    figure.supxlabel(found.caption, x=0.01, ha="left", fontsize=canvas.NOTE, color=colour)
+    _say_fit(figure, shown)
     return figure
 
 
-def slices(run: Source, *, title: str = "Objective value against each parameter") -> "Figure":
-    """Draw the objective value of each evaluation against the parameters that matter most.
-
-    Parameters
-    ----------
-    run : run
-        As in `importance`, with one objective.
-
-    Notes
-    -----
-    With fewer than 20 values the parameters are in their own order, as no forest is fitted.
-    """
-    shown = _valued(run)
-    if len(shown.goals.objectives) > 1:
-        raise ValueError("slices: expected one objective, got several: draw `front`, or write a report")
-    order = shown.forest.order[:MOST_SLICES]
-    figure, axes = canvas.panels(len(order), 3.4, 2.8)
-    columns, limits = shown.space.values(shown.x), tail_cut(shown.values[shown.known, 0], shown.maximize)
-    for one, i in zip(axes, order, strict=True):
-        x, parameter = numbers_of(columns[i], shown.space.parameters[i]), shown.space.parameters[i]
-        dots = one.scatter(x, shown.values[:, 0], s=canvas.dot(len(x)), c=shown.numbers, cmap=canvas.VALUES)
-        _scale(one, "x", parameter)
-        canvas.titled(one, "", parameter.name, axis_label(shown).partition(" (")[0])
-        one.set_ylim(limits.low, limits.high)
-    canvas.headed(figure, title)
-    canvas.colour_bar(figure, dots, axes, "number of the evaluation")
-    return figure
-
-
-def contours(run: Source, *, title: str = "Expected rank over two parameters") -> "Figure":
-    """Draw the rank that a random forest expects over pairs of the numeric parameters that matter most.
+def slices(run: Source, *, objective: int = 0, title: str = "Predicted value along each parameter") -> "Figure":
+    """Draw what the model expects along the parameters that matter most, and all evaluations.
 
     Parameters
     ----------
     run : run
         As in `importance`.
+    objective : int, default 0
+        Number of the objective that is drawn.
+
+    Notes
+    -----
+    The line is the posterior mean with the other parameters as at the best point (for the amounts of a mixture, in
+    the same ratios), and the band is one standard deviation. With fewer than 5 values the dots are drawn alone.
+    """
+    shown = _valued(run)
+    order = shown.order[:MOST_SLICES]
+    figure, axes = canvas.panels(len(order), 3.4, 2.8)
+    columns, y = shown.space.values(shown.x), shown.values[:, objective]
+    limits = tail_cut(y[shown.known], shown.goals.objectives[objective].maximize)
+    for one, i in zip(axes, order, strict=True):
+        parameter = shown.space.parameters[i]
+        x = numbers_of(columns[i], parameter)
+        dots = one.scatter(x, y, s=canvas.dot(len(x)), c=shown.numbers, cmap=canvas.VALUES)
+        if has_model(shown) and parameter.options != ():
+            line = line_of(shown, i)
+            at, mean, std = numbers_of(line.values, parameter), *(each[:, objective] for each in line.predicted[:2])
+            if parameter.options is None:
+                one.plot(at, mean, color=canvas.SELECTED, linewidth=1.6)
+                one.fill_between(at, mean - std, mean + std, color=canvas.SELECTED, alpha=0.2, linewidth=0)
+            else:
+                one.errorbar(at, mean, std, fmt="_", color=canvas.SELECTED, markersize=14)
+            one.axvline(numbers_of([line.best], parameter)[0], color=canvas.BEST, linewidth=1, linestyle=":")
+        _scale(one, "x", parameter)
+        canvas.titled(one, "", parameter.name, axis_label(shown, objective).partition(" (")[0])
+        one.set_ylim(limits.low, limits.high)
+    canvas.headed(figure, title)
+    canvas.colour_bar(figure, dots, axes, "number of the evaluation")
+    if has_model(shown):
+        _say_fit(figure, shown, "Line and band: mean and standard deviation; dotted: the best point. ")
+    return figure
+
+
+def contours(run: Source, *, objective: int = 0, title: str = "Predicted value over two parameters") -> "Figure":
+    """Draw the mean and the standard deviation of the model over pairs of the numbers that matter most.
+
+    Parameters
+    ----------
+    run : run
+        As in `importance`.
+    objective : int, default 0
+        Number of the objective that is drawn.
+
+    Notes
+    -----
+    The other parameters are as at the best point, the star. Dashed lines are where a constraint is expected to be met.
+    The three ingredients of a mixture that matter most have ternary axes.
     """
     shown = _ready(run)
-    found = contours_of(shown, MOST_CONTOURS)
+    found = planes_of(shown, MOST_CONTOURS)
     if not found:
         raise ValueError("expected two parameters that are numbers, got fewer: draw `slices` instead")
-    figure, axes = canvas.panels(len(found), 3.8, 2.9)
-    columns = dict(zip(shown.space.names, shown.space.values(shown.x), strict=True))
-    for one, contour in zip(axes, found, strict=True):
-        x, y = (numbers_of(ends, named) for ends, named in ((contour.x, contour.across), (contour.y, contour.up)))
-        field = one.contourf(x, y, contour.expected, 12, cmap=canvas.VALUES)
-        figure.colorbar(field, ax=one, pad=0.02, shrink=0.9)
-        x, y = (numbers_of(columns[named.name], named) for named in (contour.across, contour.up))
-        one.scatter(x, y, s=canvas.dot(len(x)) / 2, color="white", edgecolors="black", linewidths=0.4)
-        for side, named in (("x", contour.across), ("y", contour.up)):
-            _scale(one, side, named)
-        canvas.titled(one, "", contour.across.name, contour.up.name)
+    figure, axes = canvas.panels(2 * len(found), 4.4, 3.3, columns=2)
+    name = shown.goals.objectives[objective].name
+    for k, plane in enumerate(found):
+        for one, values, label in zip(
+            axes[2 * k : 2 * k + 2], plane.predicted[:2], (name, f"{name}: standard deviation"), strict=True
+        ):
+            _draw_plane(figure, one, plane, values[:, objective], label)
+            for j, excess in zip(shown.effects.model.limiting, plane.predicted.excess.T, strict=True):
+                _draw_boundary(one, plane, excess, str(shown.goals.constraints[j]))
+            x, y = plane.best
+            one.scatter(x, y, marker="*", s=160, color=canvas.BEST, edgecolors="white", zorder=5)
     canvas.headed(figure, title)
-    figure.supxlabel(f"colour: {RANK}; dots: evaluations", fontsize=canvas.NOTE, color=canvas.INK)
+    _say_fit(figure, shown, "Star: the best point, through which the planes go; dots: evaluations. ")
     return figure
+
+
+def _draw_plane(figure: "Figure", axes: "Axes", plane: Plane, values: Floats, label: str) -> None:
+    """Draw values [g] over a plane as colours, and the evaluations."""
+    field: ScalarMappable
+    if plane.corners:
+        field = axes.tricontourf(plane.x, plane.y, values, 12, cmap=canvas.VALUES)
+        axes.set_axis_off()
+        axes.set(aspect="equal", xlim=(-0.15, 1.15), ylim=(-0.12, 1.0))
+        for (x, y), corner, side in zip(CORNERS, plane.corners, ("top", "top", "bottom"), strict=True):
+            text = canvas.fitting(corner, 2.0, canvas.NOTE)
+            axes.text(x, y + (0.02 if side == "bottom" else -0.02), text, ha="center", va=side, fontsize=canvas.NOTE)
+    else:
+        square = (GRID, GRID)
+        field = axes.contourf(*(each.reshape(square) for each in (plane.x, plane.y, values)), 12, cmap=canvas.VALUES)
+        for side, named in zip("xy", plane.axes, strict=True):
+            _scale(axes, side, named)
+        canvas.titled(axes, "", plane.axes[0].name, plane.axes[1].name)
+    canvas.colour_bar(figure, field, axes, canvas.literal(label))
+    look: Json = {"s": canvas.dot(len(plane.dots)) / 2, "color": "white", "edgecolors": "black", "linewidths": 0.4}
+    axes.scatter(plane.dots[:, 0], plane.dots[:, 1], **look)
+
+
+def _draw_boundary(axes: "Axes", plane: Plane, excess: Floats, label: str) -> None:
+    """Draw the line on which a constraint is expected to be met, if it runs through the plane."""
+    if not excess.min() < 0 < excess.max():
+        return
+    look: Json = {"colors": canvas.SELECTED, "linestyles": "dashed"}
+    lines: ContourSet
+    if plane.corners:
+        lines = axes.tricontour(plane.x, plane.y, excess, [0.0], **look)
+    else:
+        square = (GRID, GRID)
+        lines = axes.contour(*(each.reshape(square) for each in (plane.x, plane.y, excess)), [0.0], **look)
+    axes.clabel(lines, fmt={0.0: canvas.literal(label)}, fontsize=canvas.NOTE)
+
+
+def _say_fit(figure: "Figure", run: Evaluations, before: str = "") -> None:
+    """Write how well the model predicts below a figure, in another colour where that is too low."""
+    colour = canvas.INK if run.effects.trusted else canvas.COLOURS[1]
+    text = canvas.fitting(before + fit_of(run), figure.get_figwidth(), canvas.NOTE)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=canvas.NOTE, color=colour)
 
 
 def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> "Figure":
@@ -135,19 +207,19 @@ def parameters(run: Source, *, title: str = "Parameters of the evaluations") -> 
 
     Notes
     -----
-    With fewer than 20 values the parameters are in their own order, as no forest is fitted.
+    With fewer than 5 values the parameters are in their own order, as no model is fitted.
     """
-    from matplotlib.cm import ScalarMappable
+    from matplotlib import cm
 
     shown = _valued(run)
-    order = shown.forest.order[:MOST_AXES]
+    order = shown.order[:MOST_AXES]
     rows, rank = best_and_some(shown, MOST_LINES)
     figure, axes = canvas.sheet(max(6.0, 1.3 * len(order) + 1.5), 4.4)
     columns = shown.space.values(shown.x[rows])
     heights, ends = zip(*(_height(columns[i], shown.space.parameters[i]) for i in order), strict=True)
     canvas.parallel_axes(axes, np.column_stack(heights), rank, [shown.space.names[i] for i in order], ends)
     canvas.titled(axes, title, "", "")
-    canvas.colour_bar(figure, ScalarMappable(cmap=canvas.VALUES), axes, RANK)
+    canvas.colour_bar(figure, cm.ScalarMappable(cmap=canvas.VALUES), axes, RANK)
     return figure
 
 
@@ -160,13 +232,13 @@ def _valued(run: Source) -> Evaluations:
 
 
 def _ready(run: Source) -> Evaluations:
-    """Return the evaluations of a run; ValueError where they are too few to fit a forest."""
+    """Return the evaluations of a run; ValueError where they are too few for a model."""
     shown = evaluations_of(run)
-    if not shown.forest.ready:
-        values = shown.forest.loss[np.isfinite(shown.forest.loss)]
-        got = f"{len(values)} with {len(np.unique(values))} different values"
+    if not has_model(shown):
+        values = shown.values[shown.known]
+        got = f"{len(values)} with {len(np.unique(values, axis=0))} different values"
         cure = "evaluate more points, or draw `slices` or `parameters`"
-        raise ValueError(f"expected {MIN_ROWS} evaluations or more, with values that differ, got {got}: {cure}")
+        raise ValueError(f"expected {MIN_VALUES} evaluations or more, with values that differ, got {got}: {cure}")
     return shown
 
 

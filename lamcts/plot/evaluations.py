@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +17,11 @@ from numpy.typing import ArrayLike
 
 from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
-from lamcts.models.forest import Forest, rank_of
+from lamcts.models.effects import Effects
+from lamcts.models.predictor import Evaluated
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.history import History
+from lamcts.optimizer.prediction import predictor
 from lamcts.outcomes.constrained_rank import (
     CHECKED,
     FAILED,
@@ -35,6 +36,8 @@ from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
+from lamcts.outcomes.measured import StandardErrors
+from lamcts.spaces.box import Box
 from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
 from lamcts.study.load import journal_in, with_reference
 from lamcts.study.result import Result
@@ -47,9 +50,8 @@ TAIL = 0.05  # share of the worst evaluations that may lie outside of a figure (
 FLAT = 10  # quotient of two ranges from which on the smaller one looks flat next to the larger (by eye)
 LEAST = -307.0  # exponent of the ends of a logarithmic axis: floats end there
 MARGIN = 0.06  # of the range shown, free at either end (by eye)
-GRID = 30  # points to an axis of a contour
-RANK = "rank (0: worst, 1: best)"  # what the forest predicts
-IMPORTANCE = "loss of cross-validated R² when permuted"  # what the bars are
+RANK = "rank (0: worst, 1: best)"
+IMPORTANCE = "share of the variance of the model (total effect)"  # what the bars are
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class Evaluations:
     """Evaluations in order of arrival: values [n, m] in the user's units, constraints g [n, c], kinds [n], x [n, d].
 
     signature: of the space. reference: of the hypervolume, [m], in the user's units. trial: numbers of trials [n], -1
-    for known results; None: all are the run's own.
+    for known results; None: all are the run's own. sems: standard errors of the losses, [n, m].
     """
 
     goals: Goals
@@ -68,6 +70,7 @@ class Evaluations:
     signature: object = None
     reference: Floats | None = None
     trial: Rows | None = None
+    sems: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -153,9 +156,21 @@ class Evaluations:
         return NamedParameters(self.signature, self.x.shape[1])
 
     @cached_property
-    def forest(self) -> Forest:
-        """The random forest of what evaluations are ranked by."""
-        return Forest(self.x, self.loss, [one.part for one in self.space.parameters], self._active)
+    def effects(self) -> Effects:
+        """Effects of the parameters under the model of the run; ValueError with fewer than 5 values, or equal ones."""
+        space = self.space.space or Box(0, 1, dim=self.x.shape[1])
+        f, g = self.goals.signs * self.values, self.g
+        g = g if g.shape[1] == len(self.goals.constraints) else self.goals.per_constraint(g)
+        again = len(np.unique(self.x, axis=0)) < len(self.x)
+        model = predictor(space, self.goals, Evaluated(self.x, f, g, self.sems), robust=again)
+        rows = np.flatnonzero(np.isfinite(self.loss))
+        best = rows[np.argsort(self.loss[rows], kind="stable")]
+        return Effects(model, [one.part for one in self.space.parameters], self.x[best], self._active)
+
+    @property
+    def order(self) -> list[int]:
+        """The parameters' numbers by importance; in their own order where no model can be fitted."""
+        return self.effects.order if has_model(self) else list(range(len(self.space.parameters)))
 
     def _active(self, x: Floats) -> Mask:
         """Return which parameters are active in rows `x` [n, d], [n, p]."""
@@ -188,23 +203,35 @@ def evaluations_of(
     source = opened(source)
     if isinstance(source, Optimizer):
         seen, signature = source.seen, source.space.signature()
-        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature, seen.trial)
+        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature, seen.trial, seen.sems)
     if isinstance(source, Recorded):
         goals, columns = with_reference(source.goals, source.about.get("reference")), source.columns
         held = source.fingerprint.get("space")
-        return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial)
+        sems = StandardErrors(source.sems)
+        return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial, sems)
     history = source["history"] if isinstance(source, Result) else source
     if isinstance(history, History):
         goals = _with_sense(history.goals, history.maximize)
         f = goals.signs * history.values.reshape(len(history), -1)
         signature = history.points.space.signature()
-        return _of(goals, f, history.constraints, history.kind, history.x, signature, history.trial)
+        sems = StandardErrors(history.sems)
+        return _of(goals, f, history.constraints, history.kind, history.x, signature, history.trial, sems)
     return _of_values(source, senses, feasible, maximize)
 
 
-def _of(goals: Goals, f: Floats, g: Floats, kind: Rows, x: Floats, signature: object, trial: Rows) -> Evaluations:
+def _of(
+    goals: Goals,
+    f: Floats,
+    g: Floats,
+    kind: Rows,
+    x: Floats,
+    signature: object,
+    trial: Rows,
+    sems: StandardErrors,
+) -> Evaluations:
     reference = None if goals.reference is None else np.array(goals.reference)
-    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference, trial)
+    errors = sems.of(range(len(x)), f.shape[1])
+    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference, trial, errors)
 
 
 def _with_sense(goals: Goals, maximize: bool) -> Goals:
@@ -343,47 +370,43 @@ class Violations(NamedTuple):
 
 
 class Importance(NamedTuple):
-    """Parameters by importance, the loss of R² [p] of each, and how well the forest predicts rows held out."""
+    """Parameters by importance, and the total effect [k, p] of each on each objective."""
 
     names: list[str]
-    losses: Floats
-    score: float
-    trusted: bool
+    effects: Floats
 
     @classmethod
     def of(cls, run: Evaluations, most: int) -> "Importance":
-        forest, names = run.forest, run.space.names
-        order = forest.order[:most]
-        return cls([names[i] for i in order], forest.importance[order], forest.score, forest.trusted)
-
-    @property
-    def caption(self) -> str:
-        """The quality of fit in words, with a warning where it is low."""
-        fit = f"Random forest, cross-validated R² {self.score:.2f} (1: perfect)"
-        return fit if self.trusted else f"{fit}: too low to trust this order"
+        order = run.order[:most]
+        return cls([run.space.names[i] for i in order], run.effects.importance[:, order])
 
 
-class Contour(NamedTuple):
-    """Two parameters, their values on a grid [g] each, and the rank expected there, [g, g], rows going up."""
-
-    across: NamedParameter
-    up: NamedParameter
-    x: list[Point]
-    y: list[Point]
-    expected: Floats
+def has_model(run: Evaluations) -> bool:
+    """Return whether there are enough values that differ for a model."""
+    try:
+        return bool(run.effects.parts)
+    except ValueError:
+        return False
 
 
-def contours_of(run: Evaluations, most: int) -> list[Contour]:
-    """Return a contour for each pair of the `most` important parameters that are numbers."""
-    forest, parameters, steps = run.forest, run.space.parameters, (np.arange(GRID) + 0.5) / GRID
-    across, up = (grid.ravel() for grid in np.meshgrid(steps, steps))
-    found = []
-    for i, j in combinations([i for i in forest.order if parameters[i].options is None][:most], 2):
-        one, other = parameters[i], parameters[j]
-        x, y = run.space.along(i, one.grid(steps)), run.space.along(j, other.grid(steps))
-        expected = forest.expected(i, one.grid(across), j, other.grid(up)).reshape(GRID, GRID)
-        found.append(Contour(one, other, x, y, expected))
-    return found
+def fit_of(run: Evaluations) -> str:
+    """Return the quality of the model of a run in words, with a warning where it is low."""
+    fits = [
+        f"{'' if len(run.goals.objectives) == 1 else f'{goal.name}: '}R² {r2:.2f}, rank correlation {rank:.2f}"
+        for goal, (r2, rank) in zip(run.goals.objectives, run.effects.quality, strict=True)
+    ]
+    text = f"Gaussian process, leave-one-out {'; '.join(fits)}"
+    return text if run.effects.trusted else f"{text}: too low to trust"
+
+
+def rank_of(loss: Floats) -> Floats:
+    """Return the share of finite losses [n] that each is at least as good as, in (0, 1]; nan stays nan."""
+    from scipy.stats import rankdata
+
+    result = np.full(len(loss), np.nan)
+    known = np.isfinite(loss)
+    result[known] = rankdata(-loss[known]) / max(1, int(np.count_nonzero(known)))
+    return result
 
 
 def best_and_some(run: Evaluations, most: int) -> tuple[Rows, Floats]:

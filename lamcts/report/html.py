@@ -27,10 +27,14 @@ HEIGHT = 380  # pixels of a figure
 
 
 class HtmlTable(NamedTuple):
-    """Rows of cells under a head (empty: each row has its name in the first cell)."""
+    """Rows of cells under a head (empty: each row has its name in the first cell).
+
+    sortable: a click on the head sorts, and a field above the table filters its rows.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[object]]
+    sortable: bool = False
 
 
 class PlotlyFigure(NamedTuple):
@@ -130,14 +134,17 @@ class Writer:
 
 
 def _table(table: HtmlTable) -> str:
-    head = "".join(f"<th>{text(cell)}</th>" for cell in table.head)
+    click = ' onclick="sortBy(this)"' if table.sortable else ""
+    head = "".join(f"<th{click}>{text(cell)}</th>" for cell in table.head)
     first = "td" if table.head else "th"
     rows = [
         f"<tr><{first}>{text(row[0])}</{first}>{''.join(f'<td>{text(cell)}</td>' for cell in row[1:])}</tr>"
         for row in table.rows
     ]
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
-    return f'<div class="table"><table>{top}<tbody>{"".join(rows)}</tbody></table></div>'
+    above = '<input class="filter" placeholder="filter: words of a row" oninput="keep(this)">' if table.sortable else ""
+    kind = "table tall" if table.sortable else "table"
+    return f'<div class="{kind}">{above}<table>{top}<tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _json(value: object) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lamcts.models.predictor import MIN_VALUES
 from lamcts.plot import tree_used
-from lamcts.plot.evaluations import RANK, Importance
+from lamcts.plot.evaluations import fit_of
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
 from lamcts.report.metrics import metrics
@@ -27,7 +28,8 @@ section section{border-width:1px 0 0;border-radius:0;padding:14px 0 0}
 .table,.figure{overflow-x:auto;max-width:100%}table{border-collapse:collapse;font-size:14px;margin:8px 0}
 th,td{text-align:left;padding:4px 14px 4px 0;border-bottom:1px solid #eceef1;vertical-align:top;
 overflow-wrap:break-word;max-width:46ch;min-width:5ch}
-td{font-variant-numeric:tabular-nums}
+td{font-variant-numeric:tabular-nums}th[onclick]{cursor:pointer}.tall{max-height:70vh}
+.tall thead{position:sticky;top:0;background:#fff}.filter{font:inherit;padding:4px 8px;width:min(100%,24em)}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:8px}
 """
 # Browsers load nothing from a network under this policy. Plotly generates code to draw parallel axes.
@@ -37,11 +39,23 @@ DRAW = """const touch=matchMedia('(pointer: coarse)').matches;
 const config={responsive:true,displaylogo:false,displayModeBar:touch?false:'hover',modeBarButtons:[['toImage']]};
 function draw(name,data,layout){if(touch)layout.dragmode=false;Plotly.newPlot(name,data,layout,config)}"""
 IMPORTANCE = (
-    "A random forest predicts the rank of each evaluation from its parameters. The bars are the loss of its "
-    "cross-validated R² when the values of one parameter are permuted among evaluations held out; a conditional "
-    "parameter is permuted where it is active. Parameters that vary together share their importance. Evaluations are "
-    "dense where the search went, so this describes the evaluations and not the whole space."
+    "The bars are total effects under the model: half the mean squared change of the predicted value when the values "
+    "of one parameter are permuted among evaluations, as a share of the variance of the predictions. A conditional "
+    "parameter is permuted where it is active. Evaluations are dense where the search went, so this describes the "
+    "evaluations and not the whole space."
 )
+SURFACES = (
+    "Each plane has mean and standard deviation of the model, the other parameters as at the best point (star). "
+    "Dots are evaluations; dashed lines are where a constraint is expected to be met. Mixtures have ternary axes."
+)
+# Sorts a table by the column whose head is clicked, and hides the rows that lack a word of the filter.
+TABLES = """function rowsOf(t){return [...t.tBodies[0].rows]}
+function sortBy(h){const t=h.closest('table'),i=h.cellIndex,up=h.dataset.up!=='1';h.dataset.up=up?'1':'0';
+const v=r=>r.cells[i].textContent,n=x=>x===''||x==='-'?NaN:Number(x);
+rowsOf(t).sort((a,b)=>{const p=n(v(a)),q=n(v(b)),s=isNaN(p)||isNaN(q)?isNaN(p)-isNaN(q)||v(a).localeCompare(v(b)):p-q;
+return up?s:-s}).forEach(r=>t.tBodies[0].append(r))}
+function keep(f){const words=f.value.toLowerCase().split(/\\s+/);rowsOf(f.nextElementSibling).forEach(r=>{
+const text=r.textContent.toLowerCase();r.hidden=!words.every(w=>text.includes(w))})}"""
 
 
 def page(runs: Sequence[LabelledRun]) -> str:
@@ -88,7 +102,7 @@ def whole(runs: Sequence[LabelledRun], scripts: str, policy: str = POLICY, foot:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title><link rel=icon href='data:,'><style>{STYLE}</style>\n"
-        f"{scripts}<script>{DRAW}</script></head>\n"
+        f"{scripts}<script>{DRAW}\n{TABLES}</script></head>\n"
         f"<body><nav><div>{bar}</div></nav><header><h1>{text(title)}</h1></header><main>\n{''.join(parts)}\n"
         f"</main>{foot}</body></html>\n"
     )
@@ -117,7 +131,7 @@ def _compared(runs: Sequence[LabelledRun]) -> list[Section]:
     if same[0].record.goals.constraints:
         sections.append(Section("Violation of constraints", [progress.violation(same)]))
     names = same[0].shown.space.names
-    alike = [run for run in same if run.shown.space.names == names and run.shown.forest.ready]
+    alike = [run for run in same if run.shown.space.names == names and run.modelled]
     if len(runs) > 1 and alike:
         sections.append(Section("Importance of parameters", [IMPORTANCE, parameters.importance(alike)]))
     return sections
@@ -144,6 +158,7 @@ def _own(run: LabelledRun, among: int) -> list[Section]:
         Section("Proposers", [tables.proposed(run)]),
         Section("Time", _time(run)),
         Section("Failures", [tables.failures(run) or "No evaluation failed."]),
+        Section("Evaluations", tables.evaluations(run)),
     ]
 
 
@@ -154,42 +169,46 @@ def _front(run: LabelledRun) -> Piece:
 
 def _parameters(run: LabelledRun, among: int) -> list[Section]:
     """Return the sections on the parameters, as far as there are enough evaluations."""
-    known, forest = run.shown.space.known, run.shown.forest
-    encoded = "" if known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
-    if not forest.ready:
-        few = "Too few evaluations that differ: 20 are needed." + encoded
+    encoded = (
+        "" if run.shown.space.known else " Coordinates are encoded in [0, 1]: the journal does not hold the space."
+    )
+    if not run.modelled:
+        few = f"Too few evaluations that differ: {MIN_VALUES} are needed for a model.{encoded}"
         if not np.isfinite(run.record.y).any():
             return [Section("Importance of parameters", [few])]
         lines = Section("Parallel coordinates", [_lines(run), parameters.parallel(run)])
         return [Section("Importance of parameters", [few]), Section("Slices", [Grid(parameters.slices(run))]), lines]
-    bars: list[Piece] = [f"{Importance.of(run.shown, 1).caption}.{encoded}"]
+    fit = f"{fit_of(run.shown)}."
+    bars: list[Piece] = [f"{fit}{encoded}"]
     if among == 1:
         bars += [IMPORTANCE, parameters.importance([run])]
     shown = parameters.MOST_SLICES if among == 1 else parameters.FEW_SLICES
     return [
         Section("Importance of parameters", bars),
-        Section("Slices", _slices(run, shown)),
-        Section("Contours", _contours(run)),
+        Section("Slices", _slices(run, shown, fit)),
+        Section("Contours", _contours(run, fit)),
         Section("Parallel coordinates", [_lines(run), parameters.parallel(run)]),
     ]
 
 
-def _slices(run: LabelledRun, most: int) -> list[Piece]:
+def _slices(run: LabelledRun, most: int, fit: str) -> list[Piece]:
     """Return the slices of each objective, as many in all as of a single one."""
-    goals, order = run.record.goals.objectives[: parameters.MOST_GOALS], run.shown.forest.order
+    goals, order = run.record.goals.objectives[: parameters.MOST_GOALS], run.shown.order
     most = max(3, most // len(goals))
     some = f" The {most} parameters that matter most of {len(order)} are shown." if len(order) > most else ""
     thin = f" At most {parameters.MOST_DOTS} dots each." if run.n > parameters.MOST_DOTS else ""
-    words = f"Each dot is an evaluation; the brighter, the later. The worst values are cut off.{some}{thin}"
+    words = (
+        "Each dot is an evaluation; the brighter, the later. Line and band: mean and standard deviation of the model"
+    )
+    words += f", the other parameters as at the best point. The worst values are cut off.{some}{thin} {fit}"
     return [words, *(Grid(parameters.slices(run, most, k)) for k in range(len(goals)))]
 
 
-def _contours(run: LabelledRun) -> list[Piece]:
+def _contours(run: LabelledRun, fit: str) -> list[Piece]:
     figures = parameters.contours(run)
     if not figures:
         return ["Contours need two parameters that are numbers."]
-    words = "Colour: the rank that the random forest predicts for two parameters, averaged over the others; "
-    return [f"{words}{RANK}. Dots are evaluations.", Grid(figures)]
+    return [f"{SURFACES} {fit}", Grid(figures)]
 
 
 def _lines(run: LabelledRun) -> str:

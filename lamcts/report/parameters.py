@@ -4,21 +4,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lamcts.plot.canvas import BEST, SELECTED
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import (
     IMPORTANCE,
     RANK,
     Importance,
     best_and_some,
-    contours_of,
     numbers_of,
     tail_cut,
     thinned,
 )
-from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout
+from lamcts.plot.surfaces import CORNERS, GRID, Plane, line_of, planes_of
+from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout, line
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.named_parameters import NamedParameter
-from lamcts.types import Json
+from lamcts.types import Floats, Json
 
 MOST_BARS = 30  # parameters whose importance is drawn
 MOST_SLICES, FEW_SLICES = 12, 6  # parameters that have a slice; the second where several runs are shown
@@ -32,22 +33,23 @@ LETTER = 8  # pixels that a letter is wide, with some room
 
 
 def importance(runs: Sequence[LabelledRun]) -> PlotlyFigure:
-    """Draw how much each parameter matters, of several runs side by side."""
-    names = Importance.of(runs[0].shown, MOST_BARS).names
-    traces = []
-    for i, run in enumerate(runs):
+    """Draw how much each parameter matters: of several runs or of several objectives side by side."""
+    names, traces = Importance.of(runs[0].shown, MOST_BARS).names, list[Json]()
+    for run in runs:
         found = Importance.of(run.shown, len(run.shown.space.names))
-        amounts = dict(zip(found.names, found.losses.tolist(), strict=True))
-        bar = {"type": "bar", "orientation": "h", "x": [amounts.get(name) for name in names], "y": names}
-        label = f"{run.label} (R² {found.score:.2f}{'' if found.trusted else ', too low'})"
-        traces.append({**bar, "name": label, "marker": {"color": PALETTE[i % len(PALETTE)]}})
+        for goal, effects in zip(run.record.goals.objectives, found.effects, strict=True):
+            amounts = dict(zip(found.names, effects.tolist(), strict=True))
+            words = [run.label] * (len(runs) > 1) + [goal.name] * run.several
+            label = f"{' '.join(words)}{'' if run.shown.effects.trusted else ' (too low to trust)'}"
+            bar = {"type": "bar", "orientation": "h", "x": [amounts.get(name) for name in names], "y": names}
+            traces.append({**bar, "name": label, "marker": {"color": PALETTE[len(traces) % len(PALETTE)]}})
     above = {"orientation": "h", "y": 1.0, "yanchor": "bottom"}
     look = layout(axis(IMPORTANCE, rangemode="tozero"), axis("", autorange="reversed", type="category"), legend=above)
-    return PlotlyFigure(traces, look, 120 + (14 + 10 * len(runs)) * len(names))
+    return PlotlyFigure(traces, look, 120 + (14 + 10 * len(traces)) * len(names))
 
 
 def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[PlotlyFigure]:
-    """Draw the values of objective `k` against each of the parameters that matter most."""
+    """Draw objective `k` along each of the parameters that matter most: evaluations, and what the model expects."""
     shown, values = run.shown, run.shown.values[:, k]
     rows = np.flatnonzero(np.isfinite(values))
     limits = tail_cut(values[rows], shown.goals.objectives[k].maximize)
@@ -59,12 +61,29 @@ def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[Plotly
     more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
     return [
         PlotlyFigure(
-            [dots(columns[i], values[rows], "", marker) | more],
-            layout(_axis_of(shown.space.parameters[i]), y, shown.space.names[i]),
+            [*_line(run, i, k), dots(columns[i], values[rows], "", marker) | more],
+            layout(_axis_of(shown.space.parameters[i]), y, shown.space.names[i], showlegend=False),
             SIZE,
         )
-        for i in shown.forest.order[:most]
+        for i in shown.order[:most]
     ]
+
+
+def _line(run: LabelledRun, i: int, k: int) -> list[Json]:
+    """Return the mean along a parameter and a band of one standard deviation, of a category a bar for each option."""
+    parameter = run.shown.space.parameters[i]
+    if not run.modelled or parameter.options == ():
+        return []
+    found = line_of(run.shown, i)
+    mean, std = found.predicted.mean[:, k], found.predicted.std[:, k]
+    skip = {"hoverinfo": "skip", "showlegend": False}
+    if parameter.options is not None:
+        marker = {"symbol": "line-ew-open", "size": 18, "color": SELECTED}
+        errors: Json = {"error_y": {"array": std, "color": SELECTED}}
+        return [dots(found.values, mean, "", marker) | errors | skip]
+    band: Json = {"type": "scatter", "mode": "lines", "x": [*found.values, *found.values[::-1]], "fill": "toself"}
+    band |= {"y": np.r_[mean - std, (mean + std)[::-1]], "line": {"width": 0}, "fillcolor": "rgba(213,94,0,0.2)"}
+    return [band | skip, line(found.values, mean, "", SELECTED, 1.6) | skip]
 
 
 def _axis_of(parameter: NamedParameter, title: str = "") -> Json:
@@ -74,17 +93,48 @@ def _axis_of(parameter: NamedParameter, title: str = "") -> Json:
 
 
 def contours(run: LabelledRun) -> list[PlotlyFigure]:
-    """Draw the rank that the forest expects over each pair of the numbers that matter most, and the evaluations."""
-    shown, rows, figures = run.shown, thinned(run.n, MOST_DOTS), []
-    columns = dict(zip(shown.space.names, shown.space.values(shown.x[rows]), strict=True))
-    marker = {"size": 4, "color": "white", "line": {"width": 0.6, "color": "black"}}
-    for found in contours_of(shown, MOST_CONTOURS):
-        field = {"type": "contour", "x": found.x, "y": found.y, "z": found.expected, "colorscale": VALUES}
-        field |= {"colorbar": {"thickness": 10}, "line": {"width": 0}, "hovertemplate": "%{z:.2f}<extra></extra>"}
-        points = dots(columns[found.across.name], columns[found.up.name], "", marker) | {"hoverinfo": "x+y"}
-        x, y = (_axis_of(named, named.name) for named in (found.across, found.up))
-        figures.append(PlotlyFigure([field, points], layout(x, y, showlegend=False), SIZE + 60))
+    """Draw mean and standard deviation of each objective over planes through the best point, and constraints."""
+    figures, goals = [], run.record.goals.objectives[:MOST_GOALS]
+    for plane in planes_of(run.shown, MOST_CONTOURS):
+        for k, goal in enumerate(goals):
+            figures.append(_surface(run, plane, plane.predicted.mean[:, k], goal.name))
+            figures.append(_surface(run, plane, plane.predicted.std[:, k], f"{goal.name}: standard deviation"))
     return figures
+
+
+def _surface(run: LabelledRun, plane: Plane, values: Floats, title: str) -> PlotlyFigure:
+    rows = thinned(run.n, MOST_DOTS)
+    field = _field(plane, values) | {"colorscale": VALUES, "line": {"width": 0}, "colorbar": {"thickness": 10}}
+    field |= {"hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>"}
+    traces = [field]
+    for excess in plane.predicted.excess.T:
+        if excess.min() < 0 < excess.max():
+            level = {"start": 0, "end": 0, "size": 1, "coloring": "lines", "showlabels": False}
+            look = {"contours": level, "line": {"width": 2, "dash": "dash"}, "showscale": False, "hoverinfo": "skip"}
+            traces.append(_field(plane, excess) | look | {"colorscale": [[0, SELECTED], [1, SELECTED]]})
+    marker: Json = {"size": 4, "color": "white", "line": {"width": 0.6, "color": "black"}}
+    traces.append(dots(plane.dots[rows, 0], plane.dots[rows, 1], "", marker) | {"hoverinfo": "x+y"})
+    star = {"size": 13, "symbol": "star", "color": BEST, "line": {"width": 1, "color": "white"}}
+    traces.append(dots(plane.best[:1], plane.best[1:], "", star) | {"hoverinfo": "skip"})
+    if not plane.corners:
+        x, y = (_axis_of(named, named.name) for named in plane.axes)
+        return PlotlyFigure(traces, layout(x, y, title, showlegend=False), SIZE + 60)
+    places = zip(CORNERS.tolist(), plane.corners, (-14, -14, 14), strict=True)
+    notes = [{"x": x, "y": y, "text": text, "showarrow": False, "yshift": shift} for (x, y), text, shift in places]
+    x, y = (axis("", visible=False, range=ends) for ends in ([-0.15, 1.15], [-0.12, 1.0]))
+    look = layout(x, y | {"scaleanchor": "x"}, title, showlegend=False, annotations=notes)
+    return PlotlyFigure(traces, look, SIZE + 60)
+
+
+def _field(plane: Plane, values: Floats) -> Json:
+    """Return values over a plane as a trace; those of a mixture are interpolated to a square."""
+    if plane.corners:
+        from scipy.interpolate import griddata
+
+        x, y = np.linspace(0, 1, 2 * GRID), np.linspace(0, CORNERS[2, 1], 2 * GRID)
+        z = griddata((plane.x, plane.y), values, tuple(np.meshgrid(x, y)))
+        return {"type": "contour", "x": x, "y": y, "z": z}
+    return {"type": "contour", "x": plane.x[:GRID], "y": plane.y[::GRID], "z": values.reshape(GRID, GRID)}
 
 
 def parallel(run: LabelledRun) -> PlotlyFigure:
@@ -92,7 +142,7 @@ def parallel(run: LabelledRun) -> PlotlyFigure:
     shown = run.shown
     rows, rank = best_and_some(shown, MOST_LINES)
     columns = shown.space.values(shown.x[rows])
-    axes = [_dimension(shown.space.parameters[i], columns[i]) for i in shown.forest.order[:MOST_AXES]]
+    axes = [_dimension(shown.space.parameters[i], columns[i]) for i in shown.order[:MOST_AXES]]
     for k, values in enumerate(shown.values[rows].T):
         axes.append({"label": axis_label(shown, k).partition(" (")[0], "values": values})
     if shown.goals.constraints:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lamcts.plot.evaluations import Evaluations, evaluations_of
+from lamcts.plot.evaluations import Evaluations, evaluations_of, has_model
 from lamcts.plot.grown_tree import GrownTree, grown_tree
 from lamcts.text import shortened
 
@@ -52,6 +52,11 @@ class LabelledRun:
     def shown(self) -> Evaluations:
         """The evaluations as columns."""
         return evaluations_of(self.record)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether there are enough values that differ for a model."""
+        return has_model(self.shown)
 
     @cached_property
     def tree(self) -> GrownTree:

@@ -4,18 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lamcts.optimizer.export import LAST, names_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PARTIAL, PRUNED
 from lamcts.outcomes.failures import by_kind
-from lamcts.report.html import HtmlTable, number
+from lamcts.report.html import HtmlTable, Piece, number
 from lamcts.report.progress import proposers
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.values import plain
-from lamcts.study.load import result_of, sampler_name, space_of
+from lamcts.study.load import result_of, rows_of_run, sampler_name, space_of
 from lamcts.text import shortened
 from lamcts.types import Json, Rows
 
 MOST_MESSAGES = 12  # of a kind of failure
 MOST_ROWS = 40  # of the front
+MOST_TRIALS, MOST_COLUMNS = 1000, 40  # of the table of all evaluations (by eye)
 MOST_WORDS = 400  # characters of a message
 UNKNOWN = "-"
 
@@ -171,3 +173,27 @@ def times(run: LabelledRun) -> HtmlTable | None:
         else:
             rows.append(["evaluations running at once, on average", inside / max(clock, 1e-9)])
     return HtmlTable([], rows) if rows else None
+
+
+def evaluations(run: LabelledRun) -> list[Piece]:
+    """Return the evaluations as a table that can be sorted and filtered, the latest first."""
+    rows = [_flat(row) for row in rows_of_run(run.record)[0]]
+    names = names_of(rows)
+    shown = [name for name in names if name not in LAST][:MOST_COLUMNS] + [name for name in LAST if name in names]
+    cells = [[_cell(row.get(name, "")) for name in shown] for row in rows]
+    some = f" The latest {MOST_TRIALS} of {len(rows)} are listed." if len(rows) > MOST_TRIALS else ""
+    some += f" The first {MOST_COLUMNS} columns of {len(names)} are listed." if len(shown) < len(names) else ""
+    words = f"Click a name to sort by it. Constraints: how far beyond its bound each is.{some}"
+    return [words, HtmlTable(shown, cells[::-1][:MOST_TRIALS], sortable=True)]
+
+
+def _flat(row: Json) -> Json:
+    """Return a row whose mixtures and subspaces have a column for each of their parts."""
+    found: Json = {}
+    for name, value in row.items():
+        found |= {f"{name}.{part}": own for part, own in value.items()} if isinstance(value, dict) else {name: value}
+    return found
+
+
+def _cell(value: object) -> object:
+    return shortened(value) if isinstance(value, str) else value

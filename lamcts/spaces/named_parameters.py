@@ -46,8 +46,8 @@ class NamedParameters:
     """The parameters of the space with this `signature`, in rows of `dim` coordinates."""
 
     def __init__(self, signature: object, dim: int) -> None:
-        self._space, self.parameters = _read(signature, dim)
-        self.known = self._space is not None  # else coordinates stand for parameters
+        self.space, self.parameters = _read(signature, dim)
+        self.known = self.space is not None  # else coordinates stand for parameters
 
     @property
     def names(self) -> list[str]:
@@ -58,10 +58,10 @@ class NamedParameters:
 
         None where the parameter is inactive.
         """
-        if self._space is None:
+        if self.space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
         whole = {one.name for one in self.parameters if one.options is not None}
-        leaves = [dict(_leaves(self._space.decode(row), "", whole)) for row in x]
+        leaves = [dict(_leaves(self.space.decode(row), "", whole)) for row in x]
         return [[one.shown(leaf[one.name]) if one.name in leaf else None for leaf in leaves] for one in self.parameters]
 
     def along(self, i: int, coordinates: Floats) -> list[object]:

@@ -14,9 +14,11 @@ from lamcts.outcomes.goals import MAX_VIOLATION, Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.box import Box
 from lamcts.spaces.serialization import from_signature, of_points
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
+from lamcts.types import Json
 from lamcts.utils.files import FileKind, kind_at
 
 if TYPE_CHECKING:
@@ -85,6 +87,20 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")
     return result
+
+
+def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
+    """Return the evaluations of a run as rows, and whether its journal holds the space.
+
+    Else u1, u2, ... are coordinates in the unit cube.
+    """
+    try:
+        return result_of(record, space_of(record)).rows(), True
+    except ValueError:
+        dim = max(record.x.shape[1], 1)
+    rows = result_of(record, Box(0, 1, dim=dim)).rows()
+    coordinates = {f"x{i + 1}": f"u{i + 1}" for i in range(dim)}
+    return [{coordinates.get(name, name): value for name, value in row.items()} for row in rows], False
 
 
 def sampler_name(recorded: str) -> str:

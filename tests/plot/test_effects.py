@@ -64,15 +64,70 @@ def test_every_kind_is_drawn_from_a_journal(capsys, tmp_path, run, kind):
     assert (tmp_path / f"run-{kind}.png").stat().st_size > 5000
 
 
-def test_few_evaluations_have_slices_and_parallel_axes_but_no_forest(capsys, tmp_path):
-    lamcts.minimize(loss, SPACE, budget=5, seed=0, sampler="uniform", journal="short.db")
+def test_figures_of_a_model_need_five_values_and_others_none(capsys, tmp_path):
+    lamcts.minimize(loss, SPACE, budget=4, seed=0, sampler="uniform", journal="short.db")
     for kind in ("slice", "parallel"):
         assert said(capsys, "plot", "short.db", "--kind", kind)[0] == 0
         assert (tmp_path / f"short-{kind}.png").stat().st_size > 5000
     for kind in ("importance", "contour"):
         code, _, err = said(capsys, "plot", "short.db", "--kind", kind)
-        assert code == 2 and "expected 20 evaluations or more, with values that differ, got 5 with 5 different" in err
+        assert code == 2 and "expected 5 evaluations or more, with values that differ, got 4 with 4 different" in err
         assert err.endswith("evaluate more points, or draw --kind slice or --kind parallel\n")
+    lamcts.minimize(loss, SPACE, budget=6, seed=0, sampler="uniform", journal="short.db")
+    for kind in ("importance", "contour"):
+        assert said(capsys, "plot", "short.db", "--kind", kind)[0] == 0
+
+
+def mixed(point):
+    share = point["mix"]["b"] / 200
+    return {"yield": 10 - 40 * (share - 0.4) ** 2 - (point["t"] - 2) ** 2, "load": share + point["t"] / 10}
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    space = {"mix": lamcts.Simplex(["a", "b", "c"], total=200), "t": lamcts.Float(0, 4), "u": lamcts.Float(0, 1)}
+    opt = lamcts.Optimizer(space, objectives={"yield": "max"}, constraints=["load <= 0.58"], seed=0, n_init=40)
+    for _ in range(45):
+        (trial,) = opt.ask()
+        opt.tell(trial, mixed(trial.point))
+    return plot.evaluations.evaluations_of(opt)
+
+
+def test_a_line_goes_through_the_best_point_and_keeps_the_total_of_a_mixture(mixture):
+    effects, names = mixture.effects, mixture.space.names
+    i = names.index("mix.b")
+    rows = effects.moved(np.repeat(effects.x[:1], 5, 0), i, np.linspace(0, 1, 5)[:, None])
+    assert rows[:, :3].sum(1) == pytest.approx(1) and rows[:, i].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    line = plot.surfaces.line_of(mixture, i)
+    near = np.argmin(np.abs(np.array(line.values) - line.best))
+    assert line.predicted.mean[near, 0] == pytest.approx(mixture.best[-1], abs=0.3)
+    assert effects.quality[0][0] > 0.9 and names[effects.order[-1]] == "u"
+
+
+def test_planes_are_ternary_for_mixtures_and_have_the_model_its_error_and_the_boundary(mixture):
+    ternary, plane = plot.surfaces.planes_of(mixture, 3)
+    assert sorted(ternary.corners) == ["mix.a 200", "mix.b 200", "mix.c 200"]
+    assert {axis.name for axis in plane.axes} == {"t", "u"} and (plane.predicted.std >= 0).all()
+    at_t = plane.x if plane.axes[0].name == "t" else plane.y
+    crossed = at_t[np.abs(plane.predicted.excess[:, 0]) < 0.01]
+    share = dict(zip(mixture.space.names, mixture.effects.x[0], strict=True))["mix.b"]
+    assert crossed == pytest.approx(10 * (0.58 - share), abs=0.3)
+    figure = plot.contours(mixture)
+    assert "load <= 0.58" in texts(figure) and any("leave-one-out R² " in text.replace("\n", " ") for text in texts(figure))
+
+
+def test_importance_is_the_share_of_the_variance_of_each_objective():
+    space = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1)}
+    result = lamcts.minimize(
+        lambda p: {"a": p["x"] + p["y"] / 2, "b": p["y"]},
+        space,
+        budget=60,
+        seed=0,
+        sampler="uniform",
+        objectives=["a", "b"],
+    )
+    effects = plot.evaluations.evaluations_of(result).effects
+    assert effects.importance == pytest.approx(np.array([[0.8, 0.2], [0.0, 1.0]]), abs=0.15)
 
 
 def test_a_run_without_a_value_has_no_figure_of_its_parameters():
@@ -90,7 +145,7 @@ def test_panels_and_names_do_not_overlap():
     contours, parallel = plot.contours(result), plot.parameters(result)
     contours.draw_without_rendering()
     panels = [boxes_of(axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels()) for axes in contours.axes]
-    assert len(panels) == 6  # three panels, each with a scale of colours
+    assert len(panels) == 12  # three planes, mean and standard deviation, each with a scale of colours
     assert not any(one.overlaps(other) for a, b in combinations(panels, 2) for one in a for other in b)
     parallel.draw_without_rendering()
     shown = boxes_of(*parallel.axes[0].get_xticklabels())

@@ -11,7 +11,6 @@ from lamcts.journal import Journal
 from lamcts.report import LabelledRun, page
 
 pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
-pytestmark = pytest.mark.usefixtures("few_trees")
 
 SPACE = lamcts.Space({"a": lamcts.Float(0, 1), "b": lamcts.Int(1, 5)})
 ODD = [None, 5, "LatentTree(leaf_size=-1)", "LatentTree(", "__import__('os').abort()", [1], 10**400, {"kind": "box"}]

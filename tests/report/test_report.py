@@ -13,7 +13,6 @@ from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
 
 pytest.importorskip("plotly", reason="plotly is not installed: pip install '.[report]'")
-pytestmark = pytest.mark.usefixtures("few_trees")
 
 EVIL = "<script>alert(1)</script>"
 OWN = [
@@ -44,7 +43,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.links += [value for name, value in attrs if name in ("src", "href", "action", "data", "poster")]
         self.scripts += tag == "script"
-        if tag not in ("meta", "link"):
+        if tag not in ("meta", "link", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -82,7 +81,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 def test_a_plain_run_has_every_section_and_loads_nothing(capsys):
     journal("run.db", loss)
     text, page = written(capsys, "run.db")
-    assert page.titles == ["Overview", "Best so far", "This run", "Best point", *OWN, "Failures"]
+    assert page.titles == ["Overview", "Best so far", "This run", "Best point", *OWN, "Failures", "Evaluations"]
     assert all(link.startswith("#") or link == "data:," for link in page.links)
     assert "default-src 'none'" in text and "url(" not in text.split("<script>")[0]
     assert len(text) < PLOTLY + 0.3 * MEGABYTES
@@ -132,7 +131,7 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
     journal("one.db", both, budget=40, objectives={"cost": "min"}, constraints=goals["constraints"])
     _, page = written(capsys, "two.db")
     first = ["Overview", "Hypervolume so far", "Violation of constraints", "This run", "Points of the front", "Front"]
-    assert page.titles == [*first, *OWN, "Failures"] and "knee (a compromise)" in page.shown
+    assert page.titles == [*first, *OWN, "Failures", "Evaluations"] and "knee (a compromise)" in page.shown
     text, page = written(capsys, "one.db")
     assert '"infeasible"' in re.findall(r"<script>draw\((.*?)\);</script>", text)[0]
     assert page.titles == [
@@ -242,3 +241,11 @@ def test_pruned_known_and_inactive_are_called_what_they_are(capsys):
     assert f"| found at evaluation | {best} |" in shown  # the known one is no evaluation, and before all
     assert "| depth |" not in shown.partition("Best point")[2].partition("Importance")[0]
     assert not re.search(r"<td>depth</td><td>None</td>|<th>depth</th><td>None</td>", text)
+
+
+def test_evaluations_are_a_table_that_sorts_and_filters(capsys):
+    journal("run.db", loss, budget=6)
+    text, page = written(capsys, "run.db")
+    table = text[text.index('<div class="table tall">') :]
+    assert table.count("<tr>") == 1 + 6 and 'oninput="keep(this)"' in table
+    assert [*re.findall(r'<th onclick="sortBy\(this\)">([^<]*)', table)][:2] == ["trial", "value"]

@@ -1,0 +1,104 @@
+"""Effects of the parameters of a run under its model: importance, and predictions on lines and planes.
+
+Importance is the total effect (Homma and Saltelli 1996) over the evaluations: half the mean squared change of the
+posterior mean when the values of one parameter are permuted among evaluations, as a share of its variance. Conditional
+parameters are permuted among the evaluations in which they are active. Lines and planes go through the best point.
+Letters: n rows, d coordinates, p parameters, k objectives, c constraints, g points.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from lamcts.models.predictor import RunModel
+from lamcts.spaces.base import sums_of
+from lamcts.types import Floats, Mask, Rows
+
+MAX_ROWS = 200  # evaluations over which importance is averaged (by eye: more changed no order)
+MIN_ACTIVE_ROWS = 5  # evaluations in which a conditional parameter is active, for an effect to be measured (by eye)
+REPEATS = 3  # permutations of a parameter that are averaged; one with more than `MANY` parameters
+MANY = 30
+MIN_R2 = 0.2  # leave-one-out R^2 below which a surface says little (by eye)
+
+
+class Predicted(NamedTuple):
+    """Posterior means and standard deviations in the user's units [g, k], and means of constraint excesses [g, c]."""
+
+    mean: Floats
+    std: Floats
+    excess: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Effects under a model, of parameters with the coordinates `parts` [p], at evaluations `x` [n, d], best first.
+
+    active: returns which parameters are active in rows [m, d], [m, p].
+    """
+
+    model: RunModel
+    parts: Sequence[slice]
+    x: Floats
+    active: Callable[[Floats], Mask]
+
+    @cached_property
+    def quality(self) -> list[tuple[float, float]]:
+        """Leave-one-out R^2 and rank correlation of each objective, [k]."""
+        return [column.quality for column in self.model.objectives]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the model of each objective predicts evaluations left out."""
+        return all(r2 >= MIN_R2 for r2, _ in self.quality)
+
+    @cached_property
+    def importance(self) -> Floats:
+        """The total effect of each parameter on each objective, [k, p]; 0 where it cannot be measured."""
+        rows = self.x[np.unique(np.linspace(0, len(self.x) - 1, MAX_ROWS).astype(np.int64))]
+        active, before = self.active(rows), self.at(rows).mean  # [m, p], [m, k]
+        unit = np.maximum(np.abs(before).max(0), 1e-300)  # in which no square overflows
+        before = before / unit
+        rng, found = np.random.default_rng(0), np.zeros((before.shape[1], len(self.parts)))
+        for i in range(len(self.parts)):
+            mine = np.flatnonzero(active[:, i])
+            if len(mine) >= MIN_ACTIVE_ROWS:
+                turns = 1 if len(self.parts) > MANY else REPEATS
+                orders = [rng.permutation(mine) for _ in range(turns)]
+                mixed = [self.moved(rows[mine], i, rows[order, self.parts[i]]) for order in orders]
+                after = (self.at(np.concatenate(mixed)).mean / unit).reshape(turns, len(mine), -1)
+                found[:, i] = np.square(after - before[mine]).mean((0, 1)) / 2
+        return np.asarray(found / np.maximum(before.var(0), 1e-300)[:, None])
+
+    @property
+    def order(self) -> list[int]:
+        """The parameters' numbers by their mean importance, largest first."""
+        return [int(i) for i in np.argsort(-self.importance.mean(0), kind="stable")]
+
+    def base(self, *parameters: int) -> Floats:
+        """Return the best evaluation [d] in which some parameters are active."""
+        rows: Rows = np.flatnonzero(self.active(self.x)[:, list(parameters)].all(1))
+        return np.asarray(self.x[rows[0] if len(rows) else 0])
+
+    def moved(self, x: Floats, i: int, values: Floats) -> Floats:
+        """Return rows `x` [g, d] in which parameter `i` has `values` [g, w]; amounts of a mixture keep their sum."""
+        x, part = np.array(x), self.parts[i]
+        x[:, part] = values
+        for mixture in sums_of(self.model.space):
+            if mixture.start <= part.start < mixture.stop:
+                others = np.setdiff1d(np.arange(mixture.start, mixture.stop), np.arange(part.start, part.stop))
+                left, sums = 1.0 - x[:, part.start], x[:, others].sum(1)
+                shares = np.where(
+                    sums[:, None] > 0, x[:, others] / np.where(sums > 0, sums, 1)[:, None], 1 / len(others)
+                )
+                x[:, others] = left[:, None] * shares
+        return x
+
+    def at(self, x: Floats) -> Predicted:
+        """Return predictions at the points of rows `x` [g, d]."""
+        x = self.model.space.snap(x)
+        found = self.model(x)
+        mean, std = (np.reshape(each, (len(x), -1)) for each in (found.mean, found.std))
+        return Predicted(mean, std, self.model.excess(x))
