@@ -175,15 +175,18 @@ _FUNNELS = re.compile(rf"funnels(?P<funnels>\d+)-(?P<dim>\d+)(?P<kind>{'|'.join(
 def _gait(name: str, dim: int, budget: int, still: float, threshold: float, held_out: bool = False) -> list[Problem]:
     """With states as they are and, as in the thesis, standardised by ARS's statistics, of which Swimmer has none.
 
-    NAME-distance maximises the distance, and is scored by the return as well.
+    NAME-distance and NAME-progress maximise these, and are scored by the return as well.
 
     `still` is the measured score of W = 0, `threshold` the thesis's (table 5.2).
     """
     as_is = {"moments": "none", "objectives": ("return",)}
     plain = Problem(name, name, dim, budget, threshold, as_is, (still, threshold), "episodes", held_out)
     given = replace(plain, name=f"{name}-ars", settings=as_is | {"moments": "ars"})
-    far = replace(plain, name=f"{name}-distance", settings={"moments": "ars", "objectives": ("distance",)})
-    return [plain] if name == "swimmer" else [plain, given, far]
+    others = [
+        replace(plain, name=f"{name}-{quantity}", settings={"moments": "ars", "objectives": (quantity,)})
+        for quantity in ("distance", "progress")
+    ]
+    return [plain] if name == "swimmer" else [plain, given, *others]
 
 
 _FIXED = (

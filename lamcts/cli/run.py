@@ -66,6 +66,10 @@ def _add_own_options(one: Parser) -> None:
     own = one.add_argument_group("your own function or program")
     line = "run './train --lr {lr}', which prints a number; no shell is started"
     own.add_argument("--command", dest="template", metavar="WORDS", help=line)
+    line = (
+        "an input deck: a file in which {lr} is a place, and its name in the trial's folder, where the program starts"
+    )
+    own.add_argument("--template", dest="inputs", action="append", metavar="FILE:NAME", help=f"{line}; repeatable")
     line = "a parameter: lr=1e-5:1e-1:log, layers=1:8:int, act=relu,gelu, size=1,2,4:ordered, flag=bool; repeatable"
     own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
     line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"

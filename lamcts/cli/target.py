@@ -20,7 +20,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.types import Json
 
 GOALS = ("objectives", "constraints", "reference")
-OWN = ("param", "space", "maximize", "pattern", "report", *GOALS)  # of functions and programs
+OWN = ("param", "space", "maximize", "pattern", "report", "inputs", *GOALS)  # of functions and programs
 BUDGET = 200  # evaluations of a first run on a function or a program of the user (untuned)
 AGAINST = "against"
 TRIES = 100  # draws for a point whose costs are known (untuned)
@@ -85,7 +85,7 @@ def one_of(option: str, name: str, known: Sequence[str]) -> str:
 
 
 def _function(args: argparse.Namespace) -> Target:
-    _refuse(args, ["pattern", "report"], "--command")
+    _refuse(args, ["pattern", "report", "inputs"], "--command")
     load(args.objective)  # its file may register kinds of parameters
     space = space_of(args.param or [], args.space, args.dim)
     made = objectives.Function.of(args.objective, space, args.maximize, **goals_of(args))
@@ -100,8 +100,9 @@ def _command(args: argparse.Namespace) -> Target:
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
     pattern, goals = _pattern(args), goals_of(args)
+    inputs = dict(_deck(text) for text in args.inputs) if args.inputs else None
     made = objectives.Command(
-        args.template, space, args.timeout, bool(args.maximize), pattern, report=args.report, **goals
+        args.template, space, args.timeout, bool(args.maximize), pattern, report=args.report, inputs=inputs, **goals
     )
     program = made.words[0]
     if "{" not in program and shutil.which(program) is None:
@@ -145,6 +146,14 @@ def _named(text: str, option: str, rest: str) -> tuple[str, str]:
     if not equals:
         raise ValueError(f"{option}: expected NAME={rest}, got {text!r}")
     return name.strip(), value
+
+
+def _deck(text: str) -> tuple[str, str]:
+    """Return the file of a template and the name of the deck."""
+    path, colon, name = text.rpartition(":")
+    if not colon:
+        raise ValueError(f"--template: expected FILE:NAME, such as deck.tpl:deck.in, got {text!r}")
+    return str(Path(path).absolute()), name
 
 
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:

@@ -113,7 +113,9 @@ def test_planes_are_ternary_for_mixtures_and_have_the_model_its_error_and_the_bo
     share = dict(zip(mixture.space.names, mixture.effects.x[0], strict=True))["mix.b"]
     assert crossed == pytest.approx(10 * (0.58 - share), abs=0.3)
     figure = plot.contours(mixture)
-    assert "load <= 0.58" in texts(figure) and any("leave-one-out R² " in text.replace("\n", " ") for text in texts(figure))
+    assert "load <= 0.58" in texts(figure) and any(
+        "leave-one-out R² " in text.replace("\n", " ") for text in texts(figure)
+    )
 
 
 def test_importance_is_the_share_of_the_variance_of_each_objective():

@@ -143,6 +143,7 @@ def test_constraints_and_several_objectives_have_their_sections(capsys):
         "Metrics",
         *OWN,
         "Failures",
+        "Evaluations",
     ]
     assert "stress <= 5" in " ".join(page.shown)
 
@@ -245,7 +246,7 @@ def test_pruned_known_and_inactive_are_called_what_they_are(capsys):
 
 def test_evaluations_are_a_table_that_sorts_and_filters(capsys):
     journal("run.db", loss, budget=6)
-    text, page = written(capsys, "run.db")
+    text, _ = written(capsys, "run.db")
     table = text[text.index('<div class="table tall">') :]
     assert table.count("<tr>") == 1 + 6 and 'oninput="keep(this)"' in table
     assert [*re.findall(r'<th onclick="sortBy\(this\)">([^<]*)', table)][:2] == ["trial", "value"]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import Reporting, Watch, check_report, last_words, run
-from lamcts.objectives.programs.template import FOLDER, SEED, Template
+from lamcts.objectives.programs.template import FOLDER, SEED, Deck, Template
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.metrics import Metric
 from lamcts.rng import fresh_seed
@@ -54,6 +55,9 @@ class Command:
         several objectives each has a group after the step, under its name or in order.
     x0 : dict or None, default None
         A point to start from.
+    inputs : mapping of str to str or None, default None
+        Input decks: template files, and their names in the point's folder, in which the program then starts. `{name}`,
+        `{seed}` and `{folder}` in a template are places as in the words; all other braces stay as they are.
     objectives, constraints, reference : default None
         As in `Optimizer`; None: one number. Otherwise the last line of the output, or all of it, is a JSON object with
         a number for each objective and each constrained quantity that no pattern finds. Null for all objectives means
@@ -75,12 +79,14 @@ class Command:
     constraints: ConstraintsLike = None
     reference: ReferenceLike = None
     report: str | None = None
+    inputs: Mapping[str, str] | None = None
 
     optimum = None
 
     def __post_init__(self) -> None:
         members = _members(self.space)
-        self._template.check(members)
+        in_decks = {place[1] for deck in self._decks for place in deck.places(members)}
+        self._template.check(members, in_decks)
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
@@ -102,6 +108,10 @@ class Command:
     def _template(self) -> Template:
         return Template.of(self.template)
 
+    @cached_property
+    def _decks(self) -> list[Deck]:
+        return [Deck.read(path, file) for path, file in (self.inputs or {}).items()]
+
     @property
     def words(self) -> tuple[str, ...]:
         """The template, word by word."""
@@ -121,15 +131,25 @@ class Command:
     ) -> float | dict[str, Metric]:
         seconds, names = limit(self.timeout_seconds), Goals.of(self.maximize, self.objectives).names
         watch = None if self.report is None or trial is None else Watch(self.report, trial, seconds, names)
-        if self._template.takes_folder and trial is None:
-            with TemporaryDirectory() as folder:
-                return self._ran(self.arguments(point, fresh_seed() if seed is None else seed, folder), watch)
-        folder = str(trial.folder) if self._template.takes_folder and trial is not None else ""
-        return self._ran(self.arguments(point, fresh_seed() if seed is None else seed, folder), watch)
+        seed = fresh_seed() if seed is None else seed
+        if not (self._template.takes_folder or self._decks):
+            return self._ran(point, seed, "", watch)
+        if trial is not None:
+            return self._ran(point, seed, str(trial.folder), watch)
+        with TemporaryDirectory() as folder:
+            return self._ran(point, seed, folder, watch)
 
-    def _ran(self, words: list[str], watch: Watch | None) -> float | dict[str, Metric]:
-        """Run the program with these words, and return what it printed."""
-        ended = run(words, self.timeout_seconds, watch)
+    def _ran(
+        self, point: Mapping[str, object], seed: int, folder: str, watch: Watch | None
+    ) -> float | dict[str, Metric]:
+        """Run the program, and return what it printed."""
+        words = self.arguments(point, seed, folder)
+        for deck in self._decks:
+            text = deck.written(point, map(str, self.space.names or ()), seed, folder)
+            (Path(folder) / deck.file).write_text(text, encoding="utf-8")
+        if self._decks and (program := shutil.which(words[0])) is not None:  # by its place seen from here
+            words[0] = str(Path(program).absolute())
+        ended = run(words, self.timeout_seconds, watch, folder if self._decks else None)
         if ended.status:
             raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
         return self.read(ended.output)
@@ -156,7 +176,7 @@ class Command:
             "command": list(self.words),
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
             "report": self.report,
-        }
+        } | ({"inputs": {deck.file: deck.text for deck in self._decks}} if self._decks else {})
 
 
 def _members(space: object) -> dict[str, SearchSpace]:

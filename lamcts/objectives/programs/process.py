@@ -94,8 +94,10 @@ class Ended(NamedTuple):
     errors: str
 
 
-def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch | None = None) -> Ended:
-    """Run the program `words[0]` without a shell and without input, in a session of its own.
+def run(
+    words: Sequence[str], timeout_seconds: float | None = None, watch: Watch | None = None, folder: str | None = None
+) -> Ended:
+    """Run the program `words[0]` without a shell and without input, in a session of its own, from a folder.
 
     TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP, and when this process or the parent
     of a worker ends, the whole process group is killed; so it is with a RuntimeError after `MOST_BYTES`. `watch` looks
@@ -105,7 +107,13 @@ def run(words: Sequence[str], timeout_seconds: float | None = None, watch: Watch
     looking = nullcontext() if watch is None else closing(watch)
     with looking, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, held_back() as stops:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True, env=_told(watch)
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+            env=_told(watch),
         )
         try:
             status = _wait(process, timeout_seconds, stops, (output, errors), watch)

@@ -7,7 +7,7 @@ option. Known programs that pass whole words to a shell do not get it either.
 import re
 import shlex
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ import numpy as np
 
 from lamcts.spaces.base import SearchSpace, options_of
 from lamcts.text import shortened
+from lamcts.utils.files import text_of
 
 SEED = "seed"  # the name of the place for a trial's own number
 FOLDER = "folder"  # and for the folder of its configuration
@@ -33,6 +34,38 @@ WITH_COMMANDS = re.compile(r"--(session-)?command=")
 
 
 Part = tuple[str, str | None, str]  # a text, and the parameter after it (None: none) with its format
+
+
+@dataclass(frozen=True)
+class Deck:
+    """An input deck: a text in which `{name}` is the place of a parameter's value; other braces stay as they are."""
+
+    text: str
+    file: str  # its name in the folder of a trial
+
+    @classmethod
+    def read(cls, path: str, file: str) -> "Deck":
+        """Return the deck of a template file; ValueError where there is none, or the name is no name."""
+        if not file or PurePath(file).name != file:
+            raise ValueError(f"inputs: expected the name of a file in the trial's folder, got {file!r}")
+        try:
+            return cls(text_of(path, "inputs: the template"), file)
+        except OSError as error:
+            raise ValueError(f"inputs: expected a template file, got {path}: {error.strerror}") from None
+
+    def places(self, names: Iterable[str]) -> list[re.Match[str]]:
+        """Return the places of some names."""
+        known = "|".join(map(re.escape, names))
+        return [*re.finditer(rf"\{{({known})(?::([^{{}}]*))?\}}", self.text)] if known else []
+
+    def written(self, point: Mapping[str, object], names: Iterable[str], seed: int, folder: str) -> str:
+        """Return the text with the values of a point; nothing stands for an inactive parameter."""
+        values = {name: _written(value) for name, value in point.items()} | {SEED: seed, FOLDER: folder}
+        text, end = "", 0
+        for place in self.places([*names, SEED, FOLDER]):
+            value = format(values[place[1]], place[2] or "") if place[1] in values else ""
+            text, end = text + self.text[end : place.start()] + value, place.end()
+        return text + self.text[end:]
 
 
 @dataclass(frozen=True)
@@ -86,13 +119,16 @@ class Template:
                 present.pop()
         return present
 
-    def check(self, members: Mapping[str, SearchSpace]) -> None:
-        """Raise ValueError for words that do not fit the parameters, or that let a shell read their values."""
+    def check(self, members: Mapping[str, SearchSpace], elsewhere: Iterable[str] = ()) -> None:
+        """Raise ValueError for words that do not fit the parameters, or that let a shell read their values.
+
+        elsewhere: parameters that need no place, as input decks have them.
+        """
         for word in self.words:
             if word in OPERATORS:
                 advice = ADVICE.format("x")
                 raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
-        self._check_places(members)
+        self._check_places(members, {*elsewhere})
         self._check_shells(members)
         rng = np.random.default_rng(0)
         try:
@@ -100,7 +136,7 @@ class Template:
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
 
-    def _check_places(self, names: Iterable[str]) -> None:
+    def _check_places(self, names: Iterable[str], elsewhere: Collection[str]) -> None:
         used = [name for parts in self.parts.values() for _, name, _ in parts if name is not None]
         for name in used:
             if name not in (*names, SEED, FOLDER):
@@ -108,7 +144,7 @@ class Template:
                 cure = "name the parameter, or write {{ for a brace"
                 raise ValueError(f"template: expected one of {known}, got {{{name}}}: {cure}")
         for name in names:
-            if name not in used:
+            if name not in used and name not in elsewhere:
                 cure = f"write {{{name}}} into it"
                 raise ValueError(f"template: expected a place for every parameter, got none for {name!r}: {cure}")
 

@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -307,3 +308,50 @@ def test_a_journal_goes_on_with_its_command_and_with_no_other(script, tmp_path):
     with pytest.raises(JournalError, match="space"):
         wider = Space({"x": Float(0, 2), "n": Int(1, 4)})
         lamcts.minimize(Command(script, wider), budget=8, journal=journal, **how)
+
+
+DECK = '{{ "lr": {lr:.3f}, "act": "{act}", "seed": {seed}, other: {} }}\n'
+
+
+@pytest.fixture
+def deck(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deck.tpl").write_text(DECK)
+    program = "import re\ntext = open('deck.in').read()\nopen('log', 'w').write(text)\n"
+    (tmp_path / "sim.py").write_text(f"{program}print(re.search(r'\"lr\": ([0-9.]+)', text)[1])\n")
+    return {"inputs": {"deck.tpl": "deck.in"}}
+
+
+def test_a_deck_is_written_into_the_folder_of_its_trial_where_the_program_starts(tmp_path, deck):
+    space = lamcts.Space({"lr": lamcts.Float(0, 1), "act": lamcts.Choice(["relu", "a b"])})
+    f = Command([sys.executable, str(tmp_path / "sim.py")], space, **deck)
+    assert f({"lr": 0.25, "act": "a b"}, seed=7) == 0.25
+    result = lamcts.minimize(f, budget=4, seed=0, journal="run.db")
+    for trial, point in zip(result.history.trial, result.history.points, strict=True):
+        text = (tmp_path / "run.db.folders" / str(trial) / "log").read_text()
+        assert text.startswith(f'{{{{ "lr": {point["lr"]:.3f}, "act": "{point["act"]}", "seed": ')
+        assert text.endswith("other: {} }}\n")
+    assert f.fingerprint()["inputs"] == {"deck.in": DECK}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "space", "words"),
+    [
+        ({"none.tpl": "deck.in"}, {"lr": lamcts.Float(0, 1)}, "expected a template file, got none.tpl"),
+        ({"deck.tpl": "../deck.in"}, {"lr": lamcts.Float(0, 1)}, "name of a file in the trial's folder"),
+        ({"deck.tpl": "deck.in"}, {"size": lamcts.Float(0, 1)}, "a place for every parameter, got none for 'size'"),
+    ],
+)
+def test_a_deck_that_is_missing_or_lacks_a_parameter_is_an_error(deck, inputs, space, words):
+    with pytest.raises(ValueError, match=words):
+        Command("true", lamcts.Space(space), inputs=inputs)
+
+
+def test_the_command_line_takes_decks(deck, capsys):
+    from lamcts.cli import main
+
+    line = ["run", "--command", f"{sys.executable} {Path.cwd()}/sim.py", "--param", "lr=0:1", "--param", "act=a,b"]
+    line += ["--budget", "3", "--out", "out", "--no-plot", "--quiet"]
+    assert main([*line, "--template", "deck.tpl:deck.in"]) == 0
+    assert main([*line, "--template", "deck.tpl"]) == 2
+    assert "--template: expected FILE:NAME" in capsys.readouterr().err
