@@ -51,6 +51,7 @@ SPACES: list[SearchSpace] = [
     Angle(360),
     Simplex(2),
     Simplex(("a", "b", "c"), total=250),
+    Simplex(3, 10, step=0.5),
     Subset(4, 2),
     Subset(("a", None, 3), 3),
     Space({"mix": Simplex(4, 1e-3), "pick": Subset(9, 4), "on": Bool(), "more": Simplex(3, when={"on": True})}),

@@ -200,3 +200,23 @@ def test_a_run_goes_on_from_its_journal_and_predicts(tmp_path: Any) -> None:
         write_csv(rows, names_of(rows), file)
     for known in (again, tmp_path / "k.csv"):
         assert lamcts.minimize(loss, space, budget=8, seed=0, known=known).fun <= again.fun
+
+
+def test_amounts_in_steps_keep_their_total_and_are_short_numbers():
+    space = lamcts.Simplex(["a", "b", "c"], total=1.2, step=0.1)
+    points = [space.decode(x) for x in space.sample(200, np.random.default_rng(0))]
+    assert {amount for point in points for amount in point.values()} <= {round(0.1 * k, 1) for k in range(13)}
+    assert all(sum(point.values()) == pytest.approx(1.2) for point in points) and space.size == 91
+    result = lamcts.minimize(lambda p: (p["a"] - 0.72) ** 2 + (p["b"] - 0.31) ** 2, space, budget=25, seed=0)
+    assert result.x == {"a": 0.7, "b": 0.3, "c": 0.2}
+
+
+@pytest.mark.parametrize("step", [0, -1, 3, 200, "x"])
+def test_a_step_must_divide_the_total(step):
+    with pytest.raises(ValueError, match="step"):
+        lamcts.Simplex(3, total=100, step=step)
+
+
+def test_an_amount_between_steps_is_an_error():
+    with pytest.raises(ValueError, match="expected amounts in steps of 5"):
+        lamcts.Simplex(3, total=100, step=5).encode((51, 24, 25))
