@@ -3,9 +3,11 @@
 Letters: n rows, d dimensions.
 """
 
+import random
 import warnings
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, raw_scales
 from lamcts.types import Floats, Mask, Rows
+
+if TYPE_CHECKING:
+    from sklearn.svm import SVC
 
 Units = Literal["free", "raw"]
 MIN_ROWS = 4  # two for each side
@@ -127,16 +132,25 @@ class KMeansSvm:
 
     def _boundary(self, frame: Frame, z: Floats, good: Mask, kernel: Floats) -> Split:
         from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import SVC
 
         with warnings.catch_warnings():  # a machine that is not quite optimal is taken like any other
             warnings.simplefilter("ignore", ConvergenceWarning)
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
-            machine = SVC(kernel="precomputed", max_iter=MAX_STEPS, random_state=0).fit(kernel, good)
+            machine = _svc()(kernel="precomputed", max_iter=MAX_STEPS, random_state=0).fit(kernel, good)
         support, weight, b = machine.support_, machine.dual_coef_[0].copy(), float(machine.intercept_[0])
         if self.kernel == "linear":
             return Halfspace.within(frame, weight @ z[support] / z.shape[1], b)
         return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
+
+
+@cache
+def _svc() -> "type[SVC]":
+    """Return scikit-learn's machine; its import seeds Python's global generator, which belongs to the user."""
+    state = random.getstate()
+    from sklearn.svm import SVC
+
+    random.setstate(state)
+    return SVC
 
 
 def prepared(

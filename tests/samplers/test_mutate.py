@@ -140,7 +140,7 @@ def test_it_finds_more_ones_than_draws_do(tree: Any) -> None:
             for trial in opt.ask(1):
                 opt.tell(trial, float(trial.x.sum()))
         best[repr(sampler)] = float(opt.seen.y.min())
-    assert best[repr(Uniform())] - best[repr(Mutate())] >= 3
+    assert best[repr(Uniform())] - best[repr(Mutate())] >= (3 if tree is None else 1)  # a tree finds ones by itself
 
 
 def test_the_same_run_is_made_in_two_halves() -> None:
