@@ -7,7 +7,7 @@ import random
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, raw_scales
 from lamcts.types import Floats, Mask, Rows
-
-if TYPE_CHECKING:
-    from sklearn.svm import SVC
 
 Units = Literal["free", "raw"]
 MIN_ROWS = 4  # two for each side
@@ -144,7 +141,7 @@ class KMeansSvm:
 
 
 @cache
-def _svc() -> "type[SVC]":
+def _svc() -> Any:
     """Return scikit-learn's machine; its import seeds Python's global generator, which belongs to the user."""
     state = random.getstate()
     from sklearn.svm import SVC
