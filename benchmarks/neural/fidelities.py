@@ -7,6 +7,8 @@ The curves are those of `learning_curves.py`: two interpolated between 200 recor
     full            the default, 50 evaluations of all epochs
     fidelity        `Fidelity`, the cost of 20 full evaluations, trainings go on where they stopped
     restarts        the same, but each evaluation trains from the beginning
+    starts N        as `fidelity`, with N configurations at the least fidelity to begin with; rows of their own seeds
+                    (20-49, with `full`) are in results/fidelity_starts.csv
     halving         fidelities by successive halving (ASHA, thirds) with the same sampler; else as `fidelity`
     TPE             Optuna's TPE, 50 evaluations of all epochs
     TPE median      the same with the median pruner, until it has trained as many epochs as `fidelity` may
@@ -45,6 +47,7 @@ from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFid
 
 FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
 OURS_FULL = "full"
+STARTS = {f"starts {n}": n for n in (12, 16, 24, 32, 40)}
 ARMS = (OURS_FULL, "fidelity", "restarts", "halving", "TPE", "TPE median", "TPE hyperband", "SMAC")
 SMAC_TRIALS = {"mlp": 270, "convnet": 150, "digits4096": 35}  # at the cost of 20; a quarter is its random design
 EPOCHS = "epochs"
@@ -66,7 +69,7 @@ def main() -> None:
     given = script.parser(__doc__, "fidelities.csv", "two arms of the smallest budget")
     script.many(given, "0-9")
     given.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
-    given.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS), metavar="NAME")
+    given.add_argument("--arms", nargs="+", default=list(ARMS), choices=[*ARMS, *STARTS], metavar="NAME")
     given.add_argument("--full", type=int, default=FULL)
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
     arguments = script.parsed(given, problems=["mlp"], arms=["fidelity", "TPE hyperband"], seeds=[0], full=5)
@@ -134,7 +137,8 @@ def _lamcts(training: Training, case: Case) -> None:
         return training({n: v for n, v in point.items() if n != EPOCHS}, point[EPOCHS], before)
 
     sampler = Halving(lamcts.samplers.MixedGp()) if case.arm == "halving" else "auto"
-    lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), sampler=sampler, **options)
+    options |= {"sampler": sampler, "n_init": STARTS.get(case.arm)}
+    lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), **options)
 
 
 class Halving(MultiFidelity):
@@ -234,7 +238,7 @@ def table(rows: list[dict[str, str]]) -> str:
             if plain
             else math.nan
         )
-        for arm in ARMS:
+        for arm in (*ARMS, *STARTS):
             mine = {row["seed"]: row for row in own if row["arm"] == arm}
             if mine:
                 middles = [f"{median(float(row[name]) for row in mine.values()):.4g}" for name in ("best", "cost")]

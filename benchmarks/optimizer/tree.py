@@ -34,6 +34,7 @@ SHOWN = (50, 100, 200, 500, 1000, 2000, 5000)  # evaluations at which the best i
 PAIRS = {
     "TuRBO": ("lamcts turbo, no tree", "lamcts turbo, tree"),
     "TuRBO, both as published": ("lamcts turbo:published, no tree", "lamcts turbo, as published"),
+    "Bayesian optimisation": ("lamcts bo, no tree", "lamcts bo, tree"),
     "CMA-ES": ("lamcts cma, no tree", "lamcts cma, tree"),
     "random": ("lamcts uniform, no tree", "lamcts uniform, tree"),
     "default": ("lamcts", "lamcts auto, tree"),
@@ -49,8 +50,10 @@ VARIANTS = {
     "f weighs a quarter of all of x": LaMcts(tree=LatentTree(splitter=KMeansSvm(y_weight=0.25))),
 }
 FUNCTIONS = ("ackley-20", "levy-20", "rosenbrock-20", "rastrigin-20")
+ALL = tuple(name + how for name in FUNCTIONS for how in ("", "-rotated"))
 SETTINGS: dict[str, tuple[int, int, tuple[str, ...], tuple[str, ...]]] = {  # batch, budget, problems, pairs
-    "d = 20": (10, 1000, tuple(name + how for name in FUNCTIONS for how in ("", "-rotated")), tuple(PAIRS)),
+    "d = 20": (10, 1000, ALL, tuple(pair for pair in PAIRS if pair != "Bayesian optimisation")),
+    "200 evaluations": (10, 200, ALL, ("Bayesian optimisation",)),
     "d = 100": (10, 1000, tuple(name.replace("20", "100") for name in FUNCTIONS), ("TuRBO",)),
     "batches of 50": (
         50,
