@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
 
 PARTS = ("space", "sampler")
+SETTINGS = (*PARTS, "maximize", "seed", "repeat", "design")  # of a fingerprint, from which an optimizer is made
 MAGIC = "lamcts optimizer"
 COLUMN = "column "  # what the names of the arrays of rows begin with
 NAMES = ("text", "pending", *(f"{COLUMN}{name}" for name in ("y", *Columns._fields)))
@@ -217,6 +218,9 @@ def settings_of_journal(path: str | os.PathLike[str], given: Json) -> tuple[Json
 
     record = Journal.read(path)
     known, parts = record.fingerprint, dict(given)
+    design = known.get("design")
+    if {*SETTINGS} - {*known} or not isinstance(design, dict) or {"kind", "n_init", "x0"} - {*design}:
+        raise ValueError(f"expected the journal of an optimizer, got {os.fsdecode(path)}, which lacks its settings")
     with suppress(KeyError, TypeError, ValueError):
         parts.setdefault("sampler", from_identity(known["sampler"]))
     space = from_signature(known["space"], strict=True)
@@ -228,7 +232,7 @@ def settings_of_journal(path: str | os.PathLike[str], given: Json) -> tuple[Json
                 f"{name}: expected the run's, since the journal {os.fsdecode(path)} does not hold it; "
                 f"pass load(path, {name}=...), or make the optimizer as before, with journal="
             )
-    settings = {name: known[name] for name in ("maximize", "seed", "repeat", "design")}
+    settings = {name: known[name] for name in SETTINGS if name not in PARTS}
     settings |= {"points": (), "foreign": {}, "noisy": record.about.get("noisy", 0.0)}
     own = {name: held for name, held in known.items() if name == "objective"}
     return settings | {"goals": record.goals.arguments(), "own": own}, parts

@@ -159,3 +159,10 @@ def test_a_saved_file_is_read_as_a_journal(tmp_path):
     record = Journal.read(tmp_path / "lab.npz")
     assert (record.n, len(record.pending), record.best[1]) == (9, 1, opt.best.value)
     assert math.isnan(record.times[0]) and record.fingerprint == opt.fingerprint()
+
+
+def test_a_journal_without_settings_is_no_optimizer(tmp_path):
+    with Journal.open(tmp_path / "odd.db", {"space": None}):
+        pass
+    with pytest.raises(ValueError, match="which lacks its settings"):
+        lamcts.Optimizer.load(tmp_path / "odd.db")
