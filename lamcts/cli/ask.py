@@ -10,7 +10,7 @@ from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import Parser, name_of
 from lamcts.cli.target import goals_of
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.export import columns_of, write_csv
+from lamcts.optimizer.export import columns_of, flat, write_csv
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.values import scalar
@@ -83,7 +83,7 @@ def write_sheet(opt: Optimizer, trials: Sequence[Trial], out: str | None) -> Non
         parts = dict(parts_of(trial.point))
         columns = columns_of(parts, ("trial", *empty))
         row = {"trial": trial.id} | {columns[name]: scalar(value) for name, value in parts.items()}
-        rows.append(row | dict.fromkeys(empty, ""))
+        rows.append(flat(row) | dict.fromkeys(empty, ""))
     names = list(dict.fromkeys(name for row in rows for name in row))
     names = [*(name for name in names if name not in empty), *empty]
     if out is None:

@@ -1,6 +1,7 @@
 """`lamcts tell`: the values of a sheet that `lamcts ask` wrote, added to its journal."""
 
 import argparse
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from lamcts.errors import EvaluationFailed
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.losses import Taken, taken
 from lamcts.outcomes.trial import Trial
-from lamcts.study.known.rows import PriorObservation, Table, observations_of
+from lamcts.spaces.base import SearchSpace
+from lamcts.study.known.rows import PriorObservation, Table, members_of, observations_of
 from lamcts.study.known.sources import table_of
 
 SAME = 1e-9  # of a range: what a spreadsheet of 15 digits changes in a number
@@ -69,8 +71,25 @@ def lines_of(path: str, opt: Optimizer) -> list[Line]:
     table = table_of(path, opt.space, opt.goals)
     if not isinstance(table, Table) or not table.text:
         raise ValueError(f"expected a sheet in CSV, got {path}, which is another file")
+    table = _with_mixtures(table, opt.space)
     cells = {row.where: row.cells for row in table.rows}
     return [_line(one, cells[one.where], opt) for one in observations_of(table, opt.space, opt.goals)]
+
+
+def _with_mixtures(table: Table, space: SearchSpace) -> Table:
+    """Return a table in which the columns `NAME.PART` of a mixture are one column."""
+    for name, member in members_of(space).items():
+        parts = {part: f"{name}.{part}" for part in getattr(member, "names", None) or ()}
+        if name in table.names or not parts or {*parts.values()} - {*table.names}:
+            continue
+        rows = []
+        for row in table.rows:
+            amounts = {part: str(row.cells[column]).strip().replace(",", ".") for part, column in parts.items()}
+            text = ", ".join(f"{json.dumps(part)}: {amount}" for part, amount in amounts.items())
+            rows.append(row._replace(cells={**row.cells, name: f"{{{text}}}"}))
+        names = [each for each in table.names if each not in parts.values()]
+        table = table._replace(names=[*names, name], rows=rows).renamed({each: each for each in [*names, name]})
+    return table
 
 
 def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer) -> Line:

@@ -72,6 +72,14 @@ def names_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
 
 
+def flat(row: Json) -> Json:
+    """Return a row in which each part of a mixture or a subspace has a column `NAME.PART`."""
+    found: Json = {}
+    for name, value in row.items():
+        found |= {f"{name}.{part}": own for part, own in value.items()} if isinstance(value, dict) else {name: value}
+    return found
+
+
 class SupportsWrite(Protocol):
     """What text is written to: an open file, or a screen."""
 

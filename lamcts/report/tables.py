@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lamcts.optimizer.export import LAST, names_of
+from lamcts.optimizer.export import LAST, flat, names_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PARTIAL, PRUNED
 from lamcts.outcomes.failures import by_kind
 from lamcts.report.html import HtmlTable, Piece, number
@@ -177,7 +177,7 @@ def times(run: LabelledRun) -> HtmlTable | None:
 
 def evaluations(run: LabelledRun) -> list[Piece]:
     """Return the evaluations as a table that can be sorted and filtered, the latest first."""
-    rows = [_flat(row) for row in rows_of_run(run.record)[0]]
+    rows = [flat(row) for row in rows_of_run(run.record)[0]]
     names = names_of(rows)
     shown = [name for name in names if name not in LAST][:MOST_COLUMNS] + [name for name in LAST if name in names]
     cells = [[_cell(row.get(name, "")) for name in shown] for row in rows]
@@ -185,14 +185,6 @@ def evaluations(run: LabelledRun) -> list[Piece]:
     some += f" The first {MOST_COLUMNS} columns of {len(names)} are listed." if len(shown) < len(names) else ""
     words = f"Click a name to sort by it. Constraints: how far beyond its bound each is.{some}"
     return [words, HtmlTable(shown, cells[::-1][:MOST_TRIALS], sortable=True)]
-
-
-def _flat(row: Json) -> Json:
-    """Return a row whose mixtures and subspaces have a column for each of their parts."""
-    found: Json = {}
-    for name, value in row.items():
-        found |= {f"{name}.{part}": own for part, own in value.items()} if isinstance(value, dict) else {name: value}
-    return found
 
 
 def _cell(value: object) -> object:

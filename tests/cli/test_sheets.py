@@ -119,3 +119,21 @@ def test_sheets_are_never_replaced_and_pending_points_are_written_again(sheet, c
 def test_a_journal_that_is_missing_or_of_another_run_is_an_error(sheet, capsys, more, words):
     assert main(["ask", *more]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_mixture_has_a_column_for_each_ingredient(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    new = ["--param", "mix=flour,sugar,salt:simplex=200:step=5", "--param", "t=20:90"]
+    assert main(["ask", "lab.db", *new, "-n", "3", "-o", "a.csv"]) == 0
+    head, first, *_ = csv.reader((tmp_path / "a.csv").read_text().splitlines())
+    assert head[:5] == ["trial", "mix.flour", "mix.sugar", "mix.salt", "t"]
+    assert sum(map(float, first[1:4])) == 200 and all(float(cell) % 5 == 0 for cell in first[1:4])
+    changed = {"mix.flour": "100.0", "mix.sugar": "60.0", "mix.salt": "40.0", "value": "2.5"}
+    fill(tmp_path / "a.csv", {0: {"value": "1.5"}, 1: changed}, ";", comma=True)
+    assert main(["tell", "lab.db", "a.csv"]) == 0
+    assert "1 told as asked, 1 told with other parameters" in capsys.readouterr().out
+    assert lamcts.load("lab.db").rows()[1]["mix"] == {"flour": 100.0, "sugar": 60.0, "salt": 40.0}
+    assert main(["ask", "lab.db", "--pending", "-o", "b.csv"]) == 0
+    fill(tmp_path / "b.csv", {0: {"mix.salt": "much", "value": "1"}})
+    assert main(["tell", "lab.db", "b.csv"]) == 2
+    assert "line 2, column 'mix'" in capsys.readouterr().err
