@@ -47,7 +47,7 @@ from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFid
 
 FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
 OURS_FULL = "full"
-STARTS = {f"starts {n}": n for n in (12, 16, 24, 32, 40)}
+STARTS = {"starts d + 2": 0} | {f"starts {n}": n for n in (12, 16, 24, 32, 40)}  # d with the fidelity: 9 or 10
 ARMS = (OURS_FULL, "fidelity", "restarts", "halving", "TPE", "TPE median", "TPE hyperband", "SMAC")
 SMAC_TRIALS = {"mlp": 270, "convnet": 150, "digits4096": 35}  # at the cost of 20; a quarter is its random design
 EPOCHS = "epochs"
@@ -137,7 +137,8 @@ def _lamcts(training: Training, case: Case) -> None:
         return training({n: v for n, v in point.items() if n != EPOCHS}, point[EPOCHS], before)
 
     sampler = Halving(lamcts.samplers.MixedGp()) if case.arm == "halving" else "auto"
-    options |= {"sampler": sampler, "n_init": STARTS.get(case.arm)}
+    n_init = STARTS.get(case.arm)
+    options |= {"sampler": sampler, "n_init": len(space) + 2 if n_init == 0 else n_init}
     lamcts.minimize(loss, space, budget=max(case.full * FEW // FULL, 2), **options)
 
 

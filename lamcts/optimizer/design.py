@@ -14,7 +14,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
-from lamcts.spaces.fidelity import FidelityAxis, at_least_fidelity
+from lamcts.spaces.fidelity import at_least_fidelity
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.sobol import latin_hypercube, sobol
 from lamcts.spaces.values import brief
@@ -23,8 +23,6 @@ from lamcts.types import Floats, Json, Point, whole_number
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
 FEWEST_DISCRETE, MOST_DISCRETE = 8, 12  # the same of p + 2, where some of the p parameters are discrete (tuned: 20 cost
 # pest and ackley53 their first evaluations, and 24 LightGBM nearly all of 25)
-CHEAP_STARTS = 24  # configurations at the least fidelity: of 8 to 12, 16, 24, 32 and 40 tried, 24 ended lowest, and 32
-# as often at the goal (benchmarks.neural.fidelities, seeds 20 to 49)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -40,16 +38,13 @@ DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uni
 def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool = False) -> int:
     """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
 
-    centred: whether the search starts at the centre: that one point is the design then. With a `Fidelity`, starts are
-    cheap, and their number does not depend on d.
+    centred: whether the search starts at the centre: that one point is the design then.
 
     d counts parameters, not coordinates. Where half of them or more are discrete, d + 2 will do: their model learns
     from few; and so where it leads (`samplers.default`), of one loss without constraints. Of one loss under constraints
     d + 1 tell the trends, and so where they are kept: Ackley in ten dimensions is feasible after 22 evaluations, not
     27.5 (medians of seeds 100 to 109). goals: None is one loss without constraints.
     """
-    if FidelityAxis.of(space) is not None:
-        return CHEAP_STARTS
     if centred:
         return 1
     parameters = Parameters(space)
