@@ -165,7 +165,7 @@ class OneRun:
 
 
 class PeerSampler:
-    """Stands for another optimizer in a journal."""
+    """Represents another optimizer in a journal."""
 
     resumable, starts_at_centre, multi_output = True, False, True
 
@@ -173,7 +173,7 @@ class PeerSampler:
         self.name = name
 
     def start(self, region: object, seen: object, rng: object) -> Session:
-        """Raise RuntimeError: what this stands for owns its loop."""
+        """Raise RuntimeError: the other optimizer owns its loop."""
         raise RuntimeError(f"expected no ask: this journal is a record of {self.name}, which owns its loop")
 
     def restore(self, state: object, log: object, region: object, seen: object) -> Session:

@@ -59,7 +59,7 @@ class Deck:
         return [*re.finditer(rf"\{{({known})(?::([^{{}}]*))?\}}", self.text)] if known else []
 
     def written(self, point: Mapping[str, object], names: Iterable[str], seed: int, folder: str) -> str:
-        """Return the text with the values of a point; nothing stands for an inactive parameter."""
+        """Return the text with the values of a point; an inactive parameter leaves nothing."""
         values = {name: _written(value) for name, value in point.items()} | {SEED: seed, FOLDER: folder}
         text, end = "", 0
         for place in self.places([*names, SEED, FOLDER]):
