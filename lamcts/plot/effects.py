@@ -92,7 +92,7 @@ def slices(run: Source, *, objective: int = 0, title: str = "Predicted value alo
     The line is the posterior mean with the other parameters as at the best point (for the amounts of a mixture, in
     the same ratios), and the band is one standard deviation. With fewer than 5 values the dots are drawn alone.
     """
-    shown = _valued(run)
+    shown = _with_objective(_valued(run), objective)
     order = shown.order[:MOST_SLICES]
     figure, axes = canvas.panels(len(order), 3.4, 2.8)
     columns, y = shown.space.values(shown.x), shown.values[:, objective]
@@ -135,7 +135,7 @@ def contours(run: Source, *, objective: int = 0, title: str = "Predicted value o
     The other parameters are as at the best point, the star. Dashed lines are where a constraint is expected to be met.
     The three ingredients of a mixture that matter most have ternary axes.
     """
-    shown = _ready(run)
+    shown = _with_objective(_ready(run), objective)
     found = planes_of(shown, MOST_CONTOURS)
     if not found:
         raise ValueError("expected two parameters that are numbers, got fewer: draw `slices` instead")
@@ -240,6 +240,14 @@ def _ready(run: Source) -> Evaluations:
         cure = "evaluate more points, or draw `slices` or `parameters`"
         raise ValueError(f"expected {MIN_VALUES} evaluations or more, with values that differ, got {got}: {cure}")
     return shown
+
+
+def _with_objective(run: Evaluations, objective: int) -> Evaluations:
+    """Return the evaluations of a run; ValueError where it has no objective of that number."""
+    count = len(run.goals.objectives)
+    if not (isinstance(objective, int) and 0 <= objective < count):
+        raise ValueError(f"objective: expected a number from 0 to {count - 1}, got {objective!r}")
+    return run
 
 
 def _scale(axes: "Axes", side: str, parameter: NamedParameter) -> None:

@@ -128,6 +128,10 @@ def test_importance_is_the_share_of_the_variance_of_each_objective():
         sampler="uniform",
         objectives=["a", "b"],
     )
+    assert plot.slices(result, objective=1).axes[0].get_ylabel() == "b"
+    for draw in (plot.slices, plot.contours):
+        with pytest.raises(ValueError, match="objective: expected a number from 0 to 1, got 2"):
+            draw(result, objective=2)
     effects = plot.evaluations.evaluations_of(result).effects
     assert effects.importance == pytest.approx(np.array([[0.8, 0.2], [0.0, 1.0]]), abs=0.15)
 
