@@ -29,7 +29,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
     line = "folder of the journals and the figure (default: named by the function)"
     how.add_argument("--out", "-o", metavar="DIR", help=line)
-    add_settings(one, argv, named_in(one, argv))
+    add_settings(one, argv, named_in(one, argv), but=["seeds"])  # of gaits, which keep their default
 
 
 def main(args: argparse.Namespace) -> int:

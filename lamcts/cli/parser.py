@@ -66,11 +66,11 @@ class Parser(argparse.ArgumentParser):
             before = None
         return found
 
-    def add_settings(self, row: objectives.Entry) -> None:
-        """Add an option for each setting of an objective."""
+    def add_settings(self, row: objectives.Entry, but: Sequence[str] = ()) -> None:
+        """Add an option for each setting of an objective, but for those whose names the command uses itself."""
         group = self.add_argument_group(f"settings of {row.name}")
         for setting in row.parameters.values():
-            if setting.name not in TYPED:  # an option of every objective
+            if setting.name not in (*TYPED, *but):  # TYPED: options of every objective
                 add_setting(group, setting)
         options = ", ".join(map(option, row.parameters)) or "no settings"
         self.takes = f"{row.name} takes {options};"

@@ -48,11 +48,11 @@ def named_in(one: Parser, argv: Sequence[str]) -> objectives.Entry | None:
     return next((row for word in [*words, *maybe] if (row := objectives.find(word)) is not None), None)
 
 
-def add_settings(one: Parser, argv: Sequence[str], row: objectives.Entry | None) -> None:
-    """Add the settings of an objective as options, after all others."""
+def add_settings(one: Parser, argv: Sequence[str], row: objectives.Entry | None, but: Sequence[str] = ()) -> None:
+    """Add the settings of an objective as options, after all others, but for some."""
     one.set_defaults(registered=row is not None, against=None)
     if row is not None:
-        one.add_settings(row)
+        one.add_settings(row, but)
         return
     one.add_argument("--dim", type=int, metavar="N", help="number of coordinates of --space LOW:HIGH")
     one.epilog = "The settings of an objective are options too: see `lamcts run NAME --help`."

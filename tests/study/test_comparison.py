@@ -87,3 +87,12 @@ def test_the_command_prints_a_table_and_draws_a_figure(tmp_path, capsys, monkeyp
     said = capsys.readouterr().out
     assert "won : lost" in said and "written to compare-mine-f/: convergence.png" in said
     assert (tmp_path / "compare-mine-f" / "cobyla-seed1.db").exists()
+
+
+def test_objectives_of_the_package_are_compared_too(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", "ackley", "--dim", "3", "--budget", "6", "--seeds", "1", "--peers", "random"]) == 0
+    assert "ackley: 1 run of 6 evaluations a method" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["compare", "swimmer", "--help"])  # which has a setting of the name of an option
+    assert "--rollouts" in capsys.readouterr().out
