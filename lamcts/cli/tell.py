@@ -73,7 +73,15 @@ def lines_of(path: str, opt: Optimizer) -> list[Line]:
         raise ValueError(f"expected a sheet in CSV, got {path}, which is another file")
     table = _with_mixtures(table, opt.space)
     cells = {row.where: row.cells for row in table.rows}
-    return [_line(one, cells[one.where], opt) for one in observations_of(table, opt.space, opt.goals)]
+    lines, places = [], dict[int, str]()
+    for one in observations_of(table, opt.space, opt.goals):
+        lines.append(_line(one, cells[one.where], opt))
+        trial = None if lines[-1].what == "empty" else _number(cells[one.where], one.where)
+        if trial is not None and places.setdefault(trial, one.where) != one.where:
+            raise ValueError(
+                f"{one.where}: expected each trial once, got {trial} in {places[trial]} too; nothing was told"
+            )
+    return lines
 
 
 def _with_mixtures(table: Table, space: SearchSpace) -> Table:

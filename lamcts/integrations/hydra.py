@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lamcts
-from lamcts.errors import EvaluationFailed, MissingExtra
+from lamcts.errors import EvaluationFailed, Exhausted, MissingExtra
 from lamcts.spaces import Choice, Float, Int, Space
 
 try:
@@ -101,7 +101,10 @@ class LamctsSweeper(Sweeper):
         opt = lamcts.Optimizer(space, journal=self.journal or folder / JOURNAL, **self.settings)
         waiting = opt.pending  # of a sweep that was stopped
         while (done := int((opt.seen.trial >= 0).sum())) < self.budget:
-            trials = waiting or opt.ask(min(self.batch, self.budget - done))
+            try:
+                trials = waiting or opt.ask(min(self.batch, self.budget - done))
+            except Exhausted:
+                break
             trials, waiting = trials[: self.batch], trials[self.batch :]
             jobs = [(*fixed, *(f"{name}={_written(value)}" for name, value in each.point.items())) for each in trials]
             self.validate_batch_is_legal(jobs)
@@ -148,10 +151,7 @@ def value_of(job: JobReturn) -> Any:
 def results(opt: lamcts.Optimizer) -> dict[str, Any]:
     """Return the best job, or the front, as plain values."""
     if len(opt.goals.objectives) > 1:
-        return {
-            "name": "lamcts",
-            "solutions": [{str(k): _native(v) for k, v in row.items()} for row in opt.front.rows()],
-        }
+        return {"name": "lamcts", "solutions": _native(opt.front.rows())}
     if opt.seen.best is None:
         return {"name": "lamcts", "best_value": None}
     best = opt.best

@@ -93,6 +93,13 @@ def test_a_line_that_cannot_be_told_is_named_and_nothing_is_told(sheet, capsys, 
     assert not len(lamcts.load("lab.db").history)
 
 
+def test_a_trial_in_two_lines_is_an_error_before_anything_is_told(sheet, capsys):
+    fill(sheet, {0: {"yield": "1", "pH": "7"}, 1: {"trial": "0", "yield": "2", "pH": "7"}})
+    assert main(["tell", "lab.db", "a.csv"]) == 2
+    assert "line 3: expected each trial once, got 0 in a.csv, line 2 too" in capsys.readouterr().err
+    assert not len(lamcts.load("lab.db").history)
+
+
 def test_a_sheet_without_a_column_of_the_run_is_refused(sheet, capsys):
     sheet.write_text("trial,t,base,yield\n0,30,KOH,1\n")
     assert main(["tell", "lab.db", "a.csv"]) == 2

@@ -69,6 +69,12 @@ def test_parameters_of_the_configuration_and_a_front(task):
     assert "solutions" in (task / "out" / "optimization_results.yaml").read_text()
 
 
+def test_a_sweep_ends_where_no_point_is_left(task):
+    sweep(task, "hydra.sweeper.budget=9", "act=choice(relu,gelu)")
+    assert lamcts.load(task / "out" / "journal.db").nfev == 2
+    assert "best_value" in (task / "out" / "optimization_results.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -60,6 +60,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "lamcts": {},
     "lanas": lanas.published(),
     "lanas, bayes linear": lanas.improved(),
+    "lanas, bayes linear of values": lanas.published(model=Ridge()),
     "lanas, bayes meta-DNN": lanas.published(model=DNN),
     "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
     "lanas as its code": lanas.published(**CODE),
