@@ -43,6 +43,7 @@ from benchmarks.peers import absent
 from benchmarks.peers.native.smac import distribution, point_of
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
+from lamcts.outcomes.constrained_rank import OK, constrained_rank
 from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFidelity
 
 FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
@@ -151,7 +152,8 @@ class Halving(MultiFidelity):
 
 class HalvingSession(FidelitySession):
     def _chosen(self, model: Any, forecast: Any, out: Any) -> Any:
-        known, new, levels = self._known, self._new(forecast, out), self.axis.fidelity.levels
+        known, levels = self._known, self.axis.fidelity.levels
+        new = self._new(known.observed(forecast, out))
         open_ = known.open(out)
         for level, higher in reversed([*pairwise(levels)]):
             here = np.flatnonzero(known.reached >= level)
@@ -162,13 +164,14 @@ class HalvingSession(FidelitySession):
         return None if new is None else self.axis.at(new, levels[0])[0]
 
     def _values(self, known: Configurations, here: Any, level: int) -> Any:
-        """Return the losses of configurations at a level that they have reached."""
-        rows = np.flatnonzero((self.axis.of_rows(self.seen.x) == level) & np.isfinite(self.seen.f[:, 0]))
-        found = {
-            x.tobytes(): float(y)
-            for x, y in zip(self.axis.without(self.seen.x[rows]) + 0.0, self.seen.f[rows, 0], strict=True)
-        }
-        return np.array([found.get((known.x[i] + 0.0).tobytes(), math.inf) for i in here])
+        """Return the constrained ranks of configurations at a level that they have reached, among themselves."""
+        rows = np.flatnonzero((self.axis.of_rows(self.seen.x) == level) & np.isfinite(self.seen.f).all(1))
+        places = dict(zip(self.axis.owners(self.seen.x[rows]), rows.tolist(), strict=True))
+        found = [places.get(key) for key in self.axis.owners(self.axis.at(known.x[here], level))]
+        there, ranks = np.array([row is not None for row in found], bool), np.full(len(found), math.inf)
+        own = np.array([row for row in found if row is not None], np.int64)
+        ranks[there] = constrained_rank(self.seen.f[own], self.seen.g[own], np.full(len(own), OK))
+        return ranks
 
 
 def _optuna(training: Training, case: Case) -> None:

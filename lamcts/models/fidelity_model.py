@@ -6,11 +6,12 @@ row is on the way to the full value, 1.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from lamcts.models.acquisition import expected_improvement
 from lamcts.models.coding import Coding, Inputs
 from lamcts.models.fit import fit
 from lamcts.models.kernel import Hyper
@@ -28,6 +29,16 @@ EXACT_CONFIGURATIONS = 2  # configurations whose predictions are right, which th
 ROUNDING = 1e-9  # of a variance: what is left of it at least
 
 
+class Units(Protocol):
+    """A rising map of the values of a column, and back."""
+
+    def down(self, y: Floats) -> Floats:
+        """Return values in the units of the model."""
+
+    def up(self, z: Floats) -> Floats:
+        """Return numbers in the units of the model as values."""
+
+
 @dataclass(frozen=True)
 class LogGap:
     """The logarithm of losses less the best end, and of an offset; and back."""
@@ -37,7 +48,7 @@ class LogGap:
     offset: float
 
     @classmethod
-    def of(cls, ends: Floats, offset: float) -> "LogGap":
+    def of(cls, ends: Floats, offset: float = OFFSET) -> "LogGap":
         """Return the map for the losses [c] at the highest fidelity of each configuration; offset in median gaps."""
         scale = Scale.of(ends)
         z = scale.down(ends)
@@ -59,8 +70,8 @@ class FidelityModel:
     """The process given values at any fidelity.
 
     x [n, d] are configurations, at [n] their positions, y [n] finite losses. `hyper` are hyper-parameters, the most
-    likely ones unless given. `offset`, in median gaps, is added to gaps before the logarithm: a smaller offset
-    separates losses near the best one. `inflation`, at least 1, scales all standard deviations to fit the full values.
+    likely ones unless given. `units` makes the units of the model of the values at the highest fidelity of each
+    configuration. `inflation`, at least 1, scales all standard deviations to fit the full values.
 
     >>> import numpy as np
     >>> import lamcts
@@ -79,14 +90,14 @@ class FidelityModel:
         at: Floats,
         y: Floats,
         hyper: Hyper | None = None,
-        offset: float = OFFSET,
+        units: Callable[[Floats], Units] = LogGap.of,
     ) -> None:
         self._parameters, self._coding = parameters, Coding(parameters)
         owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         order = np.lexsort((at, owner))
         x, at, y, owner = x[order], at[order], y[order], owner[order]
         last = np.append(owner[1:] != owner[:-1], True)
-        self.units = LogGap.of(y[last], offset)
+        self.units = units(y[last])
         z = self.units.down(y)
         self._mean_curve = _mean_curve(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
@@ -129,19 +140,16 @@ class FidelityModel:
         """Return full losses in the units of the model."""
         return self._scale.down(self.units.down(y))
 
-    def gains(self, x: Floats, at: Floats, best_of_others: Floats) -> Floats:
-        """Return by how much the least predicted full value is expected to fall once rows (x, at) are known, [m].
+    def changes(self, x: Floats, at: Floats) -> tuple[Floats, Floats]:
+        """Return the predicted full values of configurations, and by how much they change once rows (x, at) are known.
 
-        best_of_others: the least prediction of all other configurations, [m]. The variance of the prediction of a row's
-        own configuration falls by `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
+        Both [m]; the change is a standard deviation. The variance of a row's own prediction falls by
+        `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
         """
         m, rows = len(x), self._inputs(x, at).joined(self._inputs(x, np.ones(len(x))))
         mean, covariance = self._joint(rows)
-        mean, variance = mean[m:], np.maximum(np.diagonal(covariance)[:m], 0.0)
-        change = np.abs(np.diagonal(covariance[:m, m:])) / np.sqrt(variance + self._noise)
-        known = np.maximum(best_of_others - mean, 0.0)
-        gain: Floats = np.maximum(expected_improvement(mean, change, best_of_others[None])[0] - known, 0.0)
-        return gain
+        variance = np.maximum(np.diagonal(covariance)[:m], 0.0)
+        return mean[m:], np.abs(np.diagonal(covariance[:m, m:])) / np.sqrt(variance + self._noise)
 
     def _joint(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior means [m] and covariance [m, m] of noise-free values."""

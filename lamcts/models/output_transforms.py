@@ -75,6 +75,11 @@ class Bilog:
         result: Floats = np.sign(g) * size / self.width
         return result
 
+    def up(self, z: Floats) -> Floats:
+        """Return violations in the units of the model as violations."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sign(z) * self.unit * np.expm1(np.abs(z) * self.width))
+
 
 @dataclass(frozen=True)
 class ColumnUnits:

@@ -110,7 +110,7 @@ class Hypervolume:
 
 def thinned(front: Floats) -> Floats:
     """Return the rows of a front [p, m] that cells are made of: of three losses or more at most MAX_FRONT."""
-    return front if front.shape[1] == 2 else front[:: -(-len(front) // MAX_FRONT)]
+    return front if front.shape[1] <= 2 else front[:: max(-(-len(front) // MAX_FRONT), 1)]
 
 
 def reference_of(front: Floats, margin: float = SEARCH_MARGIN) -> Floats:

@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from lamcts.outcomes.scalarisation import MAX_LOSSES
 from lamcts.samplers.registry import AUTO, find, names
 from lamcts.spaces.fidelity import FidelityAxis
 
@@ -111,11 +112,10 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
     axis = FidelityAxis.of(space)
     if axis is None or isinstance(sampler, MultiFidelity):
         return sampler
-    if goals is not None and not goals.plain:
-        got = f"the objectives {', '.join(goals.names)}"
-        got += f" and the constraints {', '.join(map(str, goals.constraints))}" if goals.constraints else ""
-        cure = f"fix the fidelity, fix={{{axis.name!r}: {axis.fidelity.high}}}, or name one objective alone"
-        raise ValueError(f"Fidelity {axis.name!r}: expected one objective and no constraints, got {got}: {cure}")
+    if goals is not None and len(goals.objectives) > MAX_LOSSES:
+        got = f"{len(goals.objectives)}: {', '.join(goals.names)}"
+        cure = f"fix the fidelity, fix={{{axis.name!r}: {axis.fidelity.high}}}, or make constraints of some"
+        raise ValueError(f"Fidelity {axis.name!r}: expected at most {MAX_LOSSES} objectives, got {got}; {cure}")
     return MultiFidelity(sampler)
 
 

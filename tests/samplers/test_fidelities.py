@@ -152,9 +152,73 @@ def test_a_space_without_a_fidelity_keeps_its_sampler():
         lamcts.Optimizer([(0, 1)], sampler=MultiFidelity(lamcts.samplers.Uniform()), n_init=0, seed=0).ask()
 
 
-def test_several_quantities_are_refused():
-    with pytest.raises(ValueError, match="one objective and no constraint"):
-        lamcts.Optimizer(SPACE, objectives=2)
+def two(point):
+    return loss(point), (point["x"] - 0.8) ** 2 + (point["y"] - 0.2) ** 2 + 1 / point["epochs"]
+
+
+def bounded(point):
+    return loss(point), 0.5 - point["x"] + 0.1 / point["epochs"]
+
+
+COLUMNS = {
+    "two": (two, {"objectives": 2}),
+    "bounded": (bounded, {"constraints": 1}),
+    "two bounded": (lambda point: (*two(point), bounded(point)[1]), {"objectives": 2, "constraints": 1}),
+    "three": (lambda point: (*two(point), point["x"] + point["y"]), {"objectives": 3}),
+}
+
+
+@pytest.mark.parametrize("f, options", COLUMNS.values(), ids=COLUMNS)
+def test_levels_rise_with_several_columns_too(f, options):
+    opt = told(40, f, **options)
+    points, reached = [opt.seen.point(row, opt.space) for row in range(40)], {}
+    assert {1, 3, 27} <= {point["epochs"] for point in points} <= {1, 3, 9, 27}
+    for point in points:
+        assert point["epochs"] > reached.get(key(point), 0)
+        reached[key(point)] = point["epochs"]
+    front = opt.seen.front
+    assert len(front) and {points[row]["epochs"] for row in front.tolist()} == {27}
+    assert (opt.seen.g[front] <= 0).all()
+
+
+@pytest.mark.parametrize("f, options", COLUMNS.values(), ids=COLUMNS)
+def test_a_saved_optimizer_of_several_columns_goes_on_the_same(f, options):
+    opt, other = told(25, f, **options), lamcts.Optimizer(SPACE, seed=0, **options)
+    other.load_state_dict(opt.state_dict())
+    for _ in range(3):
+        (mine,), (same,) = opt.ask(), other.ask()
+        assert np.array_equal(mine.x, same.x)
+        opt.tell(mine, f(mine.point))
+        other.tell(same, f(same.point))
+
+
+def test_a_constraint_is_kept_at_full_fidelity_although_cheap_values_violate_it():
+    run = lamcts.minimize(bounded, SPACE, budget=15, constraints=1, seed=0, progress=False)
+    assert run.x["epochs"] == 27 and 0.5 < run.x["x"] < 0.55 and abs(run.x["y"] - 0.6) < 0.1
+
+
+def test_a_front_takes_several_full_evaluations():
+    run = lamcts.minimize(two, SPACE, budget=15, objectives=2, seed=0, progress=False)
+    assert len(run.front) >= 4 and all(row.point["epochs"] == 27 for row in run.front)
+
+
+def test_a_configuration_that_breaks_a_checked_constraint_is_evaluated_no_more():
+    held = {"type": "ineq", "fun": lambda x: 1.0 - x["x"] - x["y"]}
+    given = []
+
+    def f(point):
+        given.append(point)
+        return loss(point)
+
+    run = lamcts.minimize(f, SPACE, budget=8, constraints=[held], check_first=True, seed=0, progress=False)
+    assert len(run.history) > len(given) and all(point["x"] + point["y"] <= 1 for point in given)
+    broken = [key(point) for point in run.history.points if point["x"] + point["y"] > 1]
+    assert len(broken) == len({*broken}) > 0
+
+
+def test_more_objectives_than_volumes_are_taken_of_are_refused():
+    with pytest.raises(ValueError, match="expected at most 4 objectives, got 5: f1, f2, f3, f4, f5; fix the fidelity"):
+        lamcts.Optimizer(SPACE, objectives=5)
 
 
 @pytest.mark.parametrize("n", [5, 13, 30])

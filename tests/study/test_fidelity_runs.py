@@ -68,13 +68,7 @@ def test_a_budget_without_room_for_two_full_evaluations_is_refused():
         (SPACE, {"pruner": "median"}, "pruner: expected none with a Fidelity"),
         (SPACE, {"noisy": True}, "noisy: expected False with a Fidelity"),
         (SPACE, {"x0": {"x": 0.5, "epochs": 0}}, "expected a whole number in"),
-        (SPACE, {"objectives": 2}, "one objective and no constraint"),
-        (
-            SPACE,
-            {"objectives": ["a", "b"], "constraints": ["c <= 1"]},
-            "Fidelity 'epochs': expected one objective and no constraints, got the objectives a, b and the constraints "
-            "c <= 1: fix the fidelity, fix={'epochs': 27}, or name one objective alone",
-        ),
+        (SPACE, {"objectives": 5}, "Fidelity 'epochs': expected at most 4 objectives, got 5"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(space, options, message):
