@@ -2,7 +2,6 @@
 
 import inspect
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,8 +40,7 @@ class TrainingStep:
     def fit(self, budget: int, **how: Any) -> fitting.Fitted:
         """Return the plan within a budget."""
         given = {"loss": self.loss, "optimizer": self.optimizer} | how
-        with self._plain(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", fitting.UnverifiedPlan)  # the text of the plan has it
+        with self._plain():
             return fitting.fit(self.model, self.batch, budget, **given)
 
     def machine(self) -> Machine:

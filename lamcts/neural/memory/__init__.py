@@ -15,7 +15,7 @@ from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
-from lamcts.neural.memory.scratch import Work, with_scratch
+from lamcts.neural.memory.seen import Work, with_scratch
 from lamcts.neural.memory.simulator import Cost, Simulator
 
 __all__ = [

@@ -4,12 +4,13 @@ Under a budget, a swap reaches plans that single changes cannot: one storage is 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.neural.graphs import StepGraph
+from lamcts.neural.memory.greedy import never
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan, tensor_groups
 from lamcts.neural.memory.simulator import Simulator
@@ -37,6 +38,7 @@ def exchange(
     seed: int = 0,
     machine: Machine | None = None,
     actions: Sequence[Action] = tuple(Action),
+    over: Callable[[], bool] = never,
 ) -> Plan:
     """Improve a plan within a memory budget by simulated annealing.
 
@@ -56,9 +58,12 @@ def exchange(
         Rates of the simulation.
     actions : sequence of Action, default all
         Allowed actions.
+    over : callable, default never
+        Says whether the time is over; the best plan so far is then returned.
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
-    return Plan(tuple(map(Action, search.run(bytes(plan.checked(graph).actions), evaluations))), name="exchanged")
+    best = search.run(bytes(plan.checked(graph).actions), evaluations, over)
+    return Plan(tuple(map(Action, best)), name="exchanged")
 
 
 def score(simulator: Simulator, actions: Sequence[int], budget_bytes: int) -> Score:
@@ -76,10 +81,12 @@ class _Exchange:
         self.options = [actions if free else fixed for free in tables.recomputable]
         self.groups = [group for group in tensor_groups(tables.graph) if len(group) > 1]
 
-    def run(self, now: bytes, evaluations: int) -> bytes:
+    def run(self, now: bytes, evaluations: int, over: Callable[[], bool]) -> bytes:
         value = best_value = score(self.simulator, now, self.budget)
         best, heat = now, HEAT * value.seconds
         for k in range(evaluations):
+            if over():
+                break
             tried = self._neighbour(now)
             new = score(self.simulator, tried, self.budget)
             if self._accepts(value, new, heat * COOLED ** (k / evaluations)):

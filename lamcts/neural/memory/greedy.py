@@ -1,6 +1,6 @@
 """Greedy plans within a memory budget, for graphs of any size."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from lamcts.neural.graphs import StepGraph
@@ -25,6 +25,11 @@ class Tried(NamedTuple):
     seconds: float
 
 
+def never() -> bool:
+    """Return False: there is no time limit."""
+    return False
+
+
 def greedy(
     graph: StepGraph,
     budget_bytes: int,
@@ -32,6 +37,7 @@ def greedy(
     *,
     choices: Collection[Action] = tuple(Action),
     starts: Sequence[Plan] = (),
+    over: Callable[[], bool] = never,
 ) -> Plan | None:
     """Find a plan within a memory budget by greedy changes.
 
@@ -52,17 +58,23 @@ def greedy(
         Allowed actions; KEEP is always allowed.
     starts : sequence of Plan, default ()
         Initial plans to use instead, such as those of an earlier search.
+    over : callable, default never
+        Says whether the time is over; the best plan so far is then returned, but a first one is always sought.
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)
-    within = [
-        found for one in _starts(graph, allowed, starts) if (found := _lowered(simulator, one, budget_bytes, allowed))
-    ]
+    within: list[Tried] = []
+    for one in _starts(graph, allowed, starts):
+        if within and over():
+            break
+        found = _lowered(simulator, one, budget_bytes, allowed)
+        within += [] if found is None else [found]
     if not within:
         return None
-    kept = [_better(simulator, one, budget_bytes, [(Action.KEEP,)] * len(allowed)) for one in within]
+    keep: list[tuple[Action, ...]] = [(Action.KEEP,)] * len(allowed)
+    kept = [_better(simulator, one, budget_bytes, keep, over) for one in within]
     fastest = sorted({tuple(one.actions): one for one in kept}.values(), key=lambda one: one.seconds)[:FINISHED]
-    best = min((_better(simulator, one, budget_bytes, allowed) for one in fastest), key=lambda one: one.seconds)
+    best = min((_better(simulator, one, budget_bytes, allowed, over) for one in fastest), key=lambda one: one.seconds)
     return Plan(tuple(best.actions), name="greedy")
 
 
@@ -116,11 +128,15 @@ def _changes(simulator: Simulator, actions: Actions, allowed: list[tuple[Action,
                 yield [*actions[:i], action, *actions[i + 1 :]]
 
 
-def _better(simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[Action, ...]]) -> Tried:
+def _better(
+    simulator: Simulator, now: Tried, budget: int, allowed: list[tuple[Action, ...]], over: Callable[[], bool]
+) -> Tried:
     """Give each storage that is not kept its fastest allowed action within the budget, slowest recomputation first."""
     tables = simulator.tables
     changed = [i for i, action in enumerate(now.actions) if action != Action.KEEP]
     for i in sorted(changed, key=tables.recompute_seconds.__getitem__, reverse=True):
+        if over():
+            break
         for action in allowed[i]:
             if action == now.actions[i]:
                 continue

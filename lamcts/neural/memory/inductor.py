@@ -37,7 +37,7 @@ def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iter
     Parameters
     ----------
     peak : int or str
-        Bytes, or a text such as "8GiB", without parameters, their gradients, buffers and inputs.
+        Bytes, or a text such as "8GiB", without parameters, buffers and inputs.
     machine : Machine, default Machine()
         Rates of the simulation.
     """

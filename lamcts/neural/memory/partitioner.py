@@ -133,7 +133,7 @@ def _unchanged(gm: GraphModule, example_inputs: object) -> GraphModule:
 def joint_steps(joint: Graph, forward: Collection[Node]) -> tuple[StepGraph, dict[Node, int]]:
     """Return the step graph of a joint graph, and the storage of each node.
 
-    forward: its forward nodes. Inputs and returned gradients are outside storages.
+    forward: its forward nodes. Inputs are outside storages; returned gradients live until the end.
     """
     builder = _Builder()
     for node in joint.nodes:
@@ -142,10 +142,10 @@ def joint_steps(joint: Graph, forward: Collection[Node]) -> tuple[StepGraph, dic
         elif node.op == "call_function" and node.target is not getitem:
             builder.step(node, node in forward)
     (results,) = next(iter(reversed(joint.nodes))).args
-    for node in tree_leaves(results):
-        if node in builder.place and node not in forward:
-            builder.out(builder.place[node])
+    returned = [builder.place[node] for node in tree_leaves(results) if node in builder.place and node not in forward]
     ahead = sorted(builder.steps, key=lambda step: not step.forward)  # views of the forward pass may come later
+    if ahead:
+        ahead[-1] = ahead[-1]._replace(reads=tuple(dict.fromkeys((*ahead[-1].reads, *returned))))
     tensors = tuple(Named(one.name, i) for i, one in enumerate(builder.storages))
     return StepGraph(tuple(ahead), tuple(builder.storages), tensors, "traced"), builder.place
 
@@ -188,9 +188,6 @@ class _Builder:
             moved = sum(one.numel() * one.element_size() for one in values)
             flops = _flops(node)
             self.steps.append(Step(node.name, node.name, forward, reads, writes, flops, moved, flops > 0))
-
-    def out(self, number: int) -> None:
-        self.storages[number] = Storage(self.storages[number].name, 0, "outside")
 
 
 def _flops(node: Node) -> int:

@@ -1,7 +1,8 @@
 """Search for memory plans: the least time within a budget, or the front of peak and time."""
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,7 @@ def least_time(
     machine: Machine | None = None,
     options: tuple[str, ...] = ALL_OPTIONS,
     starts: Sequence[Plan] = (),
+    seconds: float = math.inf,
     **settings: Any,
 ) -> Plan:
     """Find the fastest memory plan within a budget.
@@ -61,6 +63,8 @@ def least_time(
     starts : sequence of Plan, default ()
         Plans of an earlier search of this step, for another budget or another accounting. The search continues from
         them: other starts and the optimizer are skipped, and local search gets half of its plans.
+    seconds : float, default infinity
+        Limit of CPU time, after which the best plan so far is returned.
     **settings
         Options of `lamcts.minimize`.
 
@@ -75,12 +79,18 @@ def least_time(
         If no plan within the budget was found; the message has the smallest peak found.
     """
     objective = ScheduleObjective(graph, budget, machine, options)
-    plans = _continued(objective, starts) if starts else _starts(objective)
+    end = time.process_time() + seconds
+
+    def over() -> bool:
+        return time.process_time() >= end
+
+    plans = _continued(objective, starts, over) if starts else _starts(objective, over)
     if not starts and evaluations and (few := _few(objective)):
-        result = _searched(few, [few.point(plan) for plan in plans], evaluations, seed, settings)
+        left = {} if math.isinf(seconds) else {"seconds": max(end - time.process_time(), 1e-3)}
+        result = _searched(few, [few.point(plan) for plan in plans], evaluations, seed, settings | left)
         plans.append(few.plan(result.x))
     count = EXCHANGES + EACH * len(graph.movable) if exchanges is None else exchanges
-    best = _exchanged(objective, plans, count // 2 if starts else count, seed)
+    best = _exchanged(objective, plans, count // 2 if starts else count, seed, over)
     found = objective.measured(objective.simulator.cost(best.actions))[PEAK]
     if found > size_of(budget) / MB:
         raise ValueError(
@@ -145,23 +155,24 @@ def _room(objective: ScheduleObjective) -> int:
     return size_of(objective.budget) - objective.graph.outside_bytes
 
 
-def _starts(objective: ScheduleObjective) -> list[Plan]:
+def _starts(objective: ScheduleObjective, over: Callable[[], bool]) -> list[Plan]:
     """Return the initial plans of a search, with greedy ones with and without offloading."""
     plans = [objective.plan(point) for point in objective.starts()]
     plans += [objective.nearest(plan) for plan in starting_plans(objective.graph)]
     choices = [WORDS[word] for word in objective.options]
     staying = [action for action in choices if not action.word.startswith("offload")]
     for some in (choices, *([staying] if staying != choices else [])):
-        greedy = greedy_plan(objective.graph, _room(objective), objective.machine, choices=some)
+        greedy = greedy_plan(objective.graph, _room(objective), objective.machine, choices=some, over=over)
         plans += [] if greedy is None else [objective.nearest(greedy)]
     return plans
 
 
-def _continued(objective: ScheduleObjective, starts: Sequence[Plan]) -> list[Plan]:
+def _continued(objective: ScheduleObjective, starts: Sequence[Plan], over: Callable[[], bool]) -> list[Plan]:
     """Return the plans of an earlier search, and a greedy one from them."""
     plans = [objective.nearest(plan.checked(objective.graph)) for plan in starts]
     choices = [WORDS[word] for word in objective.options]
-    greedy = greedy_plan(objective.graph, _room(objective), objective.machine, choices=choices, starts=plans)
+    search: dict[str, Any] = {"choices": choices, "starts": plans, "over": over}
+    greedy = greedy_plan(objective.graph, _room(objective), objective.machine, **search)
     return plans if greedy is None else [*plans, objective.nearest(greedy)]
 
 
@@ -174,7 +185,9 @@ def _few(objective: ScheduleObjective) -> ScheduleObjective | None:
     return None
 
 
-def _exchanged(objective: ScheduleObjective, plans: list[Plan], exchanges: int, seed: int) -> Plan:
+def _exchanged(
+    objective: ScheduleObjective, plans: list[Plan], exchanges: int, seed: int, over: Callable[[], bool]
+) -> Plan:
     """Return the best plan of the local search: half of it from each of the best few plans, half from one."""
     room, actions = _room(objective), [WORDS[word] for word in objective.options]
 
@@ -182,7 +195,8 @@ def _exchanged(objective: ScheduleObjective, plans: list[Plan], exchanges: int, 
         return plan_score(objective.simulator, plan.actions, room)
 
     def exchanged(plan: Plan, count: int, seed: int) -> Plan:
-        return exchange(objective.graph, plan, room, count, seed=seed, machine=objective.machine, actions=actions)
+        search: dict[str, Any] = {"machine": objective.machine, "actions": actions, "over": over}
+        return exchange(objective.graph, plan, room, count, seed=seed, **search)
 
     runners = sorted({plan.actions: plan for plan in plans}.values(), key=score)[:RUNNERS]
     share = exchanges // (2 * len(runners))

@@ -29,6 +29,7 @@ class Trace:
     buffer_bytes: int
     input_bytes: int
     without_grad: frozenset[int] = frozenset()
+    gradient_bytes: int = 0  # of earlier steps, to which those of this step are added
 
     @property
     def saved_bytes(self) -> int:
@@ -42,6 +43,7 @@ def trace(
     *,
     loss: Loss | None = None,
     optimizer: str = "none",
+    accumulate: bool = False,
 ) -> Trace:
     """Trace a training step of a module, which is not changed.
 
@@ -55,6 +57,9 @@ def trace(
         From the output to a scalar; None is the sum of all floats.
     optimizer : {"none", "sgd", "momentum", "adam"}, default "none"
         Optimizer whose state counts in `outside_bytes`.
+    accumulate : bool, default False
+        Whether gradients of earlier steps are kept, to which those of this step are added. They then live from the
+        beginning; else each lives from its operation of the backward pass on, as after `zero_grad()`.
 
     Raises
     ------
@@ -64,25 +69,28 @@ def trace(
     if optimizer not in STATES:
         raise ValueError(f"optimizer: expected one of {', '.join(STATES)}, got {optimizer!r}")
     fake = FakeTensorMode(allow_non_fake_inputs=True)  # a loss may hold real tensors, such as labels
+    fake.cache_enabled = False  # what it returns for an operation the second time may share memory otherwise
     held, args, kwargs = faked(fake, module, batch)
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
     with data_dependence(), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
-    return _traced(module, recorder, held, inputs, STATES[optimizer])
+    return _traced(module, recorder, held, inputs, STATES[optimizer], accumulate)
 
 
 def _traced(
-    module: nn.Module, recorder: Recorder, held: Mapping[str, Tensor], inputs: list[Tensor], states: int
+    module: nn.Module, recorder: Recorder, held: Mapping[str, Tensor], inputs: list[Tensor], states: int, added: bool
 ) -> Trace:
     names = dict(module.named_parameters())
     parameters, buffers = (on_device(held[one] for one in held if (one in names) == own) for own in (True, False))
     gradients = [one.grad for one in (*held.values(), *inputs) if one.grad is not None]
     given = on_device(iter(inputs))
-    outside = (1 + states) * parameters + buffers + given + on_device(iter(gradients))
-    graph, without_grad = recorder.graph(gradients, outside), frozenset(recorder.without_grad)
-    return Trace(graph, tuple(recorder.packed), parameters, buffers, given, without_grad)
+    before = on_device(iter(gradients)) if added else 0
+    outside = (1 + states) * parameters + buffers + given + before
+    graph = recorder.graph(gradients, outside, added)
+    packed, without_grad = tuple(recorder.packed), frozenset(recorder.without_grad)
+    return Trace(graph, packed, parameters, buffers, given, without_grad, before)
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:

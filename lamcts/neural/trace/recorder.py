@@ -117,26 +117,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.place[:] = [packed.place]
         return packed.tensor
 
-    def graph(self, kept: list[Tensor], outside_bytes: int) -> StepGraph:
-        """Return the recorded graph; `kept` tensors, such as gradients of parameters, are outside."""
-        for tensor in kept:
-            number = self._number(tensor, "outside", "outside")
-            self.storages[number] = Storage(self.storages[number].name, 0, "outside")
-        self._hold_on()
+    def graph(self, returned: list[Tensor], outside_bytes: int, added: bool = False) -> StepGraph:
+        """Return the recorded graph; `returned` tensors, such as gradients of parameters, live until its end.
+
+        added: they are added to earlier ones, which are outside.
+        """
+        numbers = [self._number(tensor, "gradient", "gradient") for tensor in returned]
+        for number in numbers if added else ():
+            self.storages[number] = self.storages[number]._replace(bytes=0, role="outside")
+        self._hold_on([] if added else numbers)
         self._fix_held()
         self._lengthen()
         tensors = tuple(Named(storage.name, i) for i, storage in enumerate(self.storages))
         return StepGraph(tuple(self.steps), tuple(self.storages), tensors, "traced", outside_bytes)
 
-    def _hold_on(self) -> None:
-        """Let the last step read storages that live until the end: the loss, and saved tensors without a use."""
-        loss = [] if self._loss is None else [self._loss]
-        for number in loss:  # and is not movable
+    def _hold_on(self, returned: list[int]) -> None:
+        """Let the last step read what lives until the end: results, the loss, and saved tensors without a use."""
+        held = returned if self._loss is None else [*returned, self._loss]
+        for number in held:  # and is not movable
             if self.storages[number].role == "activation":
                 self.storages[number] = self.storages[number]._replace(role="temporary")
         if self.steps:
             last = self.steps[-1]
-            self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *loss, *sorted(self._unread)))))
+            self.steps[-1] = last._replace(reads=tuple(dict.fromkeys((*last.reads, *held, *sorted(self._unread)))))
 
     def _fix_held(self) -> None:
         """Make storages temporary that the backward pass reads but autograd did not save, such as in a checkpoint."""

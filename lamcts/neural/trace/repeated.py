@@ -1,6 +1,7 @@
 """Whether a model runs the same operations at each step: several traces of it are compared. Needs torch."""
 
 import random
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -11,13 +12,15 @@ from lamcts.neural.trace.module import Loss, Trace, trace
 TRACES = 8  # of a model that draws from the global generators of Python or NumPy (untuned)
 
 
-def repeatable_trace(module: nn.Module, batch: object, *, loss: Loss | None = None, optimizer: str = "none") -> Trace:
+def repeatable_trace(
+    module: nn.Module, batch: object, *, loss: Loss | None = None, optimizer: str = "none", accumulate: bool = False
+) -> Trace:
     """Trace a step at least twice and compare the traces."""
-    before = _global_states()
-    found = trace(module, batch, loss=loss, optimizer=optimizer)
+    traced = partial(trace, module, batch, loss=loss, optimizer=optimizer, accumulate=accumulate)
+    before, found = _global_states(), traced()
     draws = _global_states() != before
     for _ in range((TRACES if draws else 2) - 1):
-        _compare(found, trace(module, batch, loss=loss, optimizer=optimizer), draws)
+        _compare(found, traced(), draws)
     return found
 
 

@@ -80,7 +80,7 @@ def network():
         torch.manual_seed(0)
         blocks = [nn.Sequential(nn.Linear(32, 32), nn.LayerNorm(32), nn.Tanh(), nn.BatchNorm1d(32)) for _ in range(4)]
         model = nn.Sequential(*blocks)
-    batch = torch.linspace(-1, 1, 16 * 32).view(16, 32)
+    batch = torch.linspace(-1, 1, 64 * 32).view(64, 32)
     return model, batch, trace(model, batch)
 
 

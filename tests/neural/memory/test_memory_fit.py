@@ -87,13 +87,13 @@ def test_what_is_entered_is_left_after_an_error(found):
 def test_what_keeping_everything_takes_is_said_by_parts(found):
     parts, weights = found.parts(), 4 * sum(one.numel() for one in network().parameters())
     assert sum(parts.values()) == found.chosen.kept.total_bytes
-    assert (parts["parameters"], parts["gradients"], parts["optimiser (adam)"]) == (weights, weights, 2 * weights)
-    assert parts["inputs"] == 4 * 64 * 16 and parts["activations"] == found.chosen.kept.peak_bytes
+    assert (parts["parameters"], parts["optimiser (adam)"]) == (weights, 2 * weights)
+    assert parts["inputs"] == 4 * 64 * 16 and parts["activations and gradients"] == found.chosen.kept.peak_bytes
     lines, report, held = str(found).splitlines(), found.report, size_text(found.measured.held_bytes)
     assert lines[0] == f"budget 36.00 KiB; keeping everything takes {size_text(found.chosen.kept.total_bytes)}:"
-    assert lines[1].startswith("  parameters 2.33 KiB, gradients 2.33 KiB, optimiser (adam) 4.65 KiB, inputs ")
+    assert lines[1].startswith("  parameters 2.33 KiB, optimiser (adam) 4.65 KiB, inputs ")
     whole, part = size_text(report.total_bytes), size_text(report.peak_bytes)
-    assert lines[2].startswith(f"plan 'greedy': {whole}, {part} of it activations; ")
+    assert lines[2].startswith(f"plan 'greedy': {whole}, {part} of it activations and gradients; ")
     assert (
         lines[3] == f"{action_counts(report)}; a step recomputes {report.recomputes} and moves 0 B" and len(lines) == 6
     )
@@ -122,8 +122,6 @@ def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):
     found = replace(found, step_time=None)
     other = replace(found, measured=MeasuredStep(held + 1, held, room))
     assert other.verified is False and "more than planned for, leave more room" in str(other)
-    other = replace(found, measured=MeasuredStep(held, held, room + 1, 3.0))
-    assert other.verified is False and "3.0 ms: 1 B over the budget, and no plan was measured within it" in str(other)
     other = replace(found, measured=MeasuredStep(held, held, room, 3.0, room + 4096))
     assert other.verified and "; 36.00 KiB at most, 40.00 KiB reserved by the allocator, 3.0 ms\n" in str(other)
     other = replace(found, measured=MeasuredStep(held, held))

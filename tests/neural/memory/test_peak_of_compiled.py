@@ -32,7 +32,7 @@ def convolved():
     return nn.Sequential(*layers, nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 64, 4))
 
 
-MADE = {"stack": (stack, (32, 16)), "convolved": (convolved, (4, 3, 8, 8))}
+MADE = {"stack": (stack, (128, 16)), "convolved": (convolved, (4, 3, 8, 8))}
 
 
 def made(name):

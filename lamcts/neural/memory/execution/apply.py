@@ -1,10 +1,12 @@
 """`apply`: carry out a memory plan on the tensors that autograd saves. Needs torch."""
 
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import torch
@@ -175,6 +177,7 @@ class Replay:
 
 
 QUERY = torch.ops.prim.device.default  # has no effect
+COMPILED = "torch._dynamo.eval_frame"  # module of the function around a compiled call
 PLANNED: list["Executor"] = []  # open contexts of all threads
 
 
@@ -191,9 +194,10 @@ OPEN = _Open()
 @contextmanager
 def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     """Carry out a memory plan in the training steps of a model; see `lamcts.neural.memory.apply`."""
+    model = uncompiled(model)
     refuse_parallel(model)
     refuse_second_plan(model)
-    compiled = warn_of_compiled(model)
+    warn_of_compiled(model)
     executor = Executor(model, schedule(traced, plan))
     before = model.register_forward_pre_hook(executor.begin, with_kwargs=True, prepend=False)
     after = model.register_forward_hook(executor.left, always_call=True)
@@ -201,7 +205,7 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
     PLANNED.append(executor)
     OPEN.executors.insert(0, executor)
     try:
-        eager = torch.compiler.set_stance("force_eager") if compiled else nullcontext()
+        eager = torch.compiler.set_stance("force_eager")  # a wrapper that is compiled later may call the model
         with eager, torch.autograd.graph.saved_tensors_hooks(saved.pack, saved.unpack), executor:
             yield executor
     finally:
@@ -226,6 +230,7 @@ class Executor(TorchDispatchMode):
         self.model, self.schedule, self.link = model, schedule, Link()
         self.step: ForwardPass | Replay | LossPass | None = None
         self.held_bytes = 0
+        self.sizes: dict[int, int] = {}  # bytes of storages of unknown size in the trace, by number
         self._below: list[TorchDispatchMode] = []  # modes that were entered before
         self._thread, self._sees, self._inside = threading.get_ident(), False, 0
         self._form: object = None  # of the current step
@@ -255,8 +260,15 @@ class Executor(TorchDispatchMode):
         super().__exit__(*raised)  # type: ignore[no-untyped-call]
 
     def sees(self, operations: bool) -> None:
-        """Begin or cease to see operations."""
+        """Begin or cease to see operations; not inside a compiled call, which restores the dispatch keys at its end."""
         if operations != self._sees and threading.get_ident() == self._thread:
+            if in_compiled_call():
+                if operations:
+                    raise RuntimeError(
+                        "expected all steps through the compiled module, or none, got both inside one block of a plan: "
+                        "call the model in one way"
+                    )
+                return
             self._sees = operations
             if operations:
                 insert(self, self._below)
@@ -305,6 +317,8 @@ class Executor(TorchDispatchMode):
         if step is not None:
             self.link.settle()
             self.held_bytes = step.finish()
+            first = step.model.run if isinstance(step, LossPass) else step
+            self.sizes |= first.sizes if isinstance(first, ForwardPass) else {}
             script = step.script(self.held_bytes)
             if script is not None:
                 self._script = (self._form, script) if script.repeatable else None
@@ -354,8 +368,24 @@ def refuse_second_plan(model: nn.Module) -> None:
         raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
 
 
-def warn_of_compiled(model: nn.Module) -> bool:
-    """Warn that `torch.compile` has no effect while a plan is carried out; return whether a module is compiled."""
+def in_compiled_call() -> bool:
+    """Return whether the caller runs inside what `torch.compile` returned, whether or not that compiles now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == COMPILED:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def uncompiled(model: nn.Module) -> nn.Module:
+    """Return the module inside the wrapper of `torch.compile`; another module itself."""
+    inner = model._modules.get("_orig_mod")
+    return model if inner is None else inner
+
+
+def warn_of_compiled(model: nn.Module) -> None:
+    """Warn that `torch.compile` has no effect on modules of a model while a plan is carried out."""
     compiled = [
         name or "the model"
         for name, one in model.named_modules()
@@ -363,7 +393,6 @@ def warn_of_compiled(model: nn.Module) -> bool:
     ]
     for where in compiled:
         warnings.warn(f"{where} is compiled: it runs uncompiled while a plan is carried out", stacklevel=4)
-    return bool(compiled)
 
 
 def refuse_parallel(model: nn.Module) -> None:

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from lamcts.neural.memory.execution.apply import apply
 from lamcts.neural.memory.execution.schedule import schedule
 from lamcts.neural.memory.plan import Plan, keep_all
-from lamcts.neural.memory.scratch import Work
+from lamcts.neural.memory.seen import Work
 from lamcts.neural.trace import Trace, trace
 from lamcts.neural.trace.module import Loss, arguments, scalar
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, work_of
@@ -34,7 +34,7 @@ class MeasuredStep:
     out. On CUDA the highest of three steps, since the first one may try out kernels. None on other devices, and while
     another profiler runs. milliseconds: on CUDA, the time of the last step. reserved_bytes: on CUDA, the same peak of
     the segments that the allocator reserves. scratch: on the CPU, bytes that operations allocate and release while they
-    run, by kind, floating-point operations and moved bytes.
+    run, by kind, floating-point operations and moved bytes. sizes: bytes of storages of the trace without a known size.
     """
 
     held_bytes: int
@@ -43,6 +43,7 @@ class MeasuredStep:
     milliseconds: float | None = None
     reserved_bytes: int | None = None
     scratch: dict[Work, int] = field(default_factory=dict, repr=False, compare=False)
+    sizes: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
 
 def held_bytes(traced: Trace, plan: Plan) -> int:
@@ -85,22 +86,30 @@ def _measured(
 ) -> MeasuredStep:
     args, kwargs = arguments(batch)
     cuda = device.type == "cuda"
-    for one in model.parameters():
-        one.grad = None
+    _reset_gradients(model, traced)
     with (
         torch.cuda.device(device) if cuda else nullcontext(),
         allocation_peak(device) as found,  # its mode comes first: it also sees what the executor runs
         apply(model, plan, traced) as executor,
     ):
         for _ in range(STEPS if cuda else 1):
-            for one in model.parameters():
-                one.grad = None
+            _reset_gradients(model, traced)
             begin = _now(device)
             scalar(model(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
             took = _now(device) - begin
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
     peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
-    return MeasuredStep(held, predicted, *peaks, {work: size for work, size in found.scratch.items() if size})
+    scratch = {work: size for work, size in found.scratch.items() if size}
+    return MeasuredStep(held, predicted, *peaks, scratch, executor.sizes)
+
+
+def _reset_gradients(model: nn.Module, traced: Trace) -> None:
+    """Delete the gradients; where those of earlier steps are added to, set them to 0."""
+    for one in model.parameters():
+        if not (traced.gradient_bytes and one.requires_grad):
+            one.grad = None
+        elif one.grad is None:
+            one.grad = torch.zeros_like(one)
 
 
 def _now(device: torch.device) -> float:

@@ -34,6 +34,7 @@ class ForwardPass:
         self.ran = self.packed = 0
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
+        self.sizes: dict[int, int] = {}  # of storages of unknown size in the trace, by storage
         self.calls: list[Call] = []
         self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._end: ModelEnd | None = None
@@ -148,7 +149,9 @@ class ForwardPass:
 
     def _check_bytes(self, number: int, tensor: Tensor) -> None:
         storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
-        if storage.bytes not in (0, got):  # 0: outside, or a workspace of unknown size in the trace
+        if not storage.bytes and got and storage.role != "outside":  # such as a workspace
+            self.sizes[number] = got
+        elif storage.bytes not in (0, got):
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
 
     def _number(self, tensor: Tensor) -> int:

@@ -4,7 +4,7 @@ from lamcts.neural.memory.fitting.budget import Budget
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.neural.memory.fitting.curve import curve, front
 from lamcts.neural.memory.fitting.fitted_model import ActionCounts, Chosen, Fitted, action_counts
-from lamcts.neural.memory.fitting.fitting import UnverifiedPlan, budget_of, fit, traced, within
+from lamcts.neural.memory.fitting.fitting import budget_of, fit, traced, within
 
 __all__ = [
     "KEEPING",
@@ -12,7 +12,6 @@ __all__ = [
     "Budget",
     "Chosen",
     "Fitted",
-    "UnverifiedPlan",
     "action_counts",
     "budget_of",
     "curve",

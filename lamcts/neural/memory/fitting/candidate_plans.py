@@ -1,10 +1,11 @@
 """Plans without a search: presets of the thesis, checkpointing, the greedy plan, and the smallest plan."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.greedy import greedy as greedy_plan
+from lamcts.neural.memory.greedy import never
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
@@ -38,9 +39,12 @@ def greedy(
     machine: Machine | None = None,
     choices: Collection[Action] = ALL,
     starts: Sequence[Plan] = (),
+    over: Callable[[], bool] = never,
 ) -> list[Report]:
     """Simulate the greedy plan with a peak of `room` bytes, without `graph.outside_bytes`; empty if none is found."""
-    found = greedy_plan(graph, room, machine, choices=choices, starts=starts) if room >= _floor(graph) else None
+    found = (
+        greedy_plan(graph, room, machine, choices=choices, starts=starts, over=over) if room >= _floor(graph) else None
+    )
     return [] if found is None else [Simulator(graph, machine).report(found)]
 
 

@@ -59,8 +59,8 @@ class Chosen(NamedTuple):
         moved = size_text(report.sent_bytes + report.fetched_bytes)
         longer = f"{100 * (report.seconds / kept.seconds - 1):.1f} % more than keeping everything"
         return [
-            f"plan {report.plan.name!r}: {whole}, {part} of it activations; {1e3 * report.seconds:.4g} ms a step,"
-            f" modelled, {longer}",
+            f"plan {report.plan.name!r}: {whole}, {part} of it activations and gradients;"
+            f" {1e3 * report.seconds:.4g} ms a step, modelled, {longer}",
             f"{action_counts(report)}; a step recomputes {report.recomputes} and moves {moved}",
         ]
 
@@ -165,18 +165,17 @@ class Fitted:
 
     def parts(self) -> dict[str, int]:
         """Return the bytes of keeping everything, by purpose; their sum is its total."""
-        traced, outside = self.traced, self.traced.graph.outside_bytes
+        traced, kept = self.traced, self.chosen.kept
         fixed = fixed_bytes(traced, self.optimizer)
-        state = fixed - traced.parameter_bytes - traced.buffer_bytes - traced.input_bytes
-        kept = self.chosen.kept
+        state = fixed - traced.parameter_bytes - traced.buffer_bytes - traced.input_bytes - traced.gradient_bytes
         return {
             "parameters": traced.parameter_bytes,
-            "gradients": outside - fixed,
+            "gradients of earlier steps": traced.gradient_bytes,
             f"optimiser ({self.optimizer})": state,
             "buffers": traced.buffer_bytes,
             "inputs": traced.input_bytes,
-            "activations": kept.peak_bytes,
-            "rounding": kept.total_bytes - kept.peak_bytes - outside,
+            "activations and gradients": kept.peak_bytes,
+            "rounding": kept.total_bytes - kept.peak_bytes - fixed,
         }
 
     @property
@@ -211,17 +210,17 @@ class Fitted:
 
 
 def fixed_bytes(traced: "Trace", optimizer: str) -> int:
-    """Return the bytes before a step: parameters, buffers, inputs and optimizer state."""
+    """Return the bytes before a step: parameters, buffers, inputs, optimizer state and gradients of earlier steps."""
     from lamcts.neural import trace
 
-    before = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes
+    before = traced.parameter_bytes + traced.buffer_bytes + traced.input_bytes + traced.gradient_bytes
     return before + trace.STATES[optimizer] * traced.parameter_bytes
 
 
 def total_bytes(traced: "Trace", optimizer: str, measured: Any) -> int | None:
     """Return the measured peak of all of a step, to compare with a budget; None without a measured peak.
 
-    The measurement begins without gradients; optimizer state counts before the first step has made it.
+    Optimizer state counts before the first step has made it.
     """
     if measured is None or measured.peak_bytes is None:
         return None

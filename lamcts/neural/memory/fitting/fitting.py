@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,13 +11,14 @@ from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory.execute import measure, measured_machine
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
+from lamcts.neural.memory.fitting.closed_loop import Deadline, Tried, settled, too_small
 from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted, total_bytes
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS
 from lamcts.neural.memory.plan import WORDS, Action, Plan
 from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.memory.report import Report
-from lamcts.neural.memory.scratch import Work, with_scratch
+from lamcts.neural.memory.seen import Seen, with_sizes
 from lamcts.neural.memory.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -26,17 +26,13 @@ if TYPE_CHECKING:
 
     from lamcts.neural.trace import Trace
 
-SECONDS = 60.0  # time limit of the search: a minute for a training of hours (untuned)
+SECONDS = 60.0  # time limit of `fit`: a minute for a training of hours (untuned)
 ADAMS = ("Adam", "AdamW", "NAdam", "RAdam")  # torch optimizers with two numbers for each parameter
 STAYING = tuple(word for word in ALL_OPTIONS if not word.startswith("offload"))
 OPTIMIZERS = "'none', 'sgd', 'momentum', 'adam' (0, 0, 1 and 2 numbers of each parameter)"
 
 logger = logging.getLogger("lamcts")
 UNITS = {"cuda": 512}  # bytes of the smallest block, by device type (torch's CUDACachingAllocator)
-
-
-class UnverifiedPlan(UserWarning):
-    """No plan was found whose measured step stays within the budget."""
 
 
 def fit(
@@ -46,16 +42,19 @@ def fit(
     *,
     loss: "Callable[[Any], Tensor] | None" = None,
     optimizer: Any = None,
+    accumulate: bool = False,
     evaluations: int | None = None,
     seed: int = 0,
     machine: Machine | None = None,
     verify: bool = True,
+    seconds: float = SECONDS,
     **settings: Any,
 ) -> Fitted:
     """Plan and measure training steps of a model within a memory budget. Needs torch.
 
-    If everything can be kept, it is, without a search. A plan whose measured step exceeds the budget is replaced by
-    plans for a smaller one, at most four times; `Fitted.verified` is False if none stays within the budget.
+    If everything can be kept, it is, without a search. Else a step runs under the plan, what its trace did not know is
+    learned from it, and the step is planned again until its real peak is within 2 % of the budget, at most six times.
+    The fastest plan within the budget is returned.
 
     Parameters
     ----------
@@ -70,6 +69,8 @@ def fit(
         From the output to a scalar; None is the sum of all floats.
     optimizer : str or torch.optim.Optimizer, default None
         Optimizer whose state counts: "none", "sgd", "momentum", "adam", or torch's SGD or Adam.
+    accumulate : bool, default False
+        Whether gradients of several steps are added up before the optimizer's step; all then live from the beginning.
     evaluations : int, default None
         Evaluations of `least_time`; None is its default. 0 takes the best preset or greedy plan.
     seed : int, default 0
@@ -79,26 +80,28 @@ def fit(
         else it is `Machine()`.
     verify : bool, default True
         Whether training steps of each plan are run and measured. A model on the "meta" device cannot run.
+    seconds : float, default 60
+        Time limit of planning, after which the best plan so far is taken: of CPU time for a model on the CPU with one
+        thread, else of wall time. A first plan is always made, and a step that runs is not interrupted.
     **settings
-        Options of `least_time` and `lamcts.minimize`; `seconds` is 60, for each plan. `options` are the allowed
-        actions: all by default, and no offloading if steps are measured on the CPU, where it frees no memory.
+        Options of `least_time` and `lamcts.minimize`. `options` are the allowed actions: all by default, and no
+        offloading if steps are measured on the CPU, where it frees no memory.
 
     Raises
     ------
     ValueError
-        If no plan within the budget is known; the message has the smallest budget that works. Also if two traces of the
-        model differ, or if its operations depend on values of tensors.
-
-    Warns
-    -----
-    UnverifiedPlan
-        If the measured step of each plan exceeds the budget. The plan that exceeds it least is returned.
+        If no plan within the budget is known, or the measured step of each plan exceeds it; the message has the
+        smallest budget that works. Also if two traces of the model differ, or if its operations depend on values of
+        tensors.
     """
-    began, size, word = time.perf_counter(), budget_of(budget), optimizer_word(optimizer)
-    step = traced(model, batch, loss, word)
-    logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), time.perf_counter() - began)
+    size, word = budget_of(budget), optimizer_word(optimizer)
+    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
+    checked_model(model)
+    deadline = Deadline(seconds, clock_of(model))
+    step = traced(model, batch, loss, word, accumulate)
+    logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), deadline.took)
 
-    allocated = _allocated_sizes(model, batch, word)
+    allocated = _allocated_sizes(model, batch, word, accumulate)
     runs = verify and not without_memory(model)
     machine = machine or (_machine_of(model) if runs else None)
     if runs and next(model.parameters()).device.type == "cpu":  # where copies on the host free no memory
@@ -106,34 +109,42 @@ def fit(
     choices = [WORDS[word] for word in settings.get("options", ALL_OPTIONS)]
 
     def planned(graph: StepGraph, room: int, starts: Sequence[Plan] = ()) -> Chosen:
-        sizes = allocated(graph)
-        return within(sizes, room, evaluations=evaluations, seed=seed, machine=machine, starts=starts, **settings)
+        search: dict[str, Any] = {"evaluations": evaluations, "seed": seed, "machine": machine, "starts": starts}
+        return within(allocated(graph), room, seconds=deadline.left, **search, **settings)
 
-    def measured(plan: Plan) -> Any:
-        return measure(model, batch, plan, loss=loss, traced=step)
+    def measured(plan: Plan, traced: "Trace") -> Any:
+        return measure(model, batch, plan, loss=loss, traced=traced)
+
+    def least(graph: StepGraph) -> Report:
+        return smallest(allocated(graph), machine, choices)
+
+    def simulated(graph: StepGraph, plan: Plan) -> Report:
+        return Simulator(allocated(graph), machine).report(plan)
 
     if runs:
-        found = tightened(
-            planned, measured, lambda graph: smallest(allocated(graph), machine, choices), step, word, size
-        )
+        found = Loop(step, word, planned, least, simulated, measured).run(size, deadline.over)
     else:
-        found = MeasuredPlan(planned(step.graph, size))
-    took = time.perf_counter() - began
+        found = MeasuredPlan(planned(step.graph, size), step)
+    took = deadline.took
     logger.info("memory: planned in %.1f s", took)
-    fitted = Fitted(model, step, size, word, found.chosen, found.measured, took, found.margin_bytes)
-    if runs and fitted.verified is not False:  # a step over the budget is not run again
-        fitted = replace(fitted, step_time=fitted.timed(batch, loss))
-    if fitted.verified is False:
-        warnings.warn(f"memory plan, {fitted.measurement}", UnverifiedPlan, stacklevel=2)
-    return fitted
+    fitted = Fitted(model, found.traced, size, word, found.chosen, found.measured, took, found.margin_bytes)
+    return replace(fitted, step_time=fitted.timed(batch, loss)) if runs else fitted
 
 
-def _allocated_sizes(model: Any, batch: Any, optimizer: str) -> Callable[[StepGraph], StepGraph]:
+def clock_of(model: Any) -> Callable[[], float]:
+    """Return the clock of work on the device of a model: CPU time if that is one thread of the host."""
+    import torch
+
+    alone = torch.get_num_threads() == 1 and next(model.parameters()).device.type == "cpu"
+    return time.process_time if alone else time.perf_counter
+
+
+def _allocated_sizes(model: Any, batch: Any, optimizer: str, accumulate: bool) -> Callable[[StepGraph], StepGraph]:
     """Return a function from a graph to one with the sizes that the allocator of the model's device gives."""
     from lamcts.neural import trace
 
     inputs = [one for one in _leaves(batch) if hasattr(one, "untyped_storage")]
-    outside = outside_sizes(model, inputs, trace.STATES[optimizer])
+    outside = outside_sizes(model, inputs, trace.STATES[optimizer] + accumulate)
     return partial(as_allocated, unit=unit_of(model), outside=outside)
 
 
@@ -143,14 +154,14 @@ def _machine_of(model: Any) -> Machine | None:
     return measured_machine(device) if device.type in ("cpu", "cuda") else None
 
 
-def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None) -> "Trace":
+def traced(model: Any, batch: Any, loss: Any = None, optimizer: Any = None, accumulate: bool = False) -> "Trace":
     """Check model and batch, and trace the training step, more than once to compare; see `fit`."""
     word = optimizer_word(optimizer)
     checked_model(model)
     checked_batch(batch)
     from lamcts.neural import trace
 
-    return trace.repeatable_trace(model, batch, loss=loss, optimizer=word)
+    return trace.repeatable_trace(model, batch, loss=loss, optimizer=word, accumulate=accumulate)
 
 
 def within(
@@ -161,11 +172,12 @@ def within(
     seed: int = 0,
     machine: Machine | None = None,
     starts: Sequence[Plan] = (),
+    seconds: float = SECONDS,
     **settings: Any,
 ) -> Chosen:
     """Return the fastest plan within a budget, with all candidates; `fit` carries it out."""
-    room = budget_of(budget) - graph.outside_bytes
-    search: dict[str, Any] = {"seconds": SECONDS, "options": ALL_OPTIONS} | settings
+    room, deadline = budget_of(budget) - graph.outside_bytes, Deadline(seconds, time.process_time)
+    search: dict[str, Any] = {"options": ALL_OPTIONS} | settings
     choices = [WORDS[word] for word in search["options"]]
     plans = presets(graph, machine, choices)
     kept = next(one for one in plans if one.plan.name == KEEPING)
@@ -173,13 +185,14 @@ def within(
         return Chosen(kept, kept, plans)
     simulator = Simulator(graph, machine)
     plans += [simulator.report(plan) for plan in starts]
-    continued = greedy(graph, room, machine, choices, starts) if starts else []
-    plans += continued or greedy(graph, room, machine, choices)
+    continued = greedy(graph, room, machine, choices, starts, deadline.over) if starts else []
+    plans += continued or greedy(graph, room, machine, choices, over=deadline.over)
     if not any(one.peak_bytes <= room for one in plans):
         plans.append(_smallest(graph, room, machine, choices))
-    elif evaluations != 0:
+    elif evaluations != 0 and not deadline.over():
         search |= {} if evaluations is None else {"evaluations": evaluations}
-        plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, starts=starts, **search)
+        search |= {"seconds": deadline.left, "machine": machine, "starts": starts}
+        plan = least_time(graph, room + graph.outside_bytes, seed=seed, **search)
         found = simulator.report(plan)
         known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
         plans += [] if (found.peak_bytes, found.seconds) in known else [found]
@@ -190,11 +203,8 @@ def _smallest(graph: StepGraph, room: int, machine: Machine | None, choices: Seq
     least = smallest(graph, machine, choices)
     if least.peak_bytes > room:
         outside = graph.outside_bytes
-        raise ValueError(
-            f"budget: expected at least {size_text(least.total_bytes)}, the smallest for which a plan was found"
-            f" ({size_text(outside)} of it whatever the plan), got {size_text(max(room + outside, 1))}:"
-            " raise it, or take a smaller batch"
-        )
+        why = f"the smallest for which a plan was found ({size_text(outside)} of it whatever the plan)"
+        raise too_small(least.total_bytes, why, room + outside)
     return least
 
 
@@ -273,9 +283,9 @@ def as_allocated(graph: StepGraph, unit: int, outside: Iterable[int] = ()) -> St
 
 
 def outside_sizes(model: Any, inputs: Iterable[Any], states: int) -> list[int]:
-    """Return the bytes of tensors outside the graph; each parameter has a gradient and `states` of the optimizer."""
+    """Return the bytes of tensors outside the graph; each parameter has `states` numbers as large as itself."""
     trained = [_size(one) for one in model.parameters()]
-    return trained * (2 + states) + [_size(one) for one in (*model.buffers(), *inputs)]
+    return trained * (1 + states) + [_size(one) for one in (*model.buffers(), *inputs)]
 
 
 def _rounded(size: int, unit: int) -> int:
@@ -286,9 +296,20 @@ def _size(tensor: Any) -> int:
     return int(tensor.numel() * tensor.element_size())
 
 
-ROUNDS = 4  # plans after the first; the second knows all scratch memory, on the CPU (untuned)
-
 STARTS = 3  # plans of a round from which the next one continues (untuned)
+
+
+@dataclass(frozen=True)
+class MeasuredPlan:
+    """A plan with its measurement and the trace, whose storages have the sizes that were seen.
+
+    `margin_bytes` of the budget were left free.
+    """
+
+    chosen: Chosen
+    traced: "Trace"
+    measured: Any = None
+    margin_bytes: int = 0
 
 
 class Planner(Protocol):
@@ -298,48 +319,59 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True)
-class MeasuredPlan:
-    """A plan with its measurement; `margin_bytes` of the budget were left free."""
+class Loop:
+    """Plans of a traced step, measured.
 
-    chosen: Chosen
-    measured: Any = None
-    margin_bytes: int = 0
+    planned, smallest: of a graph, within bytes and the smallest one. simulated: a plan on a graph. measured: runs a
+    step under a plan of a trace.
+    """
 
+    traced: "Trace"
+    optimizer: str
+    planned: Planner
+    smallest: Callable[[StepGraph], Report]
+    simulated: Callable[[StepGraph, Plan], Report]
+    measured: "Callable[[Plan, Trace], Any]"
 
-def tightened(
-    planned: Planner,
-    measured: Callable[[Plan], Any],
-    smallest: Callable[[StepGraph], Report],
-    traced: "Trace",
-    optimizer: str,
-    budget: int,
-) -> MeasuredPlan:
-    """Return the first plan whose measured step fits the budget, else the one that exceeds it least."""
+    def run(self, budget: int, over: Callable[[], bool]) -> MeasuredPlan:
+        """Return the fastest plan whose measured step fits the budget; raise ValueError if none does."""
+        seen, tried = Seen(), dict[tuple[Action, ...], Chosen]()
 
-    def total(one: MeasuredPlan) -> int:
-        return total_bytes(traced, optimizer, one.measured) or 0
+        def run(chosen: Chosen) -> Tried:
+            plan = chosen.report.plan
+            step = self.measured(plan, self._sized(seen))
+            seen.add(step)
+            graph, traced = seen.graph(self.traced.graph), self._sized(seen)
+            kept = self.simulated(graph, chosen.kept.plan)
+            whole = plan.actions == kept.plan.actions
+            chosen = Chosen(kept if whole else self.simulated(graph, plan), kept, chosen.plans)
+            tried[plan.actions] = chosen
+            total, one = total_bytes(traced, self.optimizer, step), MeasuredPlan(chosen, traced, step)
+            return Tried(one, total, (total or 0) - chosen.report.total_bytes, whole, chosen.report.seconds)
 
-    graph, scratch, room = traced.graph, dict[Work, int](), budget
-    chosen = planned(graph, budget)
-    found = [MeasuredPlan(chosen, measured(chosen.report.plan))]
-    for _ in range(ROUNDS):
-        over = total(found[-1]) - budget
-        if over <= 0:
-            return found[-1]
-        for work, size in found[-1].measured.scratch.items():
-            scratch[work] = max(size, scratch.get(work, 0))
-        graph = with_scratch(traced.graph, scratch)
-        known = Simulator(graph).report(chosen.report.plan).total_bytes
-        room = min(room, known - over)  # the budget, unless more was allocated than the graph knows
-        try:
-            chosen = planned(graph, room, _best(chosen))
-        except ValueError:  # no plan is that small
-            least = smallest(graph)
-            if least.plan.actions == chosen.report.plan.actions:
-                break
-            chosen = Chosen(least, chosen.kept, [*chosen.plans, least])
-        found.append(MeasuredPlan(chosen, measured(chosen.report.plan), budget - room))
-    return min(found, key=total)
+        def attempt(room: int) -> Tried | None:
+            graph, last = seen.graph(self.traced.graph), next(reversed(tried.values()), None)
+            try:
+                chosen = self.planned(graph, room, () if last is None else _best(last))
+            except ValueError:  # no plan is that small
+                if last is None:
+                    raise
+                least = self.smallest(graph)
+                chosen = Chosen(least, last.kept, [*last.plans, least])
+            return None if chosen.report.plan.actions in tried else run(chosen)
+
+        found, room = settled(attempt, budget, over)
+        if found.total is not None and found.total > budget:
+            last = next(reversed(tried.values()))
+            whole = None if last.kept.plan.actions in tried else run(Chosen(last.kept, last.kept, last.plans))
+            least = min(found, whole or found, key=lambda one: one.total or 0)
+            name = least.what.chosen.report.plan.name
+            raise too_small(least.total or 0, f"which the smallest measured step took, under the plan {name!r}", budget)
+        plan: MeasuredPlan = found.what
+        return replace(plan, margin_bytes=max(budget - room, 0))
+
+    def _sized(self, seen: Seen) -> "Trace":
+        return replace(self.traced, graph=with_sizes(self.traced.graph, seen.sizes))
 
 
 def _best(chosen: Chosen) -> list[Plan]:

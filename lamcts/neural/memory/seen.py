@@ -1,0 +1,59 @@
+"""What measured steps show of a graph that its trace on fake tensors does not know.
+
+Scratch memory of kernels: a convolution's backward pass reorders its inputs, for example. And storages whose size is
+left open in a trace, such as the workspace of a recurrent layer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lamcts.neural.graphs import StepGraph, Storage
+
+Work = tuple[str, int, int]  # kind, floating-point operations and moved bytes of an operation
+
+
+class Shown(Protocol):
+    """A measured step, see `MeasuredStep`."""
+
+    @property
+    def scratch(self) -> Mapping[Work, int]: ...
+    @property
+    def sizes(self) -> Mapping[int, int]: ...
+
+
+@dataclass
+class Seen:
+    """The largest scratch bytes by work, and the bytes of storages of unknown size, by number."""
+
+    scratch: dict[Work, int] = field(default_factory=dict)
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    def add(self, step: Shown) -> None:
+        """Take what a step has shown."""
+        for work, size in step.scratch.items():
+            self.scratch[work] = max(size, self.scratch.get(work, 0))
+        self.sizes |= step.sizes
+
+    def graph(self, traced: StepGraph) -> StepGraph:
+        """Return a traced graph with what was seen."""
+        return with_scratch(with_sizes(traced, self.sizes), self.scratch)
+
+
+def with_sizes(graph: StepGraph, sizes: Mapping[int, int]) -> StepGraph:
+    """Return a graph in which storages have other sizes; a plan for one graph is a plan for the other."""
+    storages = tuple(one._replace(bytes=sizes.get(i, one.bytes)) for i, one in enumerate(graph.storages))
+    return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes)
+
+
+def with_scratch(graph: StepGraph, scratch: Mapping[Work, int]) -> StepGraph:
+    """Return a graph whose steps also write a temporary storage of their scratch bytes, as do their recomputations.
+
+    Movable storages stay the same, so a plan for one graph is a plan for the other.
+    """
+    storages, steps = list(graph.storages), []
+    for step in graph.steps:
+        size = scratch.get((step.kind, step.flops, step.moved_bytes), 0)
+        steps.append(step._replace(writes=(*step.writes, len(storages))) if size else step)
+        storages += [Storage(f"scratch of {step.name}", size, "temporary")] if size else []
+    return StepGraph(tuple(steps), tuple(storages), graph.tensors, graph.accounting, graph.outside_bytes)
