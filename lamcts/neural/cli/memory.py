@@ -46,10 +46,12 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--optimizer", metavar="NAME", help=line)
     line = "run training steps under the plans that fit, and measure their time, and the memory of the chosen one"
     one.add_argument("--measure", action="store_true", help=line)
+    line = "compile the model with torch.compile such that a measured step stays within the budget (backend: inductor)"
+    one.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND", help=line)
     how = one.add_argument_group("search")
     line = "plans that the optimizer evaluates; 0: only the plans of the thesis and greedy ones"
     how.add_argument("--evaluations", type=int, metavar="N", help=line)
-    how.add_argument("--seconds", type=float, default=60.0, help="time limit of the optimizer (default: 60)")
+    how.add_argument("--seconds", type=float, default=60.0, help="time limit of planning (default: 60)")
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     out = one.add_argument_group("output")
     out.add_argument("--png", metavar="FILE", help="a figure of live memory by step, .png, .pdf or .svg")
@@ -63,6 +65,9 @@ def main(args: argparse.Namespace) -> int:
     budget = None if args.budget is None else budget_of(args.budget)
     check_figure("--png", args.png)
     step = training_step(args.network, args.batch, args.optimizer)
+    if args.compile is not None:
+        say(str(_compiled(step, budget, args)))
+        return 0
     search = {"evaluations": args.evaluations, "seed": args.seed, "seconds": args.seconds}
     if args.measure and step.model is None:
         raise ValueError(f"--measure: expected a model, got the list of layers {args.network}: leave it out")
@@ -96,6 +101,16 @@ def main(args: argparse.Namespace) -> int:
             plot.live_memory(drawing, budget_bytes=budget, title=title).savefig(args.png)
             say(f"figure written to {args.png}")
     return outputs.code
+
+
+def _compiled(step: TrainingStep, budget: int | None, args: argparse.Namespace) -> fitting.CompiledFit:
+    """Return the compiled step within the budget."""
+    if step.model is None or budget is None:
+        got = f"the list of layers {args.network}" if step.model is None else "no --budget"
+        raise ValueError(f"--compile: expected a model and a budget, got {got}: leave it out, or give both")
+    if unused := [name for name in ("measure", "by_layer", "csv", "png") if getattr(args, name)]:
+        raise ValueError(f"--compile: expected no --{unused[0].replace('_', '-')}, which is of plans: leave one out")
+    return step.fit_compiled(budget, backend=args.compile, seconds=args.seconds)
 
 
 def _within(step: TrainingStep, budget: int, search: Json, measure: bool) -> tuple[list[Report], str]:

@@ -43,6 +43,11 @@ class TrainingStep:
         with self._plain():
             return fitting.fit(self.model, self.batch, budget, **given)
 
+    def fit_compiled(self, budget: int, **how: Any) -> fitting.CompiledFit:
+        """Return the compiled step within a budget."""
+        with self._plain():
+            return fitting.fit_compiled(self.model, self.batch, budget, loss=self.loss, optimizer=self.optimizer, **how)
+
     def machine(self) -> Machine:
         """Return the measured machine of the model's device."""
         return measured_machine(next(self.model.parameters()).device)

@@ -5,7 +5,7 @@ from lamcts.neural.memory.cache import TensorCache, Traffic, traffic
 from lamcts.neural.memory.checkpoint_plans import starting_plans
 from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
-from lamcts.neural.memory.fitting import Budget, Fitted, fit
+from lamcts.neural.memory.fitting import Budget, CompiledFit, Fitted, fit, fit_compiled
 from lamcts.neural.memory.greedy import greedy
 from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.layer_shares import LayerShare, layer_shares
@@ -27,6 +27,7 @@ __all__ = [
     "WORDS",
     "Action",
     "Budget",
+    "CompiledFit",
     "Cost",
     "Event",
     "Extent",
@@ -48,6 +49,7 @@ __all__ = [
     "exchange",
     "extent",
     "fit",
+    "fit_compiled",
     "greedy",
     "keep_all",
     "layer_peak",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lamcts.movement.sizes import size_of
+from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.graphs import MB, StepGraph
+from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory import partitioner
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from torch.fx import Graph
 
 ANY = 1e-6  # torch's own budget: small enough that the partitioner calls the solver; at 0 it never does
+
+
+class LimitTooSmall(ValueError):
+    """No step within a limit was found. least_bytes: the smallest peak found."""
+
+    def __init__(self, least_bytes: int, limit_bytes: int) -> None:
+        sizes = f"expected at least {size_text(least_bytes)}, got {size_text(limit_bytes)}"
+        super().__init__(f"peak: {sizes}: raise it, or take a smaller batch")
+        self.least_bytes = least_bytes
+
+
 NAMES = {
     "torch._inductor.custom_graph_pass": ("CustomKnapsackSolver",),
     "torch._functorch.config": ("activation_memory_budget_solver", "patch"),
@@ -29,10 +40,11 @@ def missing() -> str | None:
 
 
 @contextmanager
-def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iterator[None]:
+def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iterator[list[int]]:
     """Limit the peak memory of steps that `torch.compile` compiles inside this `with` block.
 
-    The compiled step saves the tensors of the fastest step found within the peak.
+    The compiled step saves the tensors of the fastest step found within the peak. Yields the modelled peaks of what was
+    compiled so far, in bytes.
 
     Parameters
     ----------
@@ -40,13 +52,28 @@ def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iter
         Bytes, or a text such as "8GiB", without parameters, buffers and inputs.
     machine : Machine, default Machine()
         Rates of the simulation.
+
+    Raises
+    ------
+    ValueError
+        In the step that compiles, inside the block, if no step within the peak is found; the message has the smallest.
+    RuntimeError
+        If the installed torch has no custom solvers.
     """
     if lacks := missing():
         raise RuntimeError(f"expected a torch with custom solvers: {lacks}")
+    from torch._dynamo.exc import BackendCompilerFailed
     from torch._functorch import config
 
-    with config.patch(activation_memory_budget=ANY, activation_memory_budget_solver=_solver(size_of(peak), machine)):
-        yield
+    found: list[int] = []
+    solver = _solver(size_of(peak), machine, found)
+    try:
+        with config.patch(activation_memory_budget=ANY, activation_memory_budget_solver=solver):
+            yield found
+    except BackendCompilerFailed as error:
+        if isinstance(error.inner_exception, LimitTooSmall):
+            raise error.inner_exception from None
+        raise
 
 
 def kept(
@@ -55,24 +82,25 @@ def kept(
     """Return which of the storages `decided` to keep for the least time within a peak, and the resulting peak.
 
     All others are recomputed, as the partitioner does. Coordinate descent from keeping all and from keeping none
-    lowers the excess first, then the time.
+    lowers the bytes above the peak, summed over steps, and then the time.
     """
     simulator = Simulator(graph, machine)
     number = {one: i for i, one in enumerate(graph.movable)}
     base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.tables.recomputable]
     places = [number.get(one, -1) for one in decided]
 
-    def cost(keep: Sequence[bool]) -> tuple[int, float]:
-        actions = [*base]
+    def actions(keep: Sequence[bool]) -> list[Action]:
+        found = [*base]
         for i, yes in zip(places, keep, strict=True):
             if i >= 0 and yes:
-                actions[i] = Action.KEEP
-        found = simulator.cost(actions)
-        return max(found.peak_bytes, peak_bytes), found.seconds
+                found[i] = Action.KEEP
+        return found
 
-    ends = [_descended(cost, [start] * len(places)) for start in (True, False)]
-    best = min(ends, key=cost)
-    return best, cost(best)[0]
+    def cost(keep: Sequence[bool]) -> tuple[int, float]:
+        return simulator.excess(actions(keep), peak_bytes)
+
+    best = min((_descended(cost, [start] * len(places)) for start in (True, False)), key=cost)
+    return best, simulator.cost(actions(best)).peak_bytes
 
 
 def _descended(cost: Callable[[Sequence[bool]], tuple[int, float]], keep: list[bool]) -> list[bool]:
@@ -87,7 +115,7 @@ def _descended(cost: Callable[[Sequence[bool]], tuple[int, float]], keep: list[b
     return keep
 
 
-def _solver(peak_bytes: int, machine: Machine | None) -> "CustomKnapsackSolver":
+def _solver(peak_bytes: int, machine: Machine | None, found: list[int]) -> "CustomKnapsackSolver":
     from torch._inductor.custom_graph_pass import CustomKnapsackSolver
 
     class Solver(CustomKnapsackSolver):
@@ -101,12 +129,15 @@ def _solver(peak_bytes: int, machine: Machine | None) -> "CustomKnapsackSolver":
             node_info: Any,
             all_recomputable_banned_nodes: Any,
         ) -> tuple[list[int], list[int]]:
-            nodes = all_recomputable_banned_nodes
             graph, place = partitioner.joint_steps(joint_graph, node_info.required_fw_nodes)
-            keep, peak = kept(graph, [place[node] for node in nodes], peak_bytes, machine)
+            nodes = all_recomputable_banned_nodes
+            single = [k for k, node in enumerate(nodes) if node in place]  # of several results each is a node
+            keep, peak = kept(graph, [place[nodes[k]] for k in single], peak_bytes, machine)
             if peak > peak_bytes:
-                raise ValueError(f"peak: expected at least {peak / MB:.3f} MB, got {peak_bytes / MB:.3f} MB: raise it")
-            return [k for k, yes in enumerate(keep) if yes], [k for k, yes in enumerate(keep) if not yes]
+                raise LimitTooSmall(peak, peak_bytes)
+            found.append(peak)
+            saved = {k for k, yes in zip(single, keep, strict=True) if yes}
+            return sorted(saved), [k for k in range(len(nodes)) if k not in saved]
 
         def uuid(self) -> None:
             """Return None, which bypasses torch's caches: they do not depend on the peak."""

@@ -31,6 +31,7 @@ NAMES = {
     "torch._functorch.aot_autograd": ("aot_function",),
     "torch._functorch.partitioners": ("min_cut_rematerialization_partition",),
     "torch._functorch.config": ("activation_memory_budget", "patch"),
+    "torch.fx.experimental.symbolic_shapes": ("optimization_hint",),
 }
 
 
@@ -175,7 +176,7 @@ class _Builder:
         memory = value.untyped_storage()
         if memory._cdata not in self._seen:
             self._seen[memory._cdata] = len(self.storages)
-            self.storages.append(Storage(name, 0 if role == "outside" else memory.nbytes(), role))
+            self.storages.append(Storage(name, 0 if role == "outside" else _known(memory.nbytes()), role))
         return self._seen[memory._cdata]
 
     def step(self, node: Node, forward: bool) -> None:
@@ -185,7 +186,7 @@ class _Builder:
         writes = tuple(one for one in dict.fromkeys(made) if one >= before)  # views write nothing
         if writes:
             values = [*_tensors(node.meta["val"]), *(v for n in node.all_input_nodes for v in _tensors(n.meta["val"]))]
-            moved = sum(one.numel() * one.element_size() for one in values)
+            moved = sum(_known(one.numel()) * one.element_size() for one in values)
             flops = _flops(node)
             self.steps.append(Step(node.name, node.name, forward, reads, writes, flops, moved, flops > 0))
 
@@ -195,7 +196,16 @@ def _flops(node: Node) -> int:
     if counted is None:
         return 0
     args, kwargs = tree_map(lambda one: getattr(one, "meta", {}).get("val", one), (node.args, node.kwargs))
-    return int(counted(*args, **kwargs, out_val=node.meta["val"]))
+    return _known(counted(*args, **kwargs, out_val=node.meta["val"]))
+
+
+def _known(size: Any) -> int:
+    """Return a size as a number; one that varies between batches as that of the batch that was compiled for."""
+    if isinstance(size, int):
+        return size
+    from torch.fx.experimental.symbolic_shapes import optimization_hint
+
+    return int(optimization_hint(size))
 
 
 def _tensors(values: object) -> list[Tensor]:

@@ -1,17 +1,17 @@
 """Measure the time of training steps under a plan. Needs torch."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
 from torch import nn
 
 from lamcts.neural.memory.execution.apply import apply
+from lamcts.neural.memory.execution.run import reset_gradients, restored, run_step
 from lamcts.neural.memory.plan import Plan
 from lamcts.neural.trace import Trace
-from lamcts.neural.trace.module import Loss, arguments, scalar
+from lamcts.neural.trace.module import Loss
 
 STEPS = 5  # most steps after the first (untuned)
 SECONDS = 1.0  # no further step begins after this time
@@ -28,13 +28,12 @@ def step_time(
     model: nn.Module, batch: object, plan: Plan | None, *, loss: Loss | None = None, traced: Trace | None = None
 ) -> StepTime:
     """Return the time of training steps under a plan; see `lamcts.neural.memory.step_time`."""
-    device = next((one.device for one in model.parameters()), torch.device("cpu"))
     if plan is not None and traced is None:
         raise ValueError(
             "traced: expected the trace of the plan, got None: pass `traced=trace(model, batch, loss=loss)`"
         )
     under = nullcontext() if plan is None or traced is None else apply(model, plan, traced)
-    with restored(model), torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad(), under:
+    with restored(model) as device, under:
         first = _seconds(model, batch, loss, device)
         took = [_seconds(model, batch, loss, device)]
         while len(took) < STEPS and sum(took) < SECONDS:
@@ -44,27 +43,10 @@ def step_time(
 
 def _seconds(model: nn.Module, batch: object, loss: Loss | None, device: torch.device) -> float:
     """Return the seconds of one step."""
-    args, kwargs = arguments(batch)
-    for one in model.parameters():
-        one.grad = None
+    reset_gradients(model, added=False)
     began = _now(device)
-    scalar(model(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
+    run_step(model, batch, loss)
     return _now(device) - began
-
-
-@contextmanager
-def restored(model: nn.Module) -> Iterator[None]:
-    """Restore gradients and buffers of a model at the end."""
-    before = {name: one.detach().clone() for name, one in model.named_buffers()}
-    gradients = [(one, one.grad) for one in model.parameters()]
-    try:
-        yield
-    finally:
-        for one, gradient in gradients:
-            one.grad = gradient
-        with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                buffer.copy_(before[name])
 
 
 def _now(device: torch.device) -> float:

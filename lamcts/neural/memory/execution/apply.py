@@ -233,6 +233,7 @@ class Executor(TorchDispatchMode):
         self.sizes: dict[int, int] = {}  # bytes of storages of unknown size in the trace, by number
         self._below: list[TorchDispatchMode] = []  # modes that were entered before
         self._thread, self._sees, self._inside = threading.get_ident(), False, 0
+        self._compiled = False  # whether the model was called inside what torch.compile returned
         self._form: object = None  # of the current step
         self._script: tuple[object, Script] | None = None  # of a form
         self._modules = list(model.modules())
@@ -256,18 +257,20 @@ class Executor(TorchDispatchMode):
     def __exit__(self, *raised: Any) -> None:
         self._inside -= 1
         if not self._inside:
+            self._compiled = False
             self.sees(True)
         super().__exit__(*raised)  # type: ignore[no-untyped-call]
 
     def sees(self, operations: bool) -> None:
-        """Begin or cease to see operations; not inside a compiled call, which restores the dispatch keys at its end."""
+        """Begin or cease to see operations; not in compiled calls, which restore the keys of dispatch at their end."""
         if operations != self._sees and threading.get_ident() == self._thread:
-            if in_compiled_call():
-                if operations:
-                    raise RuntimeError(
-                        "expected all steps through the compiled module, or none, got both inside one block of a plan: "
-                        "call the model in one way"
-                    )
+            self._compiled = self._compiled or in_compiled_call()
+            if self._compiled and operations:
+                raise RuntimeError(
+                    "expected all steps through the compiled module, or none, got both inside one block of a plan: "
+                    "call the model in one way"
+                )
+            if self._compiled:
                 return
             self._sees = operations
             if operations:
@@ -281,6 +284,7 @@ class Executor(TorchDispatchMode):
             self.finish()
         self.abandon()
         if torch.is_grad_enabled():
+            self._compiled = self._compiled or in_compiled_call()
             torch.clear_autocast_cache()  # each step casts its parameters, as in the trace
             inputs = tensors_of((args, kwargs))
             self._form = self._form_of(inputs)

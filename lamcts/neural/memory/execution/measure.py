@@ -3,7 +3,7 @@
 import os
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -14,11 +14,12 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lamcts.neural.memory.execution.apply import apply
+from lamcts.neural.memory.execution.run import reset_gradients, restored, run_step
 from lamcts.neural.memory.execution.schedule import schedule
 from lamcts.neural.memory.plan import Plan, keep_all
 from lamcts.neural.memory.seen import Work
 from lamcts.neural.trace import Trace, trace
-from lamcts.neural.trace.module import Loss, arguments, scalar
+from lamcts.neural.trace.module import Loss
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, work_of
 
 STEPS = 3  # on CUDA; the time is that of the last, after kernels are loaded and memory is pinned (untuned)
@@ -62,18 +63,8 @@ def measure(
     """Run and measure one training step under a plan; see `lamcts.neural.memory.measure`."""
     traced = traced or trace(model, batch, loss=loss)
     plan = plan or keep_all(traced.graph)
-    before = {name: one.detach().clone() for name, one in model.named_buffers()}
-    gradients = [(one, one.grad) for one in model.parameters()]
-    device = next((one.device for one in model.parameters()), torch.device("cpu"))
-    try:
-        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
-            return _measured(model, batch, plan, traced, loss, device)
-    finally:
-        for one, gradient in gradients:
-            one.grad = gradient
-        with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                buffer.copy_(before[name])
+    with restored(model) as device:
+        return _measured(model, batch, plan, traced, loss, device)
 
 
 def _measured(
@@ -84,18 +75,17 @@ def _measured(
     loss: Loss | None,
     device: torch.device,
 ) -> MeasuredStep:
-    args, kwargs = arguments(batch)
-    cuda = device.type == "cuda"
-    _reset_gradients(model, traced)
+    cuda, added = device.type == "cuda", bool(traced.gradient_bytes)
+    reset_gradients(model, added)
     with (
         torch.cuda.device(device) if cuda else nullcontext(),
         allocation_peak(device) as found,  # its mode comes first: it also sees what the executor runs
         apply(model, plan, traced) as executor,
     ):
         for _ in range(STEPS if cuda else 1):
-            _reset_gradients(model, traced)
+            reset_gradients(model, added)
             begin = _now(device)
-            scalar(model(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
+            run_step(model, batch, loss)
             took = _now(device) - begin
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
     peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
@@ -103,13 +93,18 @@ def _measured(
     return MeasuredStep(held, predicted, *peaks, scratch, executor.sizes)
 
 
-def _reset_gradients(model: nn.Module, traced: Trace) -> None:
-    """Delete the gradients; where those of earlier steps are added to, set them to 0."""
-    for one in model.parameters():
-        if not (traced.gradient_bytes and one.requires_grad):
-            one.grad = None
-        elif one.grad is None:
-            one.grad = torch.zeros_like(one)
+def measured_peak(
+    model: nn.Module, call: Callable[..., Any], batch: object, loss: Loss | None, added: bool
+) -> int | None:
+    """Return the most bytes that a step allocates, after others that compile it; None if they cannot be measured."""
+    with restored(model) as device, torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+        for _ in range(STEPS - 1):
+            reset_gradients(model, added)
+            run_step(call, batch, loss)
+        reset_gradients(model, added)
+        with allocation_peak(device, by_operation=False) as found:
+            run_step(call, batch, loss)
+    return found.peak_bytes
 
 
 def _now(device: torch.device) -> float:
@@ -136,17 +131,18 @@ class AllocationPeak:
 
 
 @contextmanager
-def allocation_peak(device: torch.device) -> Iterator[AllocationPeak]:
+def allocation_peak(device: torch.device, by_operation: bool = True) -> Iterator[AllocationPeak]:
     """Measure the allocations of a block on a device; the result is filled in at its end.
 
-    Other devices than CUDA and CPU are not measured, nor is a block inside another profiler.
+    Other devices than CUDA and CPU are not measured, nor is a block inside another profiler. by_operation: whether to
+    measure scratch memory; what is compiled would run uncompiled.
     """
     found = AllocationPeak()
     if device.type == "cuda":
         with _counted_by_cuda(device, found):
             yield found
     elif device.type == "cpu" and not torch._C._autograd._profiler_enabled():
-        with _profiled(found):
+        with _profiled(found, _Marks() if by_operation else None):
             yield found
     else:
         yield found
@@ -164,10 +160,9 @@ def _counted_by_cuda(device: torch.device, found: AllocationPeak) -> Iterator[No
 
 
 @contextmanager
-def _profiled(found: AllocationPeak) -> Iterator[None]:
-    marks = _Marks()
+def _profiled(found: AllocationPeak, marks: "_Marks | None") -> Iterator[None]:
     cpu = [torch.profiler.ProfilerActivity.CPU]
-    with _quiet(), torch.profiler.profile(activities=cpu, profile_memory=True) as run, marks:
+    with _quiet(), torch.profiler.profile(activities=cpu, profile_memory=True) as run, marks or nullcontext():
         yield
     assert run.profiler is not None and run.profiler.kineto_results is not None
     events = run.profiler.kineto_results.events()
@@ -175,7 +170,7 @@ def _profiled(found: AllocationPeak) -> Iterator[None]:
     times, sizes = [time for time, _, _ in changes], [size for _, _, size in changes]
     found.peak_bytes = highest(sizes)
     for one in events:
-        if one.name().startswith(MARK):
+        if marks is not None and one.name().startswith(MARK):
             work = marks.works[int(one.name().removeprefix(MARK))]
             inside = sizes[bisect_left(times, one.start_ns()) : bisect_left(times, one.end_ns())]
             results = max(sum(inside), 0)

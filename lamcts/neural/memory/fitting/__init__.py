@@ -2,6 +2,7 @@
 
 from lamcts.neural.memory.fitting.budget import Budget
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
+from lamcts.neural.memory.fitting.compiled import CompiledFit, fit_compiled
 from lamcts.neural.memory.fitting.curve import curve, front
 from lamcts.neural.memory.fitting.fitted_model import ActionCounts, Chosen, Fitted, action_counts
 from lamcts.neural.memory.fitting.fitting import budget_of, fit, traced, within
@@ -11,11 +12,13 @@ __all__ = [
     "ActionCounts",
     "Budget",
     "Chosen",
+    "CompiledFit",
     "Fitted",
     "action_counts",
     "budget_of",
     "curve",
     "fit",
+    "fit_compiled",
     "front",
     "greedy",
     "presets",

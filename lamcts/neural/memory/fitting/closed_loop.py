@@ -55,14 +55,18 @@ def settled(attempt: Callable[[int], Tried | None], budget: int, over: Callable[
     for _ in range(ROUNDS):
         one = attempt(room)
         if one is None:
-            break
+            if low or not found:
+                break
+            room -= min((pair[0].total or 0) for pair in found) - budget  # the plan that was over is found again
+            continue
         found.append((one, room))
         if one.total is None:
             return one, room
         fits = one.total <= budget
         if (fits and (one.whole or one.total >= NEAR * budget)) or over():
             break
-        low, high = (room, high) if fits else (low, room)
+        if not one.whole:  # which no room bounds
+            low, high = (room, high) if fits else (low, room)
         room = budget - one.error
         if not low < room <= high:  # the same room again: more is known of a step now
             if not low or math.isinf(high):

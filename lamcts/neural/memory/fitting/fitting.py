@@ -143,7 +143,7 @@ def _allocated_sizes(model: Any, batch: Any, optimizer: str, accumulate: bool) -
     """Return a function from a graph to one with the sizes that the allocator of the model's device gives."""
     from lamcts.neural import trace
 
-    inputs = [one for one in _leaves(batch) if hasattr(one, "untyped_storage")]
+    inputs = [one for one in leaves(batch) if hasattr(one, "untyped_storage")]
     outside = outside_sizes(model, inputs, trace.STATES[optimizer] + accumulate)
     return partial(as_allocated, unit=unit_of(model), outside=outside)
 
@@ -232,7 +232,7 @@ def checked_model(model: Any) -> None:
 
 def checked_batch(batch: Any) -> None:
     """Raise TypeError for a batch without tensors."""
-    if not any(hasattr(one, "untyped_storage") for one in _leaves(batch)):
+    if not any(hasattr(one, "untyped_storage") for one in leaves(batch)):
         raise TypeError(
             "batch: expected a tensor, a tuple of arguments, or a dict of them by name, with a tensor among them, got"
             f" {type(batch).__name__}"
@@ -260,11 +260,11 @@ def without_memory(model: Any) -> bool:
     return any(one.is_meta or type(one).__name__ == "FakeTensor" or hasattr(one, "fake_mode") for one in tensors)
 
 
-def _leaves(values: Any) -> list[Any]:
+def leaves(values: Any) -> list[Any]:
     if isinstance(values, Mapping):
-        return [leaf for one in values.values() for leaf in _leaves(one)]
+        return [leaf for one in values.values() for leaf in leaves(one)]
     if isinstance(values, (list, tuple)):
-        return [leaf for one in values for leaf in _leaves(one)]
+        return [leaf for one in values for leaf in leaves(one)]
     return [values]
 
 
@@ -277,8 +277,8 @@ def as_allocated(graph: StepGraph, unit: int, outside: Iterable[int] = ()) -> St
     """Return a graph whose storages have multiples of `unit` bytes; `outside` are sizes of tensors that it lacks."""
     if unit == 1:
         return graph
-    storages = tuple(one._replace(bytes=_rounded(one.bytes, unit)) for one in graph.storages)
-    more = sum(_rounded(size, unit) - size for size in outside)
+    storages = tuple(one._replace(bytes=rounded(one.bytes, unit)) for one in graph.storages)
+    more = sum(rounded(size, unit) - size for size in outside)
     return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes + more)
 
 
@@ -288,7 +288,7 @@ def outside_sizes(model: Any, inputs: Iterable[Any], states: int) -> list[int]:
     return trained * (1 + states) + [_size(one) for one in (*model.buffers(), *inputs)]
 
 
-def _rounded(size: int, unit: int) -> int:
+def rounded(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
