@@ -1,5 +1,7 @@
 """Random streams. One seed governs a run; each use draws from a stream of its own, named by a key."""
 
+import importlib
+import random
 from enum import IntEnum
 from typing import Any
 
@@ -17,6 +19,14 @@ class Purpose(IntEnum):
     TREE = 3
     EVALUATION = 4
     GAIN = 5
+
+
+def imported(module: str) -> Any:
+    """Return a module of scikit-learn, whose first import seeds Python's global generator: it is the user's."""
+    state = random.getstate()
+    found = importlib.import_module(module)
+    random.setstate(state)
+    return found
 
 
 def fresh_seed() -> int:

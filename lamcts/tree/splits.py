@@ -3,7 +3,6 @@
 Letters: n rows, d dimensions.
 """
 
-import random
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from lamcts.rng import imported
 from lamcts.spaces.regions.region import Split
 from lamcts.tree.boundary import Frame, Halfspace, Kernel, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, raw_scales
@@ -142,12 +142,8 @@ class KMeansSvm:
 
 @cache
 def _svc() -> Any:
-    """Return scikit-learn's machine; its import seeds Python's global generator, which belongs to the user."""
-    state = random.getstate()
-    from sklearn.svm import SVC
-
-    random.setstate(state)
-    return SVC
+    """Return scikit-learn's machine."""
+    return imported("sklearn.svm").SVC
 
 
 def prepared(

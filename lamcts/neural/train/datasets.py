@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from lamcts.neural.train.data import Array, Data, Part, part_of, stratified
+from lamcts.rng import imported
 from lamcts.types import whole_number
 
 Loader = Callable[[], Data]
@@ -74,9 +75,7 @@ def load(name: str, side: int | None = None) -> Data:
 @lru_cache(maxsize=1)
 def digits() -> Data:
     """Return scikit-learn's digits: 1,797 images [1, 8, 8] from 0 to 1, with a fixed stratified split."""
-    from sklearn.datasets import load_digits
-
-    found = load_digits()
+    found = imported("sklearn.datasets").load_digits()
     x = (found.images / GREYS).astype(np.float32)[:, None]  # [n, 1, 8, 8]
     rows = stratified(found.target, SHARES, SPLIT_SEED)
     train, valid, test = (part_of(x, found.target, kept) for kept in rows)

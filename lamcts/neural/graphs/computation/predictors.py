@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from lamcts.neural.graphs.computation.features import counts
 from lamcts.neural.graphs.computation.graph import ComputationGraph
+from lamcts.rng import imported
 from lamcts.types import Floats, whole_number
 
 if TYPE_CHECKING:
@@ -55,12 +56,10 @@ class CountsForest:
 
     def fit(self, graphs: Sequence[ComputationGraph], values: ArrayLike, seed: int = 0) -> "FittedForest":
         """Return the forest of networks and their values."""
-        from sklearn.ensemble import RandomForestRegressor
-
         y = checked(graphs, values, seed)
         rows = [counts(graph, self.labelled) for graph in graphs]
         names = tuple(sorted({name for row in rows for name in row}))
-        forest = RandomForestRegressor(self.trees, max_features=1 / 3, random_state=seed)
+        forest = imported("sklearn.ensemble").RandomForestRegressor(self.trees, max_features=1 / 3, random_state=seed)
         return FittedForest(self.labelled, names, forest.fit(_table(rows, names), y))
 
 
