@@ -41,6 +41,7 @@ class Step(NamedTuple):
     workspace_bytes: int = 0
     node: int = -1
     copied_bytes: int = 0
+    seconds: float = 0.0  # measured, without the host time of a plan; 0: not measured
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,9 @@ class Machine:
                 raise ValueError(f"{name}: expected at least 0 seconds, got {getattr(self, name)!r}")
 
     def seconds(self, step: Step, host_seconds: float = 0.0) -> float:
-        """Return the time of a step without workspace, in seconds."""
+        """Return the time of a step without workspace, in seconds: the measured one if it has one."""
+        if step.seconds:
+            return step.seconds + host_seconds
         device = max(step.flops / self.flops_per_second, step.moved_bytes / self.memory_bytes_per_second)
         host = self.operation_seconds + host_seconds
         return max(device, host) if self.runs_ahead else device + host

@@ -19,31 +19,42 @@ class Shown(Protocol):
     @property
     def scratch(self) -> Mapping[Work, int]: ...
     @property
+    def seconds(self) -> Mapping[Work, float]: ...
+    @property
     def sizes(self) -> Mapping[int, int]: ...
 
 
 @dataclass
 class Seen:
-    """The largest scratch bytes by work, and the bytes of storages of unknown size, by number."""
+    """The largest scratch bytes and the least seconds by work, and the bytes of storages of unknown size, by number."""
 
     scratch: dict[Work, int] = field(default_factory=dict)
+    seconds: dict[Work, float] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
 
     def add(self, step: Shown) -> None:
         """Take what a step has shown."""
         for work, size in step.scratch.items():
             self.scratch[work] = max(size, self.scratch.get(work, 0))
+        for work, took in step.seconds.items():
+            self.seconds[work] = min(took, self.seconds.get(work, took))
         self.sizes |= step.sizes
 
     def graph(self, traced: StepGraph) -> StepGraph:
         """Return a traced graph with what was seen."""
-        return with_scratch(with_sizes(traced, self.sizes), self.scratch)
+        return with_seconds(with_scratch(with_sizes(traced, self.sizes), self.scratch), self.seconds)
 
 
 def with_sizes(graph: StepGraph, sizes: Mapping[int, int]) -> StepGraph:
     """Return a graph in which storages have other sizes; a plan for one graph is a plan for the other."""
     storages = tuple(one._replace(bytes=sizes.get(i, one.bytes)) for i, one in enumerate(graph.storages))
     return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes)
+
+
+def with_seconds(graph: StepGraph, seconds: Mapping[Work, float]) -> StepGraph:
+    """Return a graph whose steps take measured times, where their work was measured."""
+    steps = tuple(one._replace(seconds=seconds.get((one.kind, one.flops, one.moved_bytes), 0.0)) for one in graph.steps)
+    return StepGraph(steps, graph.storages, graph.tensors, graph.accounting, graph.outside_bytes)
 
 
 def with_scratch(graph: StepGraph, scratch: Mapping[Work, int]) -> StepGraph:

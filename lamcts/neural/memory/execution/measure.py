@@ -35,7 +35,8 @@ class MeasuredStep:
     out. On CUDA the highest of three steps, since the first one may try out kernels. None on other devices, and while
     another profiler runs. milliseconds: on CUDA, the time of the last step. reserved_bytes: on CUDA, the same peak of
     the segments that the allocator reserves. scratch: on the CPU, bytes that operations allocate and release while they
-    run, by kind, floating-point operations and moved bytes. sizes: bytes of storages of the trace without a known size.
+    run, by kind, floating-point operations and moved bytes; seconds: the least that they took. sizes: bytes of storages
+    of the trace without a known size.
     """
 
     held_bytes: int
@@ -44,6 +45,7 @@ class MeasuredStep:
     milliseconds: float | None = None
     reserved_bytes: int | None = None
     scratch: dict[Work, int] = field(default_factory=dict, repr=False, compare=False)
+    seconds: dict[Work, float] = field(default_factory=dict, repr=False, compare=False)
     sizes: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
 
 
@@ -90,7 +92,7 @@ def _measured(
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
     peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
     scratch = {work: size for work, size in found.scratch.items() if size}
-    return MeasuredStep(held, predicted, *peaks, scratch, executor.sizes)
+    return MeasuredStep(held, predicted, *peaks, scratch, found.seconds, executor.sizes)
 
 
 def measured_peak(
@@ -122,12 +124,14 @@ class AllocationPeak:
     """Peaks above the bytes that were allocated before; None if they were not measured.
 
     reserved_bytes: on CUDA, peak of the segments that the allocator holds, with its rounding and its free blocks.
-    scratch: on the CPU, bytes that operations allocate and release while they run, by their work.
+    scratch: on the CPU, bytes that operations allocate and release while they run, by their work; seconds: the least
+    that they took.
     """
 
     peak_bytes: int | None = None
     reserved_bytes: int | None = None
     scratch: dict[Work, int] = field(default_factory=dict)
+    seconds: dict[Work, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -175,6 +179,8 @@ def _profiled(found: AllocationPeak, marks: "_Marks | None") -> Iterator[None]:
             inside = sizes[bisect_left(times, one.start_ns()) : bisect_left(times, one.end_ns())]
             results = max(sum(inside), 0)
             found.scratch[work] = max(found.scratch.get(work, 0), highest(inside) - results)
+            took = one.duration_ns() / 1e9
+            found.seconds[work] = min(took, found.seconds.get(work, took))
 
 
 class _Marks(TorchDispatchMode):

@@ -76,8 +76,8 @@ def fit(
     seed : int, default 0
         Seed of the search. If `seconds` end the search, results also depend on the machine's speed.
     machine : Machine, default None
-        Rates of the simulation. None measures those of the model's device, once in a process, if steps are measured;
-        else it is `Machine()`.
+        Rates of the simulation. None measures those of the model's device, once in a process, and on the CPU the time
+        of each operation of a step, if steps are measured; else it is `Machine()`.
     verify : bool, default True
         Whether training steps of each plan are run and measured. A model on the "meta" device cannot run.
     seconds : float, default 60
@@ -102,7 +102,7 @@ def fit(
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), deadline.took)
 
     allocated = _allocated_sizes(model, batch, word, accumulate)
-    runs = verify and not without_memory(model)
+    runs, timed = verify and not without_memory(model), machine is None
     machine = machine or (_machine_of(model) if runs else None)
     if runs and next(model.parameters()).device.type == "cpu":  # where copies on the host free no memory
         settings = {"options": STAYING} | settings
@@ -113,7 +113,8 @@ def fit(
         return within(allocated(graph), room, seconds=deadline.left, **search, **settings)
 
     def measured(plan: Plan, traced: "Trace") -> Any:
-        return measure(model, batch, plan, loss=loss, traced=traced)
+        step = measure(model, batch, plan, loss=loss, traced=traced)
+        return step if timed else replace(step, seconds={})  # else the given machine says what operations take
 
     def least(graph: StepGraph) -> Report:
         return smallest(allocated(graph), machine, choices)
