@@ -29,7 +29,7 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     model, batch, loss = network()
     adam = torch.optim.Adam(model.parameters())
-    fitted = memory.fit(model, batch, budget="12MiB", loss=loss, optimizer=adam, evaluations=60)
+    fitted = memory.fit(model, batch, budget="12MiB", loss=loss, optimizer=adam, exchanges=3000)
     print(fitted)
     with fitted:
         for step in range(10):

@@ -1,6 +1,6 @@
 """Does our search ever lose to checkpointing or PyTorch's activation_memory_budget? Peak against modelled time.
 
-    python -m benchmarks.neural.memory.fronts [--networks alexnet resnet50 ...] [--evaluations 0] [--smoke]
+    python -m benchmarks.neural.memory.fronts [--networks alexnet resnet50 ...] [--smoke]
 
 Networks are traced on fake tensors; one simulator costs all plans. Baselines: the thesis's plans; checkpointing by
 block, in sqrt(n) segments, and selective; the partitioner's plans for budgets from 1 to 0, at the better of two costs:
@@ -34,7 +34,7 @@ PRESETS = ("liveness", "speed", "memory", "cost-aware")
 TENTHS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 HOSTLESS = tuple(word for word in memory.ALL_OPTIONS if "offload" not in word)
 ROUNDED = 1e-3  # precision of rows, in milliseconds
-KEY = ("network", "batch", "baseline", "evaluations")
+KEY = ("network", "batch", "baseline")
 PRICES = ("peak_mb", "milliseconds", "compiled_peak_mb", "compiled_milliseconds")
 FOUND = ("ours_peak_mb", "ours_milliseconds", "alone_peak_mb", "alone_milliseconds")
 MEASURED = ("eager_measured", "measured", "ours_measured", "alone_measured")
@@ -63,7 +63,6 @@ class Searched(NamedTuple):
 def main() -> None:
     given = script.parser(__doc__, "memory_fronts.csv", "a small AlexNet, two budgets, 50 exchanges")
     given.add_argument("--networks", nargs="*", default=list(BATCHES))
-    given.add_argument("--evaluations", type=int, default=0, help="of the optimiser")
     given.add_argument("--exchanges", type=int, help="of the local search (default: that of least_time)")
     given.add_argument("--budgets", nargs="*", type=float, default=BUDGETS)
     given.add_argument("--tenths", nargs="*", type=float, default=TENTHS)
@@ -92,7 +91,7 @@ def run(sheet: Sheet, name: str, arguments: Any) -> None:
     graph = traced.graph
     found: dict[int, Searched] = {}  # by peak: several budgets may give the same plan
     for baseline in (*simple(graph), *swept(graph, module, given, arguments.budgets), *tenths(graph, arguments.tenths)):
-        key = (name, batch, baseline.name, arguments.evaluations)
+        key = (name, batch, baseline.name)
         if sheet.missing([key]):
             if baseline.peak_bytes not in found:
                 found[baseline.peak_bytes] = searched(graph, baseline.peak_bytes, arguments)
@@ -183,7 +182,7 @@ def tenths(graph: StepGraph, parts: Sequence[float]) -> Iterator[Baseline]:
 def searched(graph: StepGraph, peak_bytes: int, arguments: Any) -> Searched:
     """Return the fastest plans within a peak, with and without offloading, and the CPU seconds of both searches."""
     began, found, plans = time.process_time(), {}, {}
-    effort = {"evaluations": arguments.evaluations, "exchanges": arguments.exchanges}
+    effort = {"exchanges": arguments.exchanges}
     for name, options in (("ours", memory.ALL_OPTIONS), ("alone", HOSTLESS)):
         try:
             plans[name] = plan_search.least_time(graph, peak_bytes, options=options, **effort)

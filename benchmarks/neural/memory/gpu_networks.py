@@ -241,7 +241,7 @@ class Case:
 
     def fitted(self, budget: int, **settings: Any) -> memory.Fitted:
         """Return a plan within a budget, or within the smallest budget that the error names."""
-        settings = {"loss": self.loss, "evaluations": 0} | settings
+        settings = {"loss": self.loss, "exchanges": 0} | settings
         with self.autocast():
             try:
                 return memory.fit(self.module, self.examples, budget, **settings)

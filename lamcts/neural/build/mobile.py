@@ -13,6 +13,21 @@ STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of EfficientNet-B0's seven blocks
 OFA_WIDTHS = (24, 40, 80, 112, 160)  # of Once-for-All's five blocks, as in thesis 9.1.2
 STEM, FEATURES = 32, 1280  # channels before and after the blocks: EfficientNet-B0
 SQUEEZE = 4  # reduction of squeeze-and-excitation, relative to the layer's input: EfficientNet-B0
+# The networks of table 9.4 of the thesis, by their multiplications: of each layer the kernel, the stride, the channels
+# and the expansion, and the features after the layers. A kernel of 4 is printed in one layer, which is taken as 3.
+LANETS: dict[str, tuple[str, tuple[int, int]]] = {
+    "228M": (
+        "3 1 24 1, 3 2 36 3, 3 1 36 3, 3 2 40 3, 3 1 40 4, 3 1 40 4, 5 2 80 4, 5 1 80 4, 3 1 80 4, 3 1 112 4, "
+        "3 1 112 4, 5 2 168 6, 3 1 168 6, 3 1 168 6, 3 1 168 6",
+        (960, 1280),
+    ),
+    "598M": (
+        "3 1 24 1, 3 2 36 3, 5 1 36 4, 3 1 36 4, 5 2 48 4, 5 1 48 4, 3 1 48 6, 3 1 48 6, 7 2 96 6, 5 1 96 6, "
+        "3 1 96 6, 5 1 96 6, 3 1 136 6, 5 1 136 6, 5 1 136 6, 3 1 136 6, 3 2 200 6, 5 1 200 6, 5 1 200 6, 3 1 200 6",
+        (1152, 1536),
+    ),
+}
+LANET_STEM = 24  # channels before the layers
 EIGHT = 8  # channels are a multiple of it, unless that loses more than a tenth: EfficientNet
 
 
@@ -37,6 +52,44 @@ def mobile(
         before = after
     last = nn.Sequential(*conv_norm(before, rounded(width * FEATURES)), nn.SiLU())
     return nn.Sequential(*body, last, Head(rounded(width * FEATURES), classes))
+
+
+def lanet(size: str = "598M", classes: int = 1000) -> nn.Module:
+    """Return a network that the thesis prints in table 9.4, found on ImageNet.
+
+    Parameters
+    ----------
+    size : {"228M", "598M"}, default "598M"
+        Its multiplications for an image of 224 x 224 pixels, as printed.
+    classes : int, default 1000
+        Outputs.
+
+    Raises
+    ------
+    ValueError
+        For another size.
+
+    Notes
+    -----
+    The table leaves out squeeze-and-excitation and activations. Without the former the networks have 4.3 and 6.8
+    million weights and 262 and 597 million multiplications; printed are 5.1 and 8.2, and 228 and 598.
+
+    Examples
+    --------
+    >>> from lamcts.neural.build import lanet
+    >>> round(sum(weight.numel() for weight in lanet("598M").parameters()) / 1e6, 1)
+    6.8
+    """
+    if size not in LANETS:
+        raise ValueError(f"size: expected one of {', '.join(LANETS)}, got {size!r}")
+    rows, (last, features) = LANETS[size]
+    body, before = [nn.Sequential(*conv_norm(3, LANET_STEM, 3, 2), nn.SiLU())], LANET_STEM
+    for row in rows.split(", "):
+        kernel, stride, after, expansion = map(int, row.split())
+        body.append(nn.Sequential(Inverted(before, after, kernel, stride, expansion, False)))
+        before = after
+    body.append(nn.Sequential(*conv_norm(before, last), nn.SiLU(), nn.AdaptiveAvgPool2d(1)))
+    return nn.Sequential(*body, nn.Conv2d(last, features, 1, bias=False), nn.SiLU(), Head(features, classes))
 
 
 def _layers(block: dict[str, int], before: int, after: int) -> list[nn.Module]:

@@ -49,8 +49,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "compile the model with torch.compile such that a measured step stays within the budget (backend: inductor)"
     one.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND", help=line)
     how = one.add_argument_group("search")
-    line = "plans that the optimizer evaluates; 0: only the plans of the thesis and greedy ones"
-    how.add_argument("--evaluations", type=int, metavar="N", help=line)
+    line = "plans of the local search (default: 5000 and 50 for each activation); 0: presets and greedy plans alone"
+    how.add_argument("--exchanges", type=int, metavar="N", help=line)
     how.add_argument("--seconds", type=float, default=60.0, help="time limit of planning (default: 60)")
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     out = one.add_argument_group("output")
@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
     if args.compile is not None:
         say(str(_compiled(step, budget, args)))
         return 0
-    search = {"evaluations": args.evaluations, "seed": args.seed, "seconds": args.seconds}
+    search = {"exchanges": args.exchanges, "seed": args.seed, "seconds": args.seconds}
     if args.measure and step.model is None:
         raise ValueError(f"--measure: expected a model, got the list of layers {args.network}: leave it out")
     if budget is None:

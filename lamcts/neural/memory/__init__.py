@@ -7,7 +7,6 @@ from lamcts.neural.memory.exchange import Score, exchange, score
 from lamcts.neural.memory.execute import apply, measure, measured_machine, step_time
 from lamcts.neural.memory.fitting import Budget, CompiledFit, Fitted, fit, fit_compiled
 from lamcts.neural.memory.greedy import greedy
-from lamcts.neural.memory.integer import OptimalSchedule, optimum
 from lamcts.neural.memory.layer_shares import LayerShare, layer_shares
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS, OPTIONS, PEAK, TIME, ScheduleObjective
@@ -35,7 +34,6 @@ __all__ = [
     "Fitted",
     "LayerShare",
     "Machine",
-    "OptimalSchedule",
     "Plan",
     "Report",
     "ScheduleObjective",
@@ -56,7 +54,6 @@ __all__ = [
     "layer_shares",
     "measure",
     "measured_machine",
-    "optimum",
     "preset",
     "score",
     "segments",

@@ -40,7 +40,7 @@ def apply(model: "nn.Module", plan: Plan, traced: "Trace") -> AbstractContextMan
     Raises
     ------
     TypeError
-        For a model in a DistributedDataParallel.
+        For a model of several processes, or one whose replicas run in other threads.
     ValueError
         For a plan that cannot be carried out.
     RuntimeError

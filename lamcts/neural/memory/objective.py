@@ -1,7 +1,6 @@
 """Memory plans as an objective: from {keep, recompute, offload}^n to peak memory and time."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from functools import cached_property
 from lamcts.movement.sizes import size_of
 from lamcts.neural.graphs import MB, NETWORKS, StepGraph, thesis_graph
 from lamcts.neural.memory.machine import Machine
-from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all, tensor_groups
+from lamcts.neural.memory.plan import MOVED, RECOMPUTED, WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.presets import preset
 from lamcts.neural.memory.simulator import Cost, Simulator
 from lamcts.objectives.base import register
@@ -31,18 +30,14 @@ class ScheduleObjective:
         `graph.outside_bytes`.
     machine: rates of the simulation (None: `Machine()`).
     options: allowed actions (("keep", "recompute", "offload")); four more end in "-again" and "-each", see `Action`.
-    pieces: for large networks, activations of one tensor group share a decision in each of this many parts of the
-        network, from front to back (0: no sharing).
 
-    A point is a dict from names of activations to options. Activations without an effect are left out; a shared
-    decision has the name of its first activation.
+    A point is a dict from names of activations to options. Activations without an effect are left out.
     """
 
     graph: StepGraph
     budget: str | int | float | None = None
     machine: Machine | None = None
     options: tuple[str, ...] = OPTIONS
-    pieces: int = 0
 
     name = "memory"
     maximize = False
@@ -65,7 +60,7 @@ class ScheduleObjective:
 
     @cached_property
     def space(self) -> Space:
-        return Space({name: Choice(self._shared(some)) for name, some in self._decided.items()})
+        return Space({name: Choice(self._allowed(i)) for name, i in self._decided.items()})
 
     @property
     def x0(self) -> dict[str, str]:
@@ -105,19 +100,17 @@ class ScheduleObjective:
     def plan(self, point: Mapping[str, str]) -> Plan:
         """Return the plan of a point; storages that it does not name are kept."""
         actions = [Action.KEEP] * len(self.graph.movable)
-        for name, some in self._decided.items():
-            for i in some:
-                actions[i] = WORDS[point[name]]
+        for name, i in self._decided.items():
+            actions[i] = WORDS[point[name]]
         return Plan(tuple(actions), name="searched")
 
     def point(self, plan: Plan) -> dict[str, str]:
-        """Return the point of a plan; a shared decision gets the most frequent action."""
+        """Return the point of a plan."""
         plan.checked(self.graph)
-        for name, some in self._decided.items():
-            for i in some:
-                if plan.actions[i].word not in self._allowed(i):
-                    raise ValueError(f"{name}: expected one of {', '.join(self.options)}, got {plan.actions[i].word!r}")
-        return {name: self._usual(plan, some) for name, some in self._decided.items()}
+        for name, i in self._decided.items():
+            if plan.actions[i].word not in self._allowed(i):
+                raise ValueError(f"{name}: expected one of {', '.join(self.options)}, got {plan.actions[i].word!r}")
+        return {name: plan.actions[i].word for name, i in self._decided.items()}
 
     def starts(self) -> list[dict[str, str]]:
         """Return points of the thesis's plans, adapted to the options, and of offloading everything."""
@@ -142,12 +135,11 @@ class ScheduleObjective:
         told = repr((self.graph.steps, self.graph.storages, self.graph.outside_bytes))
         content = hashlib.sha256(told.encode()).hexdigest()[:DIGITS]
         machine = asdict(self.simulator.machine)
-        shared = {"pieces": self.pieces} if self.pieces else {}
         budget = {"options": list(self.options), "budget": list(self.constraints)}
-        return {"graph": content, "machine": machine, **budget, **shared}
+        return {"graph": content, "machine": machine, **budget}
 
     @cached_property
-    def _decided(self) -> dict[str, list[int]]:
+    def _decided(self) -> dict[str, int]:
         """Activations with an effect, by name: those needed by the backward pass or by a recomputation."""
         tables = self.simulator.tables
         matters = [need >= 0 for need in tables.last_need]
@@ -155,17 +147,7 @@ class ScheduleObjective:
             if matters[i]:
                 for source in tables.inputs[i]:
                     matters[source] = True
-        groups = tensor_groups(self.graph, self.pieces) if self.pieces else [[i] for i in range(len(matters))]
-        parts = [found for group in groups if (found := [i for i in group if matters[i]])]
-        return {self.graph.storages[self.graph.movable[part[0]]].name: part for part in parts}
-
-    def _usual(self, plan: Plan, some: list[int]) -> str:
-        """Return the most frequent action of some storages that all of them allow."""
-        count = Counter(plan.actions[i].word for i in some)
-        return max(self._shared(some), key=count.__getitem__)
-
-    def _shared(self, some: list[int]) -> tuple[str, ...]:
-        return tuple(word for word in self.options if all(word in self._allowed(i) for i in some))
+        return {self.graph.storages[one].name: i for i, one in enumerate(self.graph.movable) if matters[i]}
 
     def _allowed(self, i: int) -> tuple[str, ...]:
         if self.simulator.tables.recomputable[i]:

@@ -4,8 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-
 from lamcts.neural.graphs import StepGraph
 
 
@@ -89,12 +87,10 @@ def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
     return Plan((Action.KEEP,) * len(graph.movable), name=name)
 
 
-def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
+def tensor_groups(graph: StepGraph) -> list[list[int]]:
     """Group the movable storages by the operations that write and read them in the forward pass, and by size.
 
-    A group can share one decision: repeated layers of a transformer have one storage each in a group.
-
-    pieces: number of parts, from front to back, into which each group is split (1).
+    Repeated layers of a transformer have one storage each in a group.
     """
     readers: dict[int, list[str]] = {one: [] for one in graph.movable}
     for step in graph.steps[: graph.forward_count]:
@@ -105,5 +101,4 @@ def tensor_groups(graph: StepGraph, pieces: int = 1) -> list[list[int]]:
     for i, one in enumerate(graph.movable):
         makers = tuple(graph.steps[t].kind for t in graph.makers[one])
         found.setdefault((makers, tuple(sorted(readers[one])), graph.storages[one].bytes), []).append(i)
-    cut = [np.array_split(group, min(pieces, len(group))) for group in found.values()]
-    return [part.tolist() for parts in cut for part in parts]
+    return [*found.values()]

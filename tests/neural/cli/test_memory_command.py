@@ -8,7 +8,7 @@ from commands import said
 
 from lamcts.neural.cli.memory import ASCII, BLOCKS, WIDTH
 
-LISTED = ["memory", "thesis:alexnet", "--evaluations", "0"]
+LISTED = ["memory", "thesis:alexnet", "--exchanges", "0"]
 NETWORK = """
 from torch import nn, ones, optim, random
 
@@ -90,7 +90,7 @@ def test_each_plan_that_is_drawn_has_a_row_with_a_column_a_step_and_its_peak(cap
 
 def test_a_long_network_is_drawn_in_few_columns_and_a_plain_terminal_in_plain_letters(capsys, monkeypatch):
     monkeypatch.setattr(type(sys.stdout), "encoding", "ascii", raising=False)
-    code, out, _ = said(capsys, "memory", "thesis:fan", "--batch", "2", "--evaluations", "0", "--budget", "1GiB")
+    code, out, _ = said(capsys, "memory", "thesis:fan", "--batch", "2", "--exchanges", "0", "--budget", "1GiB")
     row = out.split("\n\n")[1].splitlines()[-1]
     drawn = row[14:].rpartition("  ")[0].strip(" ")
     assert code == 0 and "that fits: everything is kept" in out
@@ -118,7 +118,7 @@ def test_time_and_memory_by_kind_of_layer_and_what_a_pool_loses(capsys):
 
 
 def test_without_a_budget_the_plans_of_the_front_are_measured(capsys, mine):
-    code, out, _ = said(capsys, "memory", mine + "made", "--evaluations", "0", "--measure", "--batch", "8")
+    code, out, _ = said(capsys, "memory", mine + "made", "--exchanges", "0", "--measure", "--batch", "8")
     rows, last = cells(out)
     assert code == 0 and last == "front"
     assert all(float(row[-2]) > 0 for row in rows.values() if row[-1] == "yes")
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_written_costs_no_other(capsys, tmp_path, blocked)
 
 
 def test_a_network_of_ones_own_is_planned_for_and_measured(capsys, mine):
-    code, out, err = said(capsys, "memory", mine + "made", "--budget", "27KiB", "--evaluations", "0", "--measure")
+    code, out, err = said(capsys, "memory", mine + "made", "--budget", "27KiB", "--exchanges", "0", "--measure")
     assert (code, err) == (0, "")
     assert "budget 27.00 KiB; keeping everything takes 30.39 KiB" in out and "optimiser (adam) 4.25 KiB" in out
     held = next(line for line in out.splitlines() if line.startswith("measured: "))
@@ -155,12 +155,12 @@ def test_a_network_of_ones_own_is_planned_for_and_measured(capsys, mine):
     assert float(chosen[-2]) > 0  # milliseconds
     assert (
         "ms a step" in out
-        and "not measured" in said(capsys, "memory", mine + "made", "--budget", "27KiB", "--evaluations", "0")[1]
+        and "not measured" in said(capsys, "memory", mine + "made", "--budget", "27KiB", "--exchanges", "0")[1]
     )
 
 
 def test_batch_and_optimizer_of_the_command_line_go_first(capsys, mine):
-    options = ["--batch", "8", "--optimizer", "none", "--evaluations", "0", "--budget", "1MiB"]
+    options = ["--batch", "8", "--optimizer", "none", "--exchanges", "0", "--budget", "1MiB"]
     code, out, _ = said(capsys, "memory", mine + "made", *options)
     assert code == 0 and "inputs 512 B" in out and "optimiser" not in out
 

@@ -28,7 +28,7 @@ def test_a_budget_that_rounding_exceeds_is_refused(monkeypatch):
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     with torch.random.fork_rng():
         net = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
-    batch, settings = torch.zeros(4, 3), {"optimizer": "adam", "evaluations": 0, "verify": False}
+    batch, settings = torch.zeros(4, 3), {"optimizer": "adam", "exchanges": 0, "verify": False}
     assert sorted(outside_sizes(net, [batch], 2)) == sorted([60, 20, 40, 8] * 3 + [48])
     plain = fit(net, batch, "1MiB", **settings)
     monkeypatch.setitem(UNITS, "cpu", 512)

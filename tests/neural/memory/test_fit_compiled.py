@@ -102,7 +102,7 @@ def test_a_plan_runs_under_and_over_what_is_compiled(wrapped):
     given = torch.compile(model, **EAGER) if wrapped == "before" else model
     whole = memory.fit(given, batch(), "1GiB", loss=loss, machine=memory.Machine())
     found = memory.fit(
-        given, batch(), int(0.8 * whole.measured_bytes), loss=loss, evaluations=0, machine=memory.Machine()
+        given, batch(), int(0.8 * whole.measured_bytes), loss=loss, exchanges=0, machine=memory.Machine()
     )
     assert found.verified and not found.keeps_all
     call = torch.compile(model, **EAGER) if wrapped == "after" else given
@@ -116,7 +116,7 @@ def test_a_plan_does_not_follow_a_model_that_is_called_in_two_ways():
     model = made()
     whole = memory.fit(model, batch(), "1GiB", loss=loss, machine=memory.Machine())
     found = memory.fit(
-        model, batch(), int(0.8 * whole.measured_bytes), loss=loss, evaluations=0, machine=memory.Machine()
+        model, batch(), int(0.8 * whole.measured_bytes), loss=loss, exchanges=0, machine=memory.Machine()
     )
     call = torch.compile(model, **EAGER)
     with found:

@@ -94,7 +94,7 @@ def test_searches_start_from_checkpointing_so_it_is_never_faster(network):
         cost = simulator.cost(plan.actions)
         greedy = memory.greedy(graph, cost.peak_bytes, HOST)
         budget = cost.peak_bytes + graph.outside_bytes
-        searched = least_time(graph, budget, evaluations=0, exchanges=0, machine=HOST)
+        searched = least_time(graph, budget, exchanges=0, machine=HOST)
         assert simulator.cost(greedy.actions).seconds <= cost.seconds
         assert simulator.cost(searched.actions).seconds <= cost.seconds
 

@@ -116,7 +116,7 @@ def test_a_convolutions_scratch_memory_overruns_a_budget_planned_without_margin(
 def test_plans_are_tightened_until_a_measured_step_fits(network):
     model, batch, traced = network
     budget = within(traced.graph, "1GiB").kept.total_bytes  # keeping everything fits, but for scratch memory
-    found = memory.fit(model, batch, budget, evaluations=0, machine=memory.Machine())
+    found = memory.fit(model, batch, budget, exchanges=0, machine=memory.Machine())
     assert found.verified and found.measured_bytes <= budget
     assert not found.keeps_all and found.measured_bytes <= found.report.total_bytes  # which counts scratch memory
     assert f"at most, scratch memory of up to {size_text(max(found.measured.scratch.values()))} included" in str(found)
@@ -132,7 +132,7 @@ def test_unknown_extra_memory_is_left_free_as_a_margin(network):
         return MeasuredStep(0, 0, Simulator(graph).report(plan).total_bytes - fixed + extra)
 
     def planned(graph, room, starts=()):
-        return within(graph, room, evaluations=0, starts=starts)
+        return within(graph, room, exchanges=0, starts=starts)
 
     def simulated(graph, plan):
         return Simulator(graph).report(plan)
@@ -159,9 +159,9 @@ def test_a_budget_that_no_measured_step_fits_is_refused_with_the_least_that_work
     budget = 0.6 * within(traced.graph, "1GiB").kept.total_bytes
     message = r"budget: expected at least ([\d.]+ \w+), which the smallest measured step took, under the plan '"
     with pytest.raises(ValueError, match=message) as caught:
-        memory.fit(model, batch, budget, evaluations=0, machine=memory.Machine())
+        memory.fit(model, batch, budget, exchanges=0, machine=memory.Machine())
     least = re.search(message, str(caught.value))[1]
-    found = memory.fit(model, batch, 1.01 * size_of(least), evaluations=0, machine=memory.Machine())
+    found = memory.fit(model, batch, 1.01 * size_of(least), exchanges=0, machine=memory.Machine())
     assert found.verified and budget < found.measured_bytes <= 1.01 * size_of(least)
 
 
@@ -173,7 +173,7 @@ def lstm():
 
 def test_sizes_that_a_trace_leaves_open_are_learned_from_a_step():
     model, batch = lstm()
-    settings = {"loss": lambda out: out[0].square().mean(), "evaluations": 0, "machine": memory.Machine()}
+    settings = {"loss": lambda out: out[0].square().mean(), "exchanges": 0, "machine": memory.Machine()}
     whole = memory.fit(model, batch, "1GiB", **settings)
     assert whole.measured.sizes and whole.chosen.kept.total_bytes > 0.8 * whole.measured_bytes
     budget = 0.99 * whole.measured_bytes

@@ -37,7 +37,7 @@ def batch():
 
 def fitted(budget=WITHIN, **given):
     rates = memory.Machine()  # a measured machine may give another plan
-    given = {"loss": loss, "optimizer": "adam", "evaluations": 0, "machine": rates} | given
+    given = {"loss": loss, "optimizer": "adam", "exchanges": 0, "machine": rates} | given
     return memory.fit(given.pop("model", None) or network(), given.pop("batch", batch()), budget, **given)
 
 
@@ -140,14 +140,14 @@ def test_only_what_the_backward_pass_wants_is_counted(found):
 def test_where_everything_fits_nothing_is_searched_and_steps_run_as_ever(monkeypatch):
     monkeypatch.setattr(fitting, "least_time", None)
     monkeypatch.setattr(fitting, "greedy", None)
-    found = fitted("43KiB", evaluations=9)
+    found = fitted("43KiB", exchanges=9)
     assert found.keeps_all and "that fits: everything is kept" in str(found)
     with found:  # of another shape, which a plan would refuse
         found.model.eval()(batch()[:5]).sum().backward()
 
 
 def test_the_search_is_never_slower_than_what_was_known_and_one_seed_gives_one_plan(found):
-    one, other = (fitted(evaluations=8, seed=3, verify=False, sampler="mutate", exchanges=30) for _ in range(2))
+    one, other = (fitted(exchanges=30, seed=3, verify=False) for _ in range(2))
     assert one.plan == other.plan and one.measured is one.verified is None and "not measured" in str(one)
     assert one.report.seconds <= found.report.seconds and one.report.total_bytes <= size_of(WITHIN)
 
@@ -171,8 +171,15 @@ def test_models_that_cannot_be_planned_for_are_refused():
     wrapped = nn.Module()
     wrapped.inner = object.__new__(nn.parallel.DistributedDataParallel)
     nn.Module.__init__(wrapped.inner)
-    with pytest.raises(TypeError, match=r"got a DistributedDataParallel.*fit the module inside it"):
+    with pytest.raises(TypeError, match=r"got a DistributedDataParallel.*plan the module inside it"):
         fitted(model=wrapped)
+    several = nn.DataParallel(network())
+    several.device_ids = [0, 1]  # as with two GPUs
+    with pytest.raises(TypeError, match=r"got a DataParallel over 2, whose replicas run in other threads"):
+        fitted(model=several)
+    sharded = type("FSDPIdentity", (type("FSDPModule", (), {}), nn.Identity), {})()
+    with pytest.raises(TypeError, match="got a FSDPModule: its parameters come when they are used"):
+        fitted(model=sharded)
     with pytest.raises(TypeError, match=r"expected a torch.nn.Module, got function"):
         fitted(model=network)
     with pytest.raises(ValueError, match="parameters that require gradients, got none"):

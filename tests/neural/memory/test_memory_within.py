@@ -23,7 +23,7 @@ def test_where_no_greedy_plan_is_found_one_of_the_presets_is_the_smallest(graph,
 
 @pytest.mark.parametrize("budget", ["1400MB", "900MB", "664.68MB"])
 def test_a_plan_within_a_budget_is_the_fastest_that_is_known(graph, budget):
-    chosen, room = within(graph, budget, evaluations=0), size_of(budget)
+    chosen, room = within(graph, budget, exchanges=0), size_of(budget)
     assert chosen.report.peak_bytes <= room < chosen.kept.peak_bytes
     others = [*presets(graph), *greedy(graph, room)]
     assert chosen.report.seconds == min(one.seconds for one in others if one.peak_bytes <= room)
@@ -32,7 +32,7 @@ def test_a_plan_within_a_budget_is_the_fastest_that_is_known(graph, budget):
 
 def test_below_the_least_there_is_no_plan_and_the_message_says_what_there_is(graph):
     with pytest.raises(ValueError, match=r"at least 664.68 MiB, .*\(0 B of it whatever the plan\), got 600.00 MiB"):
-        within(graph, "600MB", evaluations=0)
+        within(graph, "600MB", exchanges=0)
 
 
 def test_a_budget_for_everything_keeps_everything(graph):
@@ -41,7 +41,7 @@ def test_a_budget_for_everything_keeps_everything(graph):
 
 
 def test_the_front_has_what_none_is_ahead_of_and_once(graph):
-    reports = curve(graph, evaluations=0)
+    reports = curve(graph, exchanges=0)
     best = front([*reports, *reports])
     assert [one.peak_bytes for one in best] == sorted({one.peak_bytes for one in best})
     assert [one.seconds for one in best] == sorted({one.seconds for one in best}, reverse=True)
@@ -49,9 +49,9 @@ def test_the_front_has_what_none_is_ahead_of_and_once(graph):
 
 
 def test_what_a_search_finds_at_each_budget_is_added_where_nothing_is_ahead_of_it(graph):
-    found, keeping = curve(graph, evaluations=1, exchanges=400, sampler="mutate", seed=1), 1489.355 * MB
+    found, keeping = curve(graph, exchanges=400, seed=1), 1489.355 * MB
     searched = [i for i, one in enumerate(found) if "searched" in one.plan.name]
-    known = [one.plan for one in curve(graph, evaluations=0)]
+    known = [one.plan for one in curve(graph, exchanges=0)]
     assert [one.plan for one in found if "searched" not in one.plan.name] == known
     for i in searched:
         new, share = found[i], int(found[i].plan.name.split()[1])

@@ -222,7 +222,7 @@ def test_a_second_network_in_the_loss_has_the_bits_of_eager_steps(actions, more)
 def test_steps_under_a_fitted_budget_have_the_bits_of_eager_ones():
     net = Network()
     expected = trained(copy.deepcopy(net), Scaled())
-    settings = {"loss": cross_entropy, "optimizer": "momentum", "evaluations": 0, "verify": False}
+    settings = {"loss": cross_entropy, "optimizer": "momentum", "exchanges": 0, "verify": False}
     everything = fit(net, BATCH, "1MiB", **settings).report.total_bytes
     fitted = fit(net, BATCH, everything - 32, **settings)
     assert not fitted.keeps_all

@@ -37,6 +37,7 @@ from lamcts.neural.memory.execution.schedule import AGAIN, PlanSchedule, schedul
 from lamcts.neural.memory.execution.script import END, NO_SLOT, Call, Script, modifies, passes
 from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, kept, read_of
 from lamcts.neural.memory.execution.step import ForwardPass, chain_prefetches
+from lamcts.neural.memory.parallel import refuse_parallel
 from lamcts.neural.memory.plan import Plan
 from lamcts.neural.trace import Trace
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
@@ -397,15 +398,6 @@ def warn_of_compiled(model: nn.Module) -> None:
     ]
     for where in compiled:
         warnings.warn(f"{where} is compiled: it runs uncompiled while a plan is carried out", stacklevel=4)
-
-
-def refuse_parallel(model: nn.Module) -> None:
-    """Raise TypeError for a model that reduces gradients during the backward pass."""
-    if any(isinstance(one, nn.parallel.DistributedDataParallel) for one in model.modules()):
-        raise TypeError(
-            "expected a model of one process, got a DistributedDataParallel: its buckets reduce gradients during the "
-            "backward pass, which plans do not support; plan the module inside it"
-        )
 
 
 def insert(mode: TorchDispatchMode, below: Sequence[TorchDispatchMode]) -> None:

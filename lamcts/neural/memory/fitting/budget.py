@@ -21,8 +21,8 @@ class Budget:
     size : int or str
         Bytes, or a text such as "8GiB", for all of a training on its device: data, parameters, averaged weights,
         gradients, optimizer state and activations.
-    evaluations : int, default 0
-        Evaluations of the search for a faster plan of each network; 0 takes the best preset or greedy plan.
+    exchanges : int, default 0
+        Plans of the local search for a faster plan of each network; 0 takes the best preset or greedy plan.
     seed : int, default 0
         Seed of the search.
     machine : Machine, default None
@@ -37,7 +37,7 @@ class Budget:
     """
 
     size: int | str
-    evaluations: int = 0
+    exchanges: int = 0
     seed: int = 0
     machine: Machine | None = None
     verify: bool = True
@@ -60,5 +60,5 @@ class Budget:
         optimizer: Any,
     ) -> Fitted:
         """Return the plan of a training step of at most `room` bytes; ValueError with the reason if there is none."""
-        how = {"evaluations": self.evaluations, "seed": self.seed, "machine": self.machine, "verify": self.verify}
+        how = {"exchanges": self.exchanges, "seed": self.seed, "machine": self.machine, "verify": self.verify}
         return fit(model, batch, room, loss=loss, optimizer=optimizer, **how)  # type: ignore[arg-type]

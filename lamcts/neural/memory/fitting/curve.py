@@ -1,5 +1,6 @@
 """Plans at many budgets: the trade-off of memory and time."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,22 +18,22 @@ SHARES = (90, 80, 70, 60, 50, 40, 30, 20, 10)  # percent of the activation peak 
 def curve(
     graph: StepGraph,
     *,
-    evaluations: int | None = None,
+    exchanges: int | None = None,
     seed: int = 0,
     machine: Machine | None = None,
-    **settings: Any,
+    seconds: float = math.inf,
 ) -> list[Report]:
-    """Simulate presets, and the greedy and the searched plan at each budget of SHARES."""
+    """Simulate presets, and at each budget of SHARES the greedy plan and that of a search of at most `seconds`."""
     found, simulator = presets(graph, machine), Simulator(graph, machine)
     kept = next(one for one in found if one.plan.name == KEEPING)
     for share in SHARES:
         room = kept.peak_bytes * share // 100
         plans = [replace(one.plan, name=f"greedy {share} %") for one in greedy(graph, room, machine)]
         found += map(simulator.report, plans)
-        if evaluations == 0 or not any(one.peak_bytes <= room for one in found):
+        if exchanges == 0 or not any(one.peak_bytes <= room for one in found):
             continue
-        search = settings if evaluations is None else settings | {"evaluations": evaluations}
-        plan = least_time(graph, room + graph.outside_bytes, seed=seed, machine=machine, **search)
+        search: dict[str, Any] = {"exchanges": exchanges, "seed": seed, "machine": machine, "seconds": seconds}
+        plan = least_time(graph, room + graph.outside_bytes, **search)
         one = simulator.report(replace(plan, name=f"searched {share} %"))
         found += [] if any(_level(other, one) for other in found) else [one]
     return found

@@ -15,6 +15,7 @@ from lamcts.neural.memory.fitting.closed_loop import Deadline, Tried, settled, t
 from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted, total_bytes
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS
+from lamcts.neural.memory.parallel import refuse_parallel
 from lamcts.neural.memory.plan import WORDS, Action, Plan
 from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.memory.report import Report
@@ -43,12 +44,12 @@ def fit(
     loss: "Callable[[Any], Tensor] | None" = None,
     optimizer: Any = None,
     accumulate: bool = False,
-    evaluations: int | None = None,
+    options: tuple[str, ...] | None = None,
+    exchanges: int | None = None,
     seed: int = 0,
     machine: Machine | None = None,
     verify: bool = True,
     seconds: float = SECONDS,
-    **settings: Any,
 ) -> Fitted:
     """Plan and measure training steps of a model within a memory budget. Needs torch.
 
@@ -71,8 +72,10 @@ def fit(
         Optimizer whose state counts: "none", "sgd", "momentum", "adam", or torch's SGD or Adam.
     accumulate : bool, default False
         Whether gradients of several steps are added up before the optimizer's step; all then live from the beginning.
-    evaluations : int, default None
-        Evaluations of `least_time`; None is its default. 0 takes the best preset or greedy plan.
+    options : tuple of str, default None
+        Allowed actions; None is all, but no offloading if steps are measured on the CPU, where it frees no memory.
+    exchanges : int, default None
+        Plans of the local search of `least_time`; None is its default. 0 takes the best preset or greedy plan.
     seed : int, default 0
         Seed of the search. If `seconds` end the search, results also depend on the machine's speed.
     machine : Machine, default None
@@ -83,9 +86,6 @@ def fit(
     seconds : float, default 60
         Time limit of planning, after which the best plan so far is taken: of CPU time for a model on the CPU with one
         thread, else of wall time. A first plan is always made, and a step that runs is not interrupted.
-    **settings
-        Options of `least_time` and `lamcts.minimize`. `options` are the allowed actions: all by default, and no
-        offloading if steps are measured on the CPU, where it frees no memory.
 
     Raises
     ------
@@ -104,13 +104,13 @@ def fit(
     allocated = _allocated_sizes(model, batch, word, accumulate)
     runs, timed = verify and not without_memory(model), machine is None
     machine = machine or (_machine_of(model) if runs else None)
-    if runs and next(model.parameters()).device.type == "cpu":  # where copies on the host free no memory
-        settings = {"options": STAYING} | settings
-    choices = [WORDS[word] for word in settings.get("options", ALL_OPTIONS)]
+    on_host = runs and next(model.parameters()).device.type == "cpu"  # where copies on the host free no memory
+    words = options or (STAYING if on_host else ALL_OPTIONS)
+    choices = [WORDS[word] for word in words]
 
     def planned(graph: StepGraph, room: int, starts: Sequence[Plan] = ()) -> Chosen:
-        search: dict[str, Any] = {"evaluations": evaluations, "seed": seed, "machine": machine, "starts": starts}
-        return within(allocated(graph), room, seconds=deadline.left, **search, **settings)
+        search: dict[str, Any] = {"exchanges": exchanges, "seed": seed, "machine": machine, "starts": starts}
+        return within(allocated(graph), room, options=words, seconds=deadline.left, **search)
 
     def measured(plan: Plan, traced: "Trace") -> Any:
         step = measure(model, batch, plan, loss=loss, traced=traced)
@@ -169,17 +169,16 @@ def within(
     graph: StepGraph,
     budget: str | int | float,
     *,
-    evaluations: int | None = None,
+    options: tuple[str, ...] = ALL_OPTIONS,
+    exchanges: int | None = None,
     seed: int = 0,
     machine: Machine | None = None,
     starts: Sequence[Plan] = (),
     seconds: float = SECONDS,
-    **settings: Any,
 ) -> Chosen:
     """Return the fastest plan within a budget, with all candidates; `fit` carries it out."""
     room, deadline = budget_of(budget) - graph.outside_bytes, Deadline(seconds, time.process_time)
-    search: dict[str, Any] = {"options": ALL_OPTIONS} | settings
-    choices = [WORDS[word] for word in search["options"]]
+    choices = [WORDS[word] for word in options]
     plans = presets(graph, machine, choices)
     kept = next(one for one in plans if one.plan.name == KEEPING)
     if kept.peak_bytes <= room:
@@ -190,10 +189,9 @@ def within(
     plans += continued or greedy(graph, room, machine, choices, over=deadline.over)
     if not any(one.peak_bytes <= room for one in plans):
         plans.append(_smallest(graph, room, machine, choices))
-    elif evaluations != 0 and not deadline.over():
-        search |= {} if evaluations is None else {"evaluations": evaluations}
-        search |= {"seconds": deadline.left, "machine": machine, "starts": starts}
-        plan = least_time(graph, room + graph.outside_bytes, seed=seed, **search)
+    elif exchanges != 0 and not deadline.over():
+        search: dict[str, Any] = {"options": options, "exchanges": exchanges, "machine": machine, "starts": starts}
+        plan = least_time(graph, room + graph.outside_bytes, seed=seed, seconds=deadline.left, **search)
         found = simulator.report(plan)
         known = {(one.peak_bytes, one.seconds) for one in plans}  # else the search returned a known plan
         plans += [] if (found.peak_bytes, found.seconds) in known else [found]
@@ -218,15 +216,10 @@ def budget_of(budget: str | int | float) -> int:
 
 
 def checked_model(model: Any) -> None:
-    """Raise TypeError for a non-module, and for a model that reduces gradients during the backward pass."""
+    """Raise TypeError for a non-module, and for a model of several processes or threads."""
     if not hasattr(model, "named_modules"):
         raise TypeError(f"model: expected a torch.nn.Module, got {type(model).__name__}")
-    kinds = {cls.__name__ for one in model.modules() for cls in type(one).__mro__}
-    if "DistributedDataParallel" in kinds:
-        raise TypeError(
-            "model: expected one of one process, got a DistributedDataParallel: its buckets reduce gradients during the"
-            " backward pass, which plans do not support; fit the module inside it"
-        )
+    refuse_parallel(model)
     if not any(one.requires_grad for one in model.parameters()):
         raise ValueError("model: expected parameters that require gradients, got none: there is nothing to train")
 
