@@ -69,6 +69,26 @@ def resnet(depth: int | Sequence[int] = 50, width: int = 64, classes: int = 1000
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
 
 
+class Residual(nn.Module):
+    """A block of two convolutions around which its input goes."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.long = nn.Sequential(convolved(width, width, 3), nn.Conv2d(width, width, 3, 1, 1, bias=False))
+        self.norm = nn.BatchNorm2d(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.norm(self.long(x))
+        out += x
+        return torch.relu_(out)
+
+
+def residual(width: int, blocks: int, classes: int) -> nn.Module:
+    """Return a ResNet of one width."""
+    layers = [convolved(3, width, 3), *(Residual(width) for _ in range(blocks))]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
+
+
 class Fan(nn.Module):
     """Four branches side by side, concatenated, as Inception's."""
 
