@@ -6,7 +6,6 @@ from lamcts.neural.evolve.search.parents import select
 from lamcts.neural.evolve.search.sampler import Evolve
 from lamcts.neural.graphs import computation
 
-CountsForest = computation.CountsForest
 SegmentDatabase = computation.SegmentDatabase
 
-__all__ = ["Child", "CountsForest", "Evolve", "Found", "SegmentDatabase", "fit", "mine", "select"]
+__all__ = ["Child", "Evolve", "Found", "SegmentDatabase", "fit", "mine", "select"]

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from lamcts import Result
     from lamcts.neural.evolve import Evolution, ReadModel
-    from lamcts.neural.graphs.computation import EditPaths, GraphPredictor, SegmentDatabase
+    from lamcts.neural.graphs.computation import EditPaths, SegmentDatabase
     from lamcts.neural.train import Data, Recipe
     from lamcts.neural.train.loop import Trained
 
@@ -30,11 +29,6 @@ GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
 SHRINKING = 0.8  # least share of a cap that a child has where the cost is no objective: AutoGO A.6 lets it fall by 20 %
 FINALISTS = 5  # untuned
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}  # of absolute caps
-PREDICTORS: "dict[str, type[GraphPredictor]]" = {
-    "forest": computation.CountsForest,
-    "gnn": evolve.GnnPredictor,
-    "psc": evolve.PscPredictor,
-}
 
 
 def fit(
@@ -54,7 +48,6 @@ def fit(
     widths: float = 0.0,
     parents: int = 1,
     fresh: float = FRESH,
-    predictor: "str | GraphPredictor | None" = None,
     inherit: bool = False,
     device: str = "cpu",
     folder: Path | str | None = None,
@@ -96,9 +89,6 @@ def fit(
         Least number of good children that further children come from: the Pareto front, and others (AutoGO has 10).
     fresh : float, default 0.5
         Share of children that come from the network itself; see `Evolve`.
-    predictor : {"forest", "gnn", "psc"}, GraphPredictor or None, default None
-        Once 50 children are trained, the best predicted of five children is trained next; see `Evolve`. The names are
-        `CountsForest`, and `GnnPredictor` and `PscPredictor` of `lamcts.neural.evolve`; None trains children as drawn.
     inherit : bool, default False
         Whether operations that are left of the parent start with its weights.
     device : str, default "cpu"
@@ -154,7 +144,7 @@ def fit(
     training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
     evolution = evolve.Evolution(training, tuple(against), caps)
-    sampler = Evolve(paths, parents, fresh, predictor_of(predictor))
+    sampler = Evolve(paths, parents, fresh)
     options = {"n_init": 0, "sampler": sampler, "seed": seed} | options
     result = _searched(evolution, budget - last, options)
     chosen = ordered([trained(evolution, point, range(seeds)) for point in best_points(evolution, result, finalists)])
@@ -253,17 +243,6 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation
         Largest vocabulary of the byte-pair encoding (AutoGO 4).
     """
     return computation.mine((evolve.read(model, batch).graph for model in models), size)
-
-
-def predictor_of(given: "str | GraphPredictor | None") -> "GraphPredictor | None":
-    """Return a predictor by name, or the given one; ValueError for an unknown name."""
-    if not isinstance(given, str):
-        return given
-    if given not in PREDICTORS:
-        near = get_close_matches(given, PREDICTORS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"predictor: expected {', '.join(PREDICTORS)}, an object or None, got {given!r}{hint}")
-    return PREDICTORS[given]()
 
 
 def best_points(evolution: "Evolution", result: "Result", count: int) -> list[dict[str, Any]]:

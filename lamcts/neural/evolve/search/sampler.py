@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,15 +11,12 @@ from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposa
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
-    from lamcts.neural.graphs.computation import ComputationGraph, EditPaths, GraphPredictor
+    from lamcts.neural.graphs.computation import EditPaths
     from lamcts.outcomes.observations import Observations
     from lamcts.spaces.regions.region import Region
 
 FRESH = 0.5  # share of children of the network itself (benchmarks/neural/evolve/parents.py)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
-LEAST = 50  # results before children are ordered by a predictor
-REFIT = 10  # results between two fits of the predictor (untuned)
-CANDIDATES = 5  # children drawn for each one that is proposed (untuned)
 Path = tuple[int, ...]
 
 
@@ -35,14 +32,6 @@ class Evolve(LocalSampler):
         Least number of parents: the Pareto front, filled up by the smallest sums of ranks (A.5.4). AutoGO 4.2 has 10.
     fresh : float, default 0.5
         Share of children that come from the network itself, from 0 to 1; AutoGO has 0 once there are enough parents.
-    predictor : GraphPredictor or None, default None
-        Orders children by predicted results before they are proposed, such as `CountsForest` or
-        `lamcts.neural.evolve.GnnPredictor`; None proposes children as they are drawn.
-    least : int, default 50
-        Number of results before the predictor is used.
-    candidates : int, default 5
-        Children drawn for each one that is proposed. Proposed are those of the best prediction; with several
-        objectives, each is predicted, and the smallest sums of ranks are best.
 
     Notes
     -----
@@ -55,33 +44,19 @@ class Evolve(LocalSampler):
     paths: "EditPaths"
     parents: int = 1
     fresh: float = FRESH
-    predictor: "GraphPredictor | None" = None
-    least: int = LEAST
-    candidates: int = CANDIDATES
 
     def __post_init__(self) -> None:
         whole_number(self.parents, "Evolve: parents")
         if not 0 <= self.fresh <= 1:
             raise ValueError(f"Evolve: fresh: expected a share from 0 to 1, got {self.fresh!r}")
-        whole_number(self.least, "Evolve: least", least=2)
-        whole_number(self.candidates, "Evolve: candidates")
-        if self.predictor is not None and not hasattr(self.predictor, "fit"):
-            raise ValueError(f"Evolve: predictor: expected an object such as CountsForest(), got {self.predictor!r}")
 
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_EvolveSession":
         return _EvolveSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
 
 
 class _EvolveSession(LocalSession[Evolve, Progress]):
-    _fits: tuple[int, list[Any]] = (0, [])  # number of results of the last fits, and a predictor of each loss
-
     def ask(self, n: int) -> Proposal:
-        predictors = self._predictors()
-        x = self._children(n * self.settings.candidates if predictors else n)
-        if predictors and len(x) > n:
-            graphs = self._graphs(x)
-            losses = np.column_stack([one.predict(graphs) for one in predictors])
-            x = x[select(losses, np.array([], dtype=int), n, self.progress.rng)]
+        x = self._children(n)
         return Proposal(x, [None] * len(x))
 
     def _children(self, n: int) -> Floats:
@@ -95,22 +70,6 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
             taken = path is not None and batch.take(self._rows([path])).any()
             fruitless = 0 if taken else fruitless + 1
         return batch.x
-
-    def _predictors(self) -> list[Any]:
-        """Return a predictor of each loss, fitted to the first results, so that a resumed run has the same; or none."""
-        good, settings = self.seen.good, self.settings
-        if settings.predictor is None or len(good) < settings.least:
-            return []
-        count = len(good) - (len(good) - settings.least) % REFIT
-        if count != self._fits[0]:
-            graphs, losses = self._graphs(self.seen.x[good[:count]]), self._losses(good[:count])
-            self._fits = count, [settings.predictor.fit(graphs, column, count) for column in losses.T]
-        return self._fits[1]
-
-    def _graphs(self, x: Floats) -> "list[ComputationGraph]":
-        """Return the networks of points; the parent for a point without one, which a user may have told."""
-        paths = self.settings.paths
-        return [paths.child(self._path(row)) or paths.graph for row in x]
 
     def _losses(self, rows: Rows) -> Floats:
         """Return the losses of rows [k, m]; of one loss under constraints, the constrained ranks."""

@@ -11,7 +11,6 @@ from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNo
 from lamcts.neural.graphs.computation.kinds import OPERATIONS, OperationKind, output_shape
 from lamcts.neural.graphs.computation.levels import Infeasible
 from lamcts.neural.graphs.computation.paths import COSTS, EditPaths, WidthEdit
-from lamcts.neural.graphs.computation.predictors import CountsForest, GraphPredictor
 from lamcts.neural.graphs.computation.segment import Segment, cut, replace
 
 __all__ = [
@@ -20,10 +19,8 @@ __all__ = [
     "OPERATIONS",
     "VOCABULARY",
     "ComputationGraph",
-    "CountsForest",
     "Edit",
     "EditPaths",
-    "GraphPredictor",
     "Infeasible",
     "OperationKind",
     "OperationNode",
