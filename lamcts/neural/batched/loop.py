@@ -125,7 +125,8 @@ def evaluate(stack: nn.Module, part: DevicePart, m: int) -> tuple[NDArray[Any], 
     """Return the mean loss, in nats, and the accuracy, from 0 to 1, of each network [m]."""
     stack.eval()
     loss = right = torch.zeros(m, device=part.x.device)
-    for x, y in zip(torch.split(part.x, CHUNK), torch.split(part.y, CHUNK), strict=True):
+    for first in range(0, len(part.x), CHUNK):
+        x, y = (one[first : first + CHUNK] for one in part)
         wanted = y[:, None].expand(-1, m)
         scores = stack(x[:, None].expand(-1, m, *x.shape[1:]))
         loss = loss + losses_of(scores, wanted) * len(y)

@@ -1,6 +1,6 @@
-"""Training of networks: one loop, recipes, and data in memory. Torch loads when the loop is called."""
+"""Training of networks: one loop, recipes, and data in memory or on disk. Torch loads when the loop is called."""
 
-from lamcts.neural.train.data import Data, Part
+from lamcts.neural.train.data import Data, Part, stored
 from lamcts.neural.train.datasets import digits, load
 from lamcts.neural.train.distributed import DistributedTransferObjective
 from lamcts.neural.train.export import export_network
@@ -10,6 +10,7 @@ from lamcts.neural.train.objective import TrainObjective, TransferObjective
 from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.task import Task
 from lamcts.neural.train.torch_datasets import from_datasets
 from lamcts.neural.train.training import train
 
@@ -22,6 +23,7 @@ __all__ = [
     "Preset",
     "Recipe",
     "Seeds",
+    "Task",
     "TrainObjective",
     "TrainingFailed",
     "TransferObjective",
@@ -32,6 +34,7 @@ __all__ = [
     "load_network",
     "preset",
     "save_network",
+    "stored",
     "train",
     "trained_network",
 ]

@@ -1,22 +1,24 @@
-"""Data sets in memory, in three parts: training, validation and test. No torch."""
+"""Data sets in memory or in files, in three parts: training, validation and test. No torch."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 PARTS = ("train", "valid", "test")
+HASHED = 4096  # rows that are read at once for a fingerprint
 CODE = 16  # hexadecimal digits of a fingerprint: 64 bits
 
 Array = NDArray[Any]
 
 
 class Part(NamedTuple):
-    """Examples `x` [n, ...] with a class each, `y` [n], or one class for each token, [n, t]."""
+    """Examples `x` [n, ...] with a class each, `y` [n], one class for each token, [n, t], or targets [n, ...]."""
 
     x: Array
     y: Array
@@ -24,16 +26,17 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A data set in memory.
+    """A data set: arrays in memory, or memory maps of files, whose rows are read batch by batch.
 
     Parameters
     ----------
     name : str
         Name of the data set.
     train, valid, test : Part
-        Its parts: images [n, channels, height, width] as float32 or texts [n, t] as int64, and classes as int64.
+        Its parts: images [n, channels, height, width] as float32 or texts [n, t] as int64, and classes as int64 or
+        other targets.
     classes : int
-        Number of classes.
+        Number of classes; 0 for other targets, with a `Task`.
     """
 
     name: str
@@ -47,7 +50,7 @@ class Data:
             x, y = part.x, part.y
             if len(x) != len(y) or not len(y) or x.shape[1:] != self.shape:
                 raise ValueError(f"{self.name}, {name}: expected examples and their classes, got {x.shape}, {y.shape}")
-            if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= self.classes:
+            if self.classes and (y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= self.classes):
                 raise ValueError(f"{self.name}, {name}: expected classes from 0 to {self.classes - 1}, got others")
 
     @property
@@ -74,14 +77,40 @@ class Data:
         """Hash of all examples."""
         found = hashlib.sha256()
         for array in (array for part in self.parts.values() for array in part):
-            found.update(f"{array.shape}{array.dtype}".encode() + np.ascontiguousarray(array).tobytes())
+            found.update(f"{array.shape}{array.dtype}".encode())
+            for first in range(0, len(array), HASHED):
+                found.update(np.ascontiguousarray(array[first : first + HASHED]).tobytes())
         return found.hexdigest()[:CODE]
+
+
+def stored(folder: Path | str, classes: int = 0, name: str = "own") -> Data:
+    """Return data in the files train_x.npy, train_y.npy, valid_x.npy and so on of a folder, which stay on disk.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the files, as `numpy.save` writes them: examples as float32 or int64, classes as int64 or targets.
+    classes : int, default 0
+        Number of classes; 0 for other targets, with a `Task`.
+    name : str, default "own"
+        Name of the data.
+
+    Raises
+    ------
+    ValueError
+        For a missing file, or arrays that do not belong together.
+    """
+    paths = {part: [Path(folder) / f"{part}_{what}.npy" for what in "xy"] for part in PARTS}
+    if missing := [str(path) for pair in paths.values() for path in pair if not path.is_file()]:
+        raise ValueError(f"{name}: expected six files of numpy.save, got none at {missing[0]}")
+    parts = [Part(*(np.load(path, mmap_mode="r") for path in pair)) for pair in paths.values()]
+    return Data(name, parts[0], parts[1], parts[2], classes)
 
 
 def part_of(x: Array, y: Array, rows: Array | slice) -> Part:
     """Return rows as a part with the loop's dtypes, read-only since runs share them."""
-    kind = np.float32 if x.dtype.kind == "f" else np.int64
-    part = Part(np.ascontiguousarray(x[rows], kind), np.ascontiguousarray(y[rows], np.int64))
+    kinds = [np.float32 if array.dtype.kind == "f" else np.int64 for array in (x, y)]
+    part = Part(*(np.ascontiguousarray(array[rows], kind) for array, kind in zip((x, y), kinds, strict=True)))
     for array in part:
         array.flags.writeable = False
     return part

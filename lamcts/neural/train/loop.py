@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -21,13 +22,14 @@ from lamcts.movement.sizes import size_text
 from lamcts.neural.build.noise import DropPath, Noise
 from lamcts.neural.graphs import liveness
 from lamcts.neural.trace.data_dependence import DataDependence
-from lamcts.neural.train.augment import Augmentation, Targets
-from lamcts.neural.train.data import Data, Part
+from lamcts.neural.train.augment import Augmentation
+from lamcts.neural.train.data import Array, Data, Part
 from lamcts.neural.train.failures import NO_MEMORY, Diverged, OutOfMemory, TrainingFailed
 from lamcts.neural.train.planner import StepPlan, StepPlanner, checked
 from lamcts.neural.train.progress import TrainingState
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
+from lamcts.neural.train.task import Task
 from lamcts.text import safe_text
 
 ONE_AT_A_TIME = threading.Lock()  # planning in one process: the profiler measures the allocations of all threads
@@ -122,11 +124,27 @@ IMAGE = 3  # axes of an image: channels, height, width
 CHUNK = 512  # examples evaluated at once; needs less memory than a training step of batch 128
 
 
-class DevicePart(NamedTuple):
-    """A part as tensors on a device."""
+class OnDisk:
+    """Rows of a memory map, read as tensors on a device where they are wanted."""
 
-    x: Tensor
-    y: Tensor
+    nbytes = 0  # on the device
+
+    def __init__(self, array: Array, device: torch.device) -> None:
+        self.array, self.device = array, device
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, rows: Tensor | slice) -> Tensor:
+        chosen = rows if isinstance(rows, slice) else rows.cpu().numpy()
+        return torch.tensor(self.array[chosen], device=self.device)
+
+
+class DevicePart(NamedTuple):
+    """A part as tensors on a device, or on disk."""
+
+    x: Tensor | OnDisk
+    y: Tensor | OnDisk
 
 
 @dataclass(frozen=True)
@@ -136,7 +154,7 @@ class Epoch:
     epoch: int
     train_loss: float  # mean loss over the augmented training examples, in nats
     valid_loss: float  # after the epoch, in nats
-    valid_accuracy: float  # after the epoch, from 0 to 1
+    valid_accuracy: float  # after the epoch, from 0 to 1; the score of a `Task`
     seconds: float
 
 
@@ -147,9 +165,10 @@ class Trained:
     net: nn.Module
     epochs: list[Epoch] = field(repr=False)  # results of each epoch, with those before a resume
     test_loss: float  # after the last epoch, in nats
-    test_accuracy: float  # after the last epoch, from 0 to 1
+    test_accuracy: float  # after the last epoch, from 0 to 1; the score of a `Task`
     peak_bytes: int | None  # peak memory on a CUDA device; None elsewhere
     planned_peak_bytes: int | None = None
+    task: Task | None = None
 
     @property
     def valid_accuracy(self) -> float:
@@ -164,9 +183,10 @@ class Trained:
     @property
     def summary(self) -> dict[str, float]:
         """All results as numbers with units in their names; peaks where they are known."""
+        name, unit = ("accuracy_percent", PERCENT) if self.task is None else (self.task.name, 1.0)
         found = {
-            "valid_accuracy_percent": PERCENT * self.valid_accuracy,
-            "test_accuracy_percent": PERCENT * self.test_accuracy,
+            f"valid_{name}": unit * self.valid_accuracy,
+            f"test_{name}": unit * self.test_accuracy,
             "valid_loss": self.valid_loss,
             "test_loss": self.test_loss,
             "seconds": self.seconds,
@@ -190,13 +210,14 @@ def train(
     checkpoint: Path | str | None = None,
     report: Callable[[Epoch], None] | None = None,
     memory_budget: StepPlanner | None = None,
+    task: Task | None = None,
 ) -> Trained:
     """Train a network in place; see `lamcts.neural.train.train`."""
     seeds, here = Seeds.of(seed), torch.device(device)
-    _fits(recipe, data, here)
+    _fits(recipe, data, here, task)
     checked(memory_budget)
     parts = {name: to_device(part, here) for name, part in data.parts.items()}
-    state = TrainingState(net.to(here), recipe, seeds, data)
+    state = TrainingState(net.to(here), recipe, seeds, data, task)
     done = state.resumed(checkpoint)
     epochs = [Epoch(**row) for row in done]
     for epoch in epochs:
@@ -209,7 +230,8 @@ def train(
             state.save(checkpoint, [asdict(row) for row in epochs], {})
             _tell(report, epochs[-1])
         evaluated = _evaluated(state, parts["test"], plans)
-        trained = Trained(state.result, epochs, *evaluated, peak(), plans.peak_bytes or state.planned_peak_bytes)
+        planned = plans.peak_bytes or state.planned_peak_bytes
+        trained = Trained(state.result, epochs, *evaluated, peak(), planned, task)
     if state.unfinished:
         state.save(checkpoint, [asdict(row) for row in epochs], trained.summary)
     return trained
@@ -222,9 +244,8 @@ def _tell(report: Callable[[Epoch], None] | None, epoch: Epoch) -> None:
 
 def _other_bytes(state: TrainingState, parts: dict[str, DevicePart]) -> int:
     """Return the bytes next to a training step: data on the device, and averaged weights."""
-    tensors = [tensor for part in parts.values() for tensor in part]
-    tensors += [] if state.average is None else state.average.state_dict().values()
-    return sum(one.nbytes for one in tensors)
+    size = sum(one.nbytes for part in parts.values() for one in part)
+    return size + (0 if state.average is None else sum(one.nbytes for one in state.average.state_dict().values()))
 
 
 def _epoch(state: TrainingState, parts: dict[str, DevicePart], number: int, plans: PlannedSteps) -> Epoch:
@@ -240,8 +261,8 @@ def _epoch(state: TrainingState, parts: dict[str, DevicePart], number: int, plan
 
 def _evaluated(state: TrainingState, part: DevicePart, plans: PlannedSteps) -> tuple[float, float]:
     """Return the loss and accuracy on a part; texts, and all within a memory budget, are evaluated in batches."""
-    whole = part.y.ndim == 1 and plans.planner is None
-    return evaluate(state.result, part, CHUNK if whole else min(CHUNK, state.recipe.batch))
+    whole = state.of_classes and plans.planner is None
+    return evaluate(state.result, part, CHUNK if whole else min(CHUNK, state.recipe.batch), state.task)
 
 
 def _learn(state: TrainingState, part: DevicePart, number: int, plans: PlannedSteps) -> float:
@@ -252,17 +273,31 @@ def _learn(state: TrainingState, part: DevicePart, number: int, plans: PlannedSt
     state.begin(number)
     with torch.enable_grad(), plans:  # independent of the caller's mode
         for i, rows in enumerate(batches(len(part.y), recipe.batch, seeds.order, number, part.x.device)):
-            x, targets = augmentation(part.x[rows], part.y[rows])
+            x, of, mixed = _step_of(state, augmentation, part.x[rows], part.y[rows])
             with _autocast(recipe, part.x.device):
-                plans.before(x, targets.mixed, partial(_scaled_loss, state, targets))
-                loss = targets.loss(state.net(x), recipe.smoothing)
+                plans.before(x, mixed, partial(_scaled_loss, state, of))
+                loss = of(state.net(x))
             state.step(loss, number + i / steps)
             total += loss.detach() * len(rows)
     return float(total) / len(part.y)
 
 
-def _scaled_loss(state: TrainingState, targets: Targets, scores: Tensor) -> Tensor:
-    return state.scaled(targets.loss(scores, state.recipe.smoothing))
+def _step_of(
+    state: TrainingState, augmentation: Augmentation, x: Tensor, y: Tensor
+) -> tuple[Tensor, Callable[[Tensor], Tensor], bool]:
+    """Return the input of a batch, its loss as a function of the output, and whether labels are mixed."""
+    if state.task is not None:
+        return x, partial(_own_loss, state.task, y), False
+    x, targets = augmentation(x, y)
+    return x, partial(targets.loss, smoothing=state.recipe.smoothing), targets.mixed
+
+
+def _scaled_loss(state: TrainingState, of: Callable[[Tensor], Tensor], outputs: Tensor) -> Tensor:
+    return state.scaled(of(outputs))
+
+
+def _own_loss(task: Task, targets: Tensor, outputs: Tensor) -> Tensor:
+    return task.loss(outputs, targets)
 
 
 def batches(n: int, batch: int, seed: int, epoch: int, device: torch.device | None = None) -> Iterator[Tensor]:
@@ -273,24 +308,33 @@ def batches(n: int, batch: int, seed: int, epoch: int, device: torch.device | No
 
 
 @torch.no_grad()
-def evaluate(net: nn.Module, part: DevicePart, chunk: int = CHUNK) -> tuple[float, float]:
-    """Return the mean loss in nats and the accuracy, from 0 to 1, of a network on a part on its device."""
-    training, loss, right = net.training, 0.0, 0
+def evaluate(net: nn.Module, part: DevicePart, chunk: int = CHUNK, task: Task | None = None) -> tuple[float, float]:
+    """Return the mean loss in nats and the accuracy, from 0 to 1, of a network on a part; those of a task if given."""
+    training, loss, right, count = net.training, 0.0, 0.0, 0
     net.eval()
-    for x, y in zip(torch.split(part.x, chunk), torch.split(part.y, chunk), strict=True):
-        scores = net(x).float().flatten(0, -2)  # [b, k]; of texts, [b t, k]
-        loss += float(functional.cross_entropy(scores, y.flatten(), reduction="sum"))
-        right += int((scores.argmax(-1) == y.flatten()).sum())
+    for first in range(0, len(part.x), chunk):
+        x, y = (one[first : first + chunk] for one in part)
+        if task is None:
+            scores = net(x).float().flatten(0, -2)  # [b, k]; of texts, [b t, k]
+            loss += float(functional.cross_entropy(scores, y.flatten(), reduction="sum"))
+            right += int((scores.argmax(-1) == y.flatten()).sum())
+            count += y.numel()
+        else:
+            mean = task.loss(outputs := net(x), y)
+            loss, right = loss + len(x) * float(mean), right + len(x) * task.scored(outputs, y, mean)
+            count += len(x)
     net.train(training)
-    return loss / part.y.numel(), right / part.y.numel()
+    return loss / count, right / count
 
 
 def to_device(part: Part, device: torch.device) -> DevicePart:
-    """Return a part as tensors on a device."""
-    return DevicePart(*(torch.tensor(array, device=device) for array in part))
+    """Return a part as tensors on a device; a memory map stays on disk."""
+    return DevicePart(
+        *(OnDisk(one, device) if isinstance(one, np.memmap) else torch.tensor(one, device=device) for one in part)
+    )
 
 
-def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
+def step_bytes(net: nn.Module, data: Data, recipe: Recipe, task: Task | None = None) -> int:
     """Return the peak of a training step in bytes, with weights and optimizer state."""
     from lamcts.neural.trace import trace  # loads slowly
 
@@ -298,6 +342,8 @@ def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
     x, y = torch.tensor(data.train.x[:batch]), torch.tensor(data.train.y[:batch])
 
     def loss(scores: Tensor) -> Tensor:
+        if task is not None:
+            return task.loss(scores, y)
         flat = scores.flatten(0, -2)
         return functional.cross_entropy(flat, torch.zeros(len(flat), dtype=y.dtype, device=scores.device))
 
@@ -306,7 +352,12 @@ def step_bytes(net: nn.Module, data: Data, recipe: Recipe) -> int:
     return liveness(graph).peak_bytes + graph.outside_bytes
 
 
-def _fits(recipe: Recipe, data: Data, device: torch.device) -> None:
+def _fits(recipe: Recipe, data: Data, device: torch.device, task: Task | None) -> None:
+    if task is None and not data.classes:
+        got = data.train.y.dtype
+        raise ValueError(f"{data.name}: expected classes as targets, got {got}: pass a Task with its loss")
+    if task is not None and (named := [*recipe.of_images, *(["smoothing"] if recipe.smoothing else [])]):
+        raise ValueError(f"recipe: expected none of the settings for classes with a Task, got {', '.join(named)}")
     if recipe.precision == "float16" and device.type != "cuda":
         raise ValueError(f"precision: expected 'float32' or 'bfloat16' on {device.type}, got 'float16'")
     if (len(data.shape) != IMAGE or data.train.y.ndim > 1) and (named := recipe.of_images):

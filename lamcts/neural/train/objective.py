@@ -15,6 +15,7 @@ from lamcts.neural.train.data import Data
 from lamcts.neural.train.planner import StepPlanner, checked
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.task import Task
 from lamcts.neural.train.training import train
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Score = Literal["accuracy", "loss"]
 PERCENT, MEGA = 100.0, 1e6  # of a share; of bytes and operations
-REPORTED = ("valid_accuracy_percent", "test_accuracy_percent", "valid_loss", "test_loss")  # of `summary`, see loop.py
+LOSSES = ("valid_loss", "test_loss")  # of `summary`, see loop.py
 CODE = 16  # hexadecimal digits of a file name: 64 bits
 
 SHORTER = 20 / 70  # share of the epochs: thesis 3.2.4 trains for 70 epochs from scratch, and else for 20
@@ -65,6 +66,7 @@ class TrainObjective:
     memory_budget: budget of each training, `lamcts.neural.memory.Budget("8GiB")` (None: no budget). Networks above it
     follow a
         plan, with the same weights on the CPU; those that no plan makes fit are failed evaluations.
+    task: loss and score of networks that are no classifiers (None: cross-entropy, and `score`).
 
     With a parameter `trial`, as `lamcts.maximize(..., pruner="median")` passes it, each epoch is reported, and a
     stopped training counts as pruned. A training that diverges or runs out of memory raises, and counts as failed.
@@ -79,6 +81,7 @@ class TrainObjective:
     folder: Path | str | None = None
     keyed: bool = True
     memory_budget: StepPlanner | None = None
+    task: Task | None = None
 
     _known: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -96,7 +99,7 @@ class TrainObjective:
 
     @property
     def maximize(self) -> bool:
-        return self.score == "accuracy"
+        return self.score == "accuracy" if self.task is None else self.task.maximizes
 
     @cached_property
     def space(self) -> SearchSpace:
@@ -109,6 +112,8 @@ class TrainObjective:
 
     def value(self, epoch: "Epoch") -> float:
         """Return the score of an epoch."""
+        if self.task is not None:
+            return epoch.valid_accuracy
         return PERCENT * epoch.valid_accuracy if self.maximize else epoch.valid_loss
 
     def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
@@ -130,6 +135,7 @@ class TrainObjective:
             "checkpoint": file,
             "report": report,
             "memory_budget": self.memory_budget,
+            "task": self.task,
         }
         trained = train(net, self.data, recipe, seed=seeds, **how)
         self._known[self.code(point)] = trained.summary
@@ -155,8 +161,8 @@ class TrainObjective:
 
     def report(self, point: Point) -> dict[str, float]:
         """Return the results of the last training of a point, in per cent and nats; nan without one."""
-        found = self._last(point)
-        return {name: found.get(name, math.nan) for name in REPORTED}
+        found, own = self._last(point), "accuracy_percent" if self.task is None else self.task.name
+        return {name: found.get(name, math.nan) for name in (f"valid_{own}", f"test_{own}", *LOSSES)}
 
     def cost(self, point: Point) -> dict[str, float]:
         """Return costs of a network, units in the names.
@@ -183,7 +189,7 @@ class TrainObjective:
         from lamcts.neural.train.loop import step_bytes
 
         try:
-            return step_bytes(self.build(point), self.data, self.recipe)
+            return step_bytes(self.build(point), self.data, self.recipe, self.task)
         except (RuntimeError, DataDependence):
             return math.nan
 
@@ -191,6 +197,7 @@ class TrainObjective:
         """Return the settings that a resumed run must share, as JSON values."""
         known: dict[str, object] = {"architectures": self.architectures.name, "data": self.data.fingerprint}
         known |= {"score": self.score, "recipe": plain(self.recipe), "sizes": dict(self.sizes)}
+        known |= {} if self.task is None else {"task": self.task.identity()}
         return known if self.memory_budget is None else known | {"memory_bytes": self.memory_budget.budget_bytes}
 
     @property
@@ -226,7 +233,7 @@ class TransferObjective(TrainObjective):
 
     Results depend on the order of evaluations. To repeat a run, use one worker, an empty folder and the same seed.
 
-    architectures, data, sizes, score, device, keyed, memory_budget: as in `TrainObjective`.
+    architectures, data, sizes, score, device, keyed, memory_budget, task: as in `TrainObjective`.
     recipe: of networks without a near ancestor.
     folder: as in `TrainObjective`, but required: trained networks are saved there as ancestors.
     again: recipe of networks with inherited weights (None: the same with 20/70 of the epochs); thesis 3.2.4.

@@ -13,13 +13,15 @@ from lamcts.neural.train import checkpoints
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds, in_epoch
+from lamcts.neural.train.task import Task
 
 
 class TrainingState:
     """A network during training."""
 
-    def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data) -> None:
+    def __init__(self, net: nn.Module, recipe: Recipe, seeds: Seeds, data: Data, task: Task | None = None) -> None:
         self.net, self.recipe, self.seeds, self.unfinished = net, recipe, seeds, True
+        self.task, self.of_classes = task, task is None and data.train.y.ndim == 1
         self.planned_peak_bytes: int | None = None  # of a finished training, from its checkpoint
         self.optimiser = optimiser_of(recipe, list(net.parameters()))
         self.average = copy.deepcopy(net).requires_grad_(False) if recipe.average else None
@@ -29,7 +31,7 @@ class TrainingState:
             "seeds": list(self.seeds[1:]),  # the first seed is for the initial weights
             "data": data.fingerprint,
             "start": checkpoints.digest(self.net.state_dict()),
-        }
+        } | ({} if task is None else {"task": task.identity()})
 
     @property
     def result(self) -> nn.Module:

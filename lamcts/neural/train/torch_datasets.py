@@ -24,13 +24,19 @@ def from_datasets(train: Dataset, valid: Dataset, test: Dataset, name: str = "ow
     Parameters
     ----------
     train, valid, test : torch.utils.data.Dataset
-        Map-style data sets whose examples are pairs (x, y): tensors or arrays of one shape, and a class from 0.
+        Map-style data sets whose examples are pairs (x, y): tensors or arrays of one shape, and a class from 0, or a
+        target of floating-point numbers, with a `Task`.
     name : str, default "own"
         Name of the data.
     """
     named = {"train": train, "valid": valid, "test": test}
     parts = [_part(f"{name}, {part}", each) for part, each in named.items()]
-    return Data(name, parts[0], parts[1], parts[2], 1 + max(int(part.y.max()) for part in parts))
+    kinds = {part.y.dtype.kind for part in parts}
+    if len(kinds) > 1:
+        got = ", ".join(str(part.y.dtype) for part in parts)
+        raise ValueError(f"{name}: expected whole numbers as classes in all parts, or targets in all, got {got}")
+    classes = 1 + max(int(part.y.max()) for part in parts) if parts[0].y.dtype.kind in "iu" else 0
+    return Data(name, parts[0], parts[1], parts[2], classes)
 
 
 def _part(name: str, examples: Dataset) -> Part:
@@ -46,8 +52,8 @@ def _part(name: str, examples: Dataset) -> Part:
     x, y = (np.stack([pair[i] for pair in pairs]) for i in (0, 1))
     if x.dtype.kind != "f" and not (x.dtype.kind in "iu" and x.ndim == TEXT):
         raise ValueError(f"{name}: expected floating-point examples, or rows of tokens, got {x.dtype}; convert images")
-    if y.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected whole numbers as classes, got {y.dtype}")
+    if y.dtype.kind not in "iuf":
+        raise ValueError(f"{name}: expected whole numbers as classes, or floating-point targets, got {y.dtype}")
     return part_of(x, y, slice(None))
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamcts.errors import MissingExtra
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.planner import StepPlanner
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
+from lamcts.neural.train.task import Task
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,6 +27,7 @@ def train(
     checkpoint: Path | str | None = None,
     report: "Callable[[Epoch], None] | None" = None,
     memory_budget: StepPlanner | None = None,
+    task: Task | None = None,
 ) -> "Trained":
     """Train a network in place. Needs torch.
 
@@ -35,7 +37,7 @@ def train(
     Parameters
     ----------
     net : torch.nn.Module
-        From examples [n, ...] to class scores [n, k], or [n, t, k] for texts.
+        From examples [n, ...] to class scores [n, k], or [n, t, k] for texts; or to what the loss of a task takes.
     data : Data
         Training, validation and test data.
     recipe : Recipe
@@ -51,6 +53,8 @@ def train(
     memory_budget : lamcts.neural.memory.Budget, default None
         Memory budget, within which training steps are planned. Weights have the same bits on the CPU; a step that fits
         runs without a plan. Data and averaged weights count. Evaluation is by batches of the recipe, not by 512.
+    task : Task, default None
+        Loss and score of the outputs; None is cross-entropy and accuracy.
 
     Returns
     -------
@@ -72,6 +76,5 @@ def train(
         if error.name != "torch":
             raise
         raise MissingExtra.of("torch", "torch") from None
-    return loop.train(
-        net, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report, memory_budget=memory_budget
-    )
+    how: dict[str, Any] = {"device": device, "checkpoint": checkpoint, "report": report, "memory_budget": memory_budget}
+    return loop.train(net, data, recipe, seed=seed, task=task, **how)

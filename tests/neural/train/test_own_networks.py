@@ -144,7 +144,10 @@ class Stream(IterableDataset):
         (Stream(), "mine, train: expected a map-style data set with a length, got Stream"),
         ([], "mine, train: expected examples, got none"),
         ([(torch.rand(2), 0), (torch.rand(3), 1)], "expected examples of one shape"),
-        ([(torch.rand(2), 0.5)], "expected whole numbers as classes, got float64"),
+        (
+            [(torch.rand(2), 0.5)],
+            "expected whole numbers as classes in all parts, or targets in all, got float32",
+        ),
         ([(np.zeros((4, 4, 3), np.uint8), 0)], "floating-point examples, or rows of tokens, got uint8; convert images"),
         ([torch.rand(2)], "expected pairs of an input and its class, got Tensor"),
     ],
