@@ -8,7 +8,6 @@ from lamcts.movement.costs.bounds import LowerBound, lower_bound
 from lamcts.movement.costs.compiled import seconds
 from lamcts.movement.costs.nest import Nest, nest
 from lamcts.movement.costs.reuse import ReuseDistances, dmd, reuse_distances
-from lamcts.movement.costs.spills import cell, least_spills, mean_spills
 from lamcts.movement.costs.tiling import Tiling, resident_tiling
 from lamcts.movement.sizes import words
 
@@ -17,12 +16,9 @@ __all__ = [
     "Nest",
     "ReuseDistances",
     "Tiling",
-    "cell",
     "dmd",
     "kernels",
-    "least_spills",
     "lower_bound",
-    "mean_spills",
     "nest",
     "resident_tiling",
     "reuse_distances",

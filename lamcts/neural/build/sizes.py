@@ -7,10 +7,9 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from lamcts.movement import costs
 from lamcts.neural.build.build import build, maker_of
 from lamcts.neural.build.factory import NetworkFactory
-from lamcts.neural.nas.base import ArchitectureSpace, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Point, operations_of
 
 
 class Size(NamedTuple):
@@ -41,12 +40,9 @@ def size(
 
 
 def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
-    """Return the operations of a network's cells, and the maps that a memory of few maps spills there."""
-    graphs = [costs.cell(*graph) for graph in space.graphs(point).values()]
-    if not graphs:
-        return {}
-    operations = sum(len(read) == 1 for graph in graphs for read in graph)
-    return {"operations": float(operations), "io_maps": sum(map(costs.mean_spills, graphs))}
+    """Return the operations of a network's cells."""
+    graphs = space.graphs(point).values()
+    return {"operations": float(sum(map(operations_of, graphs)))} if graphs else {}
 
 
 @torch.no_grad()

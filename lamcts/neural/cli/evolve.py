@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BUDGET, SEEDS, FINALISTS = 200, 3, 5  # trainings, those of each finalist, and finalists; as `evolve.fit`
 BEST, RESULT = "best.py", "result.json"  # in the folder of a run
-COSTS = "flops, params, io_maps, peak_mb, latency_ms"
+COSTS = "flops, params, peak_mb, latency_ms"
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:

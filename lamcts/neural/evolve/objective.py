@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lamcts.movement import costs
 from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.read import ReadModel
@@ -80,11 +79,11 @@ class Evolution:
     training : TrainObjective
         How a child is trained; its architectures are `EvolvedNetworks`.
     against : tuple of str, default ()
-        Costs that are further objectives: "flops" and "params" of one example, "io_maps" that a memory of few maps
-        spills, "peak_mb" of a training step, and "latency_ms" of a forward pass of one batch: the ratio to the parent,
-        measured side by side, times the parent's time.
+        Costs that are further objectives: "flops" and "params" of one example, "peak_mb" of a training step, and
+        "latency_ms" of a forward pass of one batch: the ratio to the parent, measured side by side, times the parent's
+        time.
     caps : mapping of str to float, default {}
-        Largest "peak_mb", "latency_ms" and "io_maps". A child that exceeds one is a failed evaluation, without
+        Largest "peak_mb" and "latency_ms". A child that exceeds one is a failed evaluation, without
         training. Caps of "flops" and "params" belong to `EditPaths`.
 
     Notes
@@ -206,18 +205,10 @@ def seeded(seed: int) -> Iterator[None]:
 MEGA = 1e6  # bytes
 ROUNDS = 30  # interleaved runs of parent and child; the fastest of each counts (untuned)
 WARM = 3  # runs of each that are not timed
-SMALL, SIZES = 3, 3  # maps of the smallest memory, and numbers of memories, as for cells in `lamcts.movement.costs`
 MEASURED = ("peak_mb", "latency_ms")
 
 
-def io_maps(graph: ComputationGraph) -> float:
-    """Return the maps that a memory of few maps spills in a pass; see `lamcts.movement.costs.mean_spills`."""
-    inputs = [node.inputs for node in graph.nodes]
-    least = max(SMALL, 1 + max(map(len, inputs)))
-    return costs.mean_spills(inputs, range(least, least + SIZES))
-
-
-CLOSED: dict[str, Callable[[ComputationGraph], float]] = {"flops": flops, "params": parameters, "io_maps": io_maps}
+CLOSED: dict[str, Callable[[ComputationGraph], float]] = {"flops": flops, "params": parameters}
 COSTS = (*CLOSED, *MEASURED)
 
 

@@ -23,6 +23,26 @@ class Graph(NamedTuple):
     inputs: int = 1
 
 
+FREE = ("", "skip_connect", "identity")  # operations that pass their input on
+
+
+def operations_of(graph: Graph) -> int:
+    """Return the number of operations on the paths of a cell from its inputs to its last node.
+
+    Operations are on edges, or, where all edges have the label "", on the nodes between.
+    """
+    nodes, edges, inputs = graph
+    fed, needed = set(range(inputs)), {len(nodes) - 1}
+    for source, node, _ in sorted(edges, key=lambda edge: edge[1]):
+        fed |= {node} if source in fed else set()
+    for source, node, _ in sorted(edges, key=lambda edge: -edge[0]):
+        needed |= {source} if node in needed else set()
+    used = [edge for edge in edges if edge[0] in fed and edge[1] in needed]
+    if any(operation for _, _, operation in edges):
+        return sum(operation not in FREE for _, _, operation in used)
+    return len({node for _, node, _ in used if node < len(nodes) - 1 and nodes[node] not in FREE})
+
+
 class ArchitectureSpace:
     """Base class of the spaces of architectures; a subclass sets `name` and `space`.
 

@@ -20,7 +20,7 @@ VALIDATION = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_20
 UNITS = {"latency": "ms", "energy": "mj"}  # of the metrics of HW-NAS-Bench, by their last word
 UNKNOWN = -1  # what HW-NAS-Bench has for a network that could not be measured
 TENTHS = 10.0  # in which the table of robustness holds per cent
-IO = FilePath(__file__).with_name("nasbench201_io.npz")
+ON_PATHS = FilePath(__file__).with_name("nasbench201_operations.npz")  # `operations_of` each cell
 GUIDES = ("test", "val", "val12", "test12")
 
 
@@ -64,7 +64,7 @@ def nasbench201(
         raise ValueError(f"op_names: expected {', '.join(OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     searched = _guide(arrays, dataset, place, guide)
     reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
-    others = _costs(arrays, dataset, place) | _io(arrays["ops"])
+    others = _costs(arrays, dataset, place) | _operations(arrays["ops"])
     others |= {} if latency is None else _latencies(latency, len(searched))
     others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
     others |= {} if hardware is None else _hardware(hardware, arrays["ops"], dataset)
@@ -113,11 +113,11 @@ def _device_costs(arrays: Arrays, place: int) -> dict[str, Floats]:
     return found
 
 
-def _io(ops: NDArray[Any]) -> dict[str, Floats]:
-    """Return the columns that `benchmarks.movement.costs.cells` wrote: spilled maps, and operations on a path [N]."""
-    with np.load(IO) as columns:
+def _operations(ops: NDArray[Any]) -> dict[str, Floats]:
+    """Return the number of operations on a path of each cell, [N]."""
+    with np.load(ON_PATHS) as columns:
         codes = ops.astype(np.int64) @ len(OPERATIONS) ** np.arange(ops.shape[1])
-        return {name: columns[name][codes].astype(float) for name in ("io_maps", "operations")}
+        return {"operations": columns["operations"][codes].astype(float)}
 
 
 def _latencies(path: Path, rows: int) -> dict[str, Floats]:

@@ -115,7 +115,7 @@ class ProxyObjective:
         return value if math.isfinite(value) else math.nan
 
     def cost(self, point: Point) -> dict[str, float]:
-        """Return parameters, MFLOPs of one example (two a multiply-add), operations and spilled maps of the cells."""
+        """Return parameters, MFLOPs of one example (two a multiply-add), and operations of the cells."""
         found = size(
             self.architectures, point, self.data.shape, self.data.classes, self.sizes, integers=self.data.of_integers
         )

@@ -99,7 +99,7 @@ class SupernetObjective:
         return accuracies | {f"{name}_loss": loss for name, (loss, _) in found.items()}
 
     def cost(self, point: Point) -> dict[str, float]:
-        """Return parameters, MFLOPs of one example (two a multiply-add), operations and spilled maps of the cells."""
+        """Return parameters, MFLOPs of one example (two a multiply-add), and operations of the cells."""
         found = size(self.architectures, point, self.data.shape, self.data.classes, self.supernet.sizes)
         known = {"params": float(found.parameters), "mflops": found.flops / MEGA}
         return known | cell_costs(self.architectures, point)

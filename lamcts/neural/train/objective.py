@@ -169,8 +169,7 @@ class TrainObjective:
 
         mflops: of one example in the forward pass, two a multiply-add. seconds: of the last training, or nan. peak_mb:
         of memory, measured on CUDA, else planned within a budget, else traced, which takes seconds, or nan where the
-        operations depend on the data. operations, io_maps: operations of the cells, and maps that a memory of few maps
-        spills there.
+        operations depend on the data. operations: of the cells.
         """
         from lamcts.neural.build.sizes import cell_costs, size
 

@@ -114,8 +114,8 @@ def test_a_wrong_cost_lists_those_that_exist(capsys, _bowl, words, message):
 @pytest.mark.parametrize(
     ("how", "costs"),
     [
-        ("train", "params, mflops, operations, io_maps, seconds, peak_mb"),
-        ("supernet", "params, mflops, operations, io_maps"),
+        ("train", "params, mflops, operations, seconds, peak_mb"),
+        ("supernet", "params, mflops, operations"),
     ],
 )
 def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, _torch, images, tmp_path, how, costs):

@@ -78,7 +78,7 @@ def test_the_best_child_is_written_as_source_with_results_and_figures(
     lines = out.splitlines()
     assert lines[0].startswith("own_evolved.py:model evolved on own_evolved-data: 8 trainings, seed 0, into")
     assert lines[1] == "2 networks trained once, 0 of them pruned; the parent and 2 finalists with 2 seeds"
-    assert lines[2].split() == ["accuracy", "spread", "test", "flops", "params", "io_maps", "peak_mb", "latency_ms"]
+    assert lines[2].split() == ["accuracy", "spread", "test", "flops", "params", "peak_mb", "latency_ms"]
     assert lines[3].split()[0] == "parent" and lines[4].split()[:2] == ["child", "1"]
     ratio = float(lines[4].partition(" x ")[2].split()[0])
     found = json.loads((tmp_path / FOLDER / "result.json").read_text())
@@ -103,7 +103,7 @@ def test_the_same_command_resumes_in_other_processes_too(capsys: pytest.CaptureF
     ("more", "told"),
     [
         (["--at-most", "flops"], "--at-most: expected COST=CAP, such as flops=0.8, got 'flops'"),
-        (["--at-most", "flops=0.8", "watts=3"], "--at-most: expected costs among flops, params, io_maps"),
+        (["--at-most", "flops=0.8", "watts=3"], "--at-most: expected costs among flops, params, peak_mb"),
         (
             ["--at-most", "flops=little"],
             "--at-most: flops: expected a number above 0, such as 0.8 or 50M, got 'little'",

@@ -63,7 +63,7 @@ def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path)
     assert (code, err) == (0, "") and "own_nets.py:build trained on own_nets-data" in out
     result = json.loads((folder / "result.json").read_text())
     assert result["reported"]["valid_accuracy_percent"] == result["best"]["value"]
-    assert 4 <= result["best"]["point"]["width"] <= 16 and "io_maps" not in result["costs"]
+    assert 4 <= result["best"]["point"]["width"] <= 16 and "operations" not in result["costs"]
     namespace = {}
     exec(CODE, namespace)
     net, card = load_network(folder / "network.npz", namespace["build"])

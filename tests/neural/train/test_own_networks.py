@@ -53,7 +53,7 @@ def test_networks_of_a_function_are_trained_searched_and_costed(tmp_path):
     width = result.x["width"]
     params, flops = 64 * width + width + 10 * width + 10, 2 * (64 * width + 10 * width)
     cost = f.cost(result.x)
-    assert (cost["params"], cost["mflops"]) == (params, flops / 1e6) and "io_maps" not in cost
+    assert (cost["params"], cost["mflops"]) == (params, flops / 1e6) and "operations" not in cost
     assert f.report(result.x)["valid_accuracy_percent"] == result.fun > 10
     assert f.train(result.x, seed=3).valid_accuracy == f.train(result.x, seed=3).valid_accuracy
 

@@ -33,8 +33,7 @@ class Child:
         Accuracy on validation and test data in per cent after training from scratch, one for each seed; nan for a
         training that failed.
     costs : dict
-        Costs by name: "flops" of one example, "params", "io_maps" that a memory of few maps spills, "peak_mb" of a
-        training step, and "latency_ms" of a batch.
+        Costs by name: "flops" of one example, "params", "peak_mb" of a training step, and "latency_ms" of a batch.
     evolution : Evolution
         The objective that trained the network.
     weights : dict

@@ -26,7 +26,7 @@ def found() -> evolve.Found:
 
 def test_the_table_has_the_parent_first_and_ratios_of_children(found: evolve.Found) -> None:
     head, parent, *children = str(found).splitlines()
-    assert head.split() == ["accuracy", "spread", "test", "flops", "params", "io_maps", "peak_mb", "latency_ms"]
+    assert head.split() == ["accuracy", "spread", "test", "flops", "params", "peak_mb", "latency_ms"]
     assert parent.split()[:2] == ["parent", f"{found.parent.accuracy:.2f}"]
     assert f"{found.parent.costs['flops']:.4g}" in parent and " x " not in parent
     assert len(children) == len(found.front)
