@@ -277,6 +277,9 @@ def _size(side: Any) -> int:
     return side if isinstance(side, int) else -1
 
 
+RECURRENT = ("aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input")
+
+
 class _Counting(fx.Interpreter):
     """Runs a graph, and counts the operations of each call by the name of its node."""
 
@@ -287,8 +290,15 @@ class _Counting(fx.Interpreter):
     def run_node(self, n: fx.Node) -> Any:
         with FlopCounterMode(display=False) as counter:
             result = super().run_node(n)
-        self.found[n.name] = counter.get_total_flops()
+        self.found[n.name] = counter.get_total_flops() or self._recurrent(n)
         return result
+
+    def _recurrent(self, n: fx.Node) -> int:
+        """Return the operations of the products of a recurrent layer, which torch does not count; 0 for others."""
+        if str(n.target) not in RECURRENT:
+            return 0
+        x, _, weights = self.fetch_args_kwargs_from_env(n)[0][:3]
+        return 2 * (x.numel() // x.shape[-1]) * sum(one.numel() for one in weights if one.ndim > 1)
 
 
 @torch.no_grad()

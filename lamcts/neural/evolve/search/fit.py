@@ -196,7 +196,7 @@ def _paths(
     paths = computation.EditPaths(parent.graph, database, caps, floors, **edits)
     rng = np.random.default_rng(seed)
     if not any(paths.walk((), rng) for _ in range(3)):
-        raise ValueError(_unreachable(paths, rng))
+        raise ValueError(_unreachable(paths, rng, bool(at_most)))
     return paths
 
 
@@ -219,7 +219,7 @@ def positive(cap: float | str, cost: str) -> float:
     return found
 
 
-def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
+def _unreachable(paths: "EditPaths", rng: np.random.Generator, given: bool) -> str:
     """Return the message for caps that no child keeps, with the smallest child that was found."""
     smallest = paths.smallest(rng)
     whole = {name: computation.COSTS[name](paths.graph) for name in paths.caps}
@@ -227,7 +227,8 @@ def _unreachable(paths: "EditPaths", rng: np.random.Generator) -> str:
         f"{name} of at most {cap:.4g} ({cap / whole[name]:.2f} of the parent's)" for name, cap in paths.caps.items()
     ]
     least = ", ".join(f"{name} {computation.COSTS[name](smallest) / whole[name]:.2f}" for name in whole)
-    return f"at_most: no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"
+    found = f"no child with {', '.join(texts)} was found; the smallest found has {least} of the parent's"
+    return f"at_most: {found}" if given else f"model: {found}; most of it cannot be replaced, or pass a higher at_most"
 
 
 def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation.VOCABULARY) -> "SegmentDatabase":

@@ -22,23 +22,30 @@ def node_flops(node: OperationNode, shapes: list[Shape]) -> int:
 
 
 def parameters(graph: ComputationGraph) -> int:
-    """Return the number of parameters."""
+    """Return the number of parameters; tensors that several operations share count once."""
     counted: dict[object, int] = {}
     for number, node in enumerate(graph.nodes):
-        shapes = [graph.nodes[one].shape for one in node.inputs]
-        counted[node.source or number] = node_parameters(node, shapes)
+        sizes = node_tensors(node, [graph.nodes[one].shape for one in node.inputs])
+        names = node.source.split("+") if node.source else []
+        if len(names) == len(sizes):
+            counted |= dict(zip(names, sizes, strict=True))
+        else:  # an opaque operation, of which the sum is known
+            counted[node.source or number] = sum(sizes)
     return sum(counted.values())
 
 
 def node_parameters(node: OperationNode, shapes: list[Shape]) -> int:
     """Return the number of parameters of one node, given the shapes of its inputs."""
-    own, settings = node.attributes.get, node.shape
-    if node.op == "conv":
-        window = math.prod(pair(node.attributes, "kernel", 1))
-        weights = settings[0] * shapes[0][0] * window // int(own("groups", 1))  # type: ignore[arg-type]
-        return weights + (settings[0] if own("bias", True) else 0)
-    if node.op == "linear":
-        return channels(settings) * (channels(shapes[0]) + bool(own("bias", True)))
+    return sum(node_tensors(node, shapes))
+
+
+def node_tensors(node: OperationNode, shapes: list[Shape]) -> list[int]:
+    """Return the sizes of the tensors of one node, weights first, given the shapes of its inputs."""
+    own, width = node.attributes.get, channels(node.shape) if node.shape else 1
+    if node.op in ("conv", "linear"):
+        window = math.prod(pair(node.attributes, "kernel", 1)) if node.op == "conv" else 1
+        groups = int(own("groups", 1)) if node.op == "conv" else 1  # type: ignore[arg-type]
+        return [width * channels(shapes[0]) * window // groups, *([width] if own("bias", True) else [])]
     if node.op in ("batch_norm", "layer_norm"):
-        return 2 * channels(settings) if own("affine", True) else 0
-    return int(own("parameters", 0)) if node.op == "opaque" else 0  # type: ignore[arg-type]
+        return [width, width] if own("affine", True) else []
+    return [int(own("parameters", 0))] if node.op == "opaque" else []  # type: ignore[arg-type]
