@@ -298,7 +298,7 @@ class _Counting(fx.Interpreter):
         if str(n.target) not in RECURRENT:
             return 0
         x, _, weights = self.fetch_args_kwargs_from_env(n)[0][:3]
-        return 2 * (x.numel() // x.shape[-1]) * sum(one.numel() for one in weights if one.ndim > 1)
+        return int(2 * (x.numel() // x.shape[-1]) * sum(one.numel() for one in weights if one.ndim > 1))
 
 
 @torch.no_grad()

@@ -87,5 +87,5 @@ def test_a_message_names_no_cap_that_was_not_given() -> None:
     with torch.random.fork_rng():
         model = Recurrent(nn.LSTM)
     data = [torch.utils.data.TensorDataset(torch.zeros(8, 5, 8), torch.arange(8) % 10) for _ in range(3)]
-    with pytest.raises(ValueError, match="^model: no child with flops of at most .* most of it cannot be replaced"):
+    with pytest.raises(ValueError, match=r"^model: no child with flops of at most .* most of it cannot be replaced"):
         fit(model, torch.zeros(2, 5, 8), data, budget=20)
