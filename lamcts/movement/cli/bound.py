@@ -1,4 +1,4 @@
-"""`lamcts bound`: the loads of a loop nest that no schedule avoids, and the tile that comes nearest."""
+"""`lamcts bound`: the data movement of a loop nest that no schedule avoids, and the tile that comes nearest."""
 
 import argparse
 from collections.abc import Sequence
@@ -27,9 +27,12 @@ def main(args: argparse.Namespace) -> int:
     rows = [
         ("sizes", sizes),
         ("memory", f"{memory:,} words of {ELEMENT_BYTES} bytes"),
-        ("lower bound", f"{found.loads:,.0f} words loaded{' by the busiest processor' * (args.processors > 1)}"),
+        ("misses of a cache", f"{found.loads:,.0f} words or more{' of the busiest processor' * (args.processors > 1)}"),
+        ("", "a cache that allocates on writes; each iteration runs once"),
     ]
-    rows += [("for large sizes", f"{found.formula}, with M = {memory}")] if found.formula else []
+    if found.formula:
+        rows.append(("red-blue pebbles", f"{found.formula} words or more for large sizes, with M = {memory}"))
+        rows.append(("", "loads alone; results need no place before they are stored, and may be computed again"))
     rows.append(("iterations per load", number(main_statement.intensity)))
     if main_statement.tile:
         tile = ", ".join(f"{name} = {number(extent)}" for name, extent in main_statement.tile.items())
@@ -37,4 +40,6 @@ def main(args: argparse.Namespace) -> int:
     table(rows)
     for clash in found.clashes:
         say(f"note: {clash}")
+    for target in found.produced:
+        say(f"note: {target} reads results of the nest a constant step away: no bound of red-blue pebbles is known")
     return 0

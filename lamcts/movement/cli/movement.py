@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs, check_figure
@@ -13,6 +14,7 @@ from lamcts.cli.parser import Parser
 from lamcts.movement import costs
 from lamcts.movement.costs.program import Program
 
+TITLE = 60  # characters of a line over a figure
 ELEMENT_BYTES = 8  # of a double
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # Linux: a folder for each cache of the first processor
 USUAL = {"L1": "32KiB", "L2": "1MiB", "L3": "32MiB"}  # where the machine does not tell
@@ -42,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
     marks = levels(args.levels)
     with options_in_errors():
         distances = program.reuse_distances(args.line, ELEMENT_BYTES, args.sample)
-    bounds = {name: _bound(nest, memory) / distances.line_words for name, memory in marks.items()}
+    bounds = {name: _bound(nest, memory, distances.line_words) for name, memory in marks.items()}
     say(str(program) if tiles or order else nest.text)
     unit = f"lines of {args.line} bytes" if args.line else "words"
     say(f"{distances.accesses:,.0f} accesses to {distances.cold:,.0f} {unit}, fully associative LRU memory")
@@ -55,31 +57,42 @@ def main(args: argparse.Namespace) -> int:
     outputs = Outputs(args)
     if args.png:
         with outputs.part(args.png):
-            _draw(args.png, program, distances, marks, nest)
+            _draw(args.png, program, distances, marks, nest, None not in bounds.values())
             say(f"written to {Path(args.png)}")
     return outputs.code
 
 
-def _cells(distances: costs.ReuseDistances, memory: int, bound: float) -> list[str]:
+def _cells(distances: costs.ReuseDistances, memory: int, bound: float | None) -> list[str]:
     """Return the misses at a capacity, the lower bound, and their ratio."""
     misses, error = distances.misses(memory), distances.misses_error(memory)
+    least = "not known" if bound is None else f"{bound:,.0f}"
     if error == math.inf:
-        return ["sample too small", f"{bound:,.0f}", ""]
+        return ["sample too small", least, ""]
     plus = f" +- {error:,.0f}" if distances.samples else ""
-    return [f"{misses:,.0f}{plus}", f"{bound:,.0f}", number(misses / bound)]
+    return [f"{misses:,.0f}{plus}", least, "" if bound is None else number(misses / bound)]
 
 
-def _bound(nest: costs.Nest, memory: int) -> float:
-    return nest.lower_bound(memory).loads
+def _bound(nest: costs.Nest, memory: int, line_words: float) -> float | None:
+    """Return the lower bound in lines; None where none is known, as for a loop that repeats the same elements."""
+    try:
+        return nest.lower_bound(memory).loads / line_words
+    except ValueError:
+        return None
 
 
 def _draw(
-    path: str, program: Program, distances: costs.ReuseDistances, marks: dict[str, int], nest: costs.Nest
+    path: str,
+    program: Program,
+    distances: costs.ReuseDistances,
+    marks: dict[str, int],
+    nest: costs.Nest,
+    bounded: bool,
 ) -> None:
     from lamcts.plot import misses
 
-    label = str(program).removeprefix(nest.text).strip() or "as written"
-    misses({label: distances}, levels=marks, nest=nest, title=nest.text.splitlines()[0]).savefig(path)
+    label = "as written" if program is nest else str(program).removeprefix(nest.text).strip() or "as written"
+    of = nest if bounded else None
+    misses({label: distances}, levels=marks, nest=of, title=fill(nest.text.splitlines()[0], TITLE)).savefig(path)
 
 
 def add_nest(one: Parser) -> None:

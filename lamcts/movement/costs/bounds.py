@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.movement.costs.intensity import TINY, Covering, Weights, average, capped, linear, uncapped
-from lamcts.movement.costs.nest import Nest
+from lamcts.movement.costs.nest import Nest, check_used
 from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.statement_bound import (
     Formula,
@@ -33,12 +33,17 @@ LONG = math.log(1000)  # range of a loop from which caps change an intensity of 
 class LowerBound:
     """The least data movement of a loop nest, in words, on `processors` memories of `memory` words each.
 
+    Two models, whose numbers may differ by orders of magnitude: a cache that allocates a place for what is written, in
+    which each iteration runs once (`loads`), and the red-blue pebble game, in which results need no place before they
+    are stored and may be computed again (`daap`).
+
     Parameters
     ----------
     loads : float
-        Misses that no order of the iterations avoids, for these very sizes; of the busiest processor.
+        Misses of the cache that no order of the iterations avoids, for these very sizes; of the busiest processor.
     daap : float
-        The bound of the paper: exact to leading order, where the sizes are large compared with the memory.
+        Loads of the pebble game, the bound of the paper: exact to leading order, where the sizes are large compared
+        with the memory. Statements in `produced` add nothing to it but the inputs of the nest.
     statements : tuple of StatementBound
         The bounds of the statements by themselves.
     reuse : mapping of str to float
@@ -47,6 +52,9 @@ class LowerBound:
         The closed form of `daap`, or "" where there is none, as where the range of a loop limits the tile.
     clashes : tuple of str
         Pairs of accesses that may read one element, so that they count once.
+    produced : tuple of str
+        Targets of statements that read results of the nest a constant step away, as stencils do: no bound of the pebble
+        game is known for them.
     """
 
     memory: int
@@ -57,6 +65,7 @@ class LowerBound:
     reuse: Mapping[str, float] = field(hash=False)
     formula: str
     clashes: tuple[str, ...]
+    produced: tuple[str, ...] = ()
 
     @property
     def main(self) -> StatementBound:
@@ -83,7 +92,10 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
 
     Notes
     -----
-    `daap` follows sections 3 to 6 of [1]_ and holds to leading order only. For sigma > 1 the closed form is
+    `daap` follows sections 3 to 6 of [1]_ and holds to leading order only. The paper counts all reads of a set of
+    iterations as its dominator (3.1), which is not so where the set computes them itself: a stencil that keeps a row in
+    the memory loads none. So reads of the nest's own results a constant step away have no such bound here, and
+    `formula` is "". For sigma > 1 the closed form is
     `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
 
     `loads` needs no assumption on the sizes. It counts misses of a cache that allocates on writes, on arrays that the
@@ -102,23 +114,49 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     >>> bound.formula, round(bound.loads)
     ('2 N^3 / sqrt(M)', 33554432)
     """
+    check_used(nest.body)
     _check_memory(nest, memory)
     whole_number(processors, "processors")
     statements = _alone(nest, memory)
-    reuse, parts = _shared(nest, statements)
-    parts += [one.closed for one in statements if one.loads]
-    total = sum(one.loads for one in statements) - sum(reuse.values())
-    most = max(one.loads for one in statements)
+    produced = [one.statement for one in statements if _produced(one.statement, nest)]
+    sound = [one for one in statements if one.statement not in produced]
+    reuse, parts = _shared(nest, sound)
+    parts += [one.closed for one in sound if one.loads]
+    total = sum(one.loads for one in sound) - sum(reuse.values())
+    most = max((one.loads for one in sound), default=0.0)
+    least = _inputs(nest) if produced else 0.0
     return LowerBound(
         memory=memory,
         processors=processors,
         loads=certified_loads(nest, memory, statements) / processors,
-        daap=max(total, most) / processors,
+        daap=max(total, most, least) / processors,
         statements=tuple(statements),
         reuse=reuse,
-        formula="" if most > total + CLOSE * most else total_formula(parts, memory_name(nest.sizes), processors),
+        formula=""
+        if produced or most > total + CLOSE * most
+        else total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
+        produced=tuple(str(statement.target) for statement in produced),
     )
+
+
+def _produced(statement: Statement, nest: Nest) -> bool:
+    """Return whether a statement reads what itself, or a later one, writes a constant step away."""
+    for other in nest.statements[nest.statements.index(statement) :]:
+        for read in statement.reads:
+            if read.array == other.target.array:
+                steps = [one - two for one, two in zip(read.indices, other.target.indices, strict=True)]
+                update = other is statement and not any(step.constant for step in steps)
+                if not update and not any(step.names for step in steps):
+                    return True
+    return False
+
+
+def _inputs(nest: Nest) -> float:
+    """Return the number of elements that are surely read of arrays that the nest never writes."""
+    written = {statement.target.array for statement in nest.statements}
+    arrays = {read.array for statement in nest.statements for read in statement.reads} - written
+    return float(sum(_touched(nest, array) for array in arrays))
 
 
 def _check_memory(nest: Nest, memory: int) -> None:

@@ -37,7 +37,6 @@ class Nest(Program):
             _check_ranges(statement, self.sizes)
             loops = statement.loops
         _check_dimensions(self.statements)
-        _check_used(self.body)
 
     @property
     def body(self) -> tuple[Block | Statement, ...]:
@@ -102,18 +101,18 @@ def _check_dimensions(statements: tuple[Statement, ...]) -> None:
             raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
 
 
-def _check_used(body: tuple[Block | Statement, ...]) -> set[str]:
+def check_used(body: tuple[Block | Statement, ...]) -> set[str]:
     """Check that each loop variable is in an index of some statement in its loop; return the names in indices."""
     used: set[str] = set()
     for item in body:
         if isinstance(item, Statement):
             used |= {name for access in item.accesses for name in access.names}
             continue
-        inner, name = _check_used(item.body), item.loop.name
+        inner, name = check_used(item.body), item.loop.name
         if name not in inner:
             raise ValueError(
-                f"{name}: expected an access in the loop over {name} that uses this loop variable, got none; "
-                f"use {name} in an index, or remove its loop"
+                f"{name}: expected an access in the loop over {name} that uses this loop variable, got none: a bound "
+                f"is not known for loops that repeat the same elements; use {name} in an index, or remove its loop"
             )
         used |= inner
     return used

@@ -9,14 +9,31 @@ PRODUCT = "for i,j,k in N: C[i,j] += A[i,k]*B[k,j]"
 def test_the_bound_of_a_product(capsys):
     code, out, _ = said(capsys, "bound", PRODUCT, "--memory", "32KiB", "--sizes", "N=1024")
     assert code == 0
-    assert "33,554,432 words loaded" in out and "2 N^3 / sqrt(M), with M = 4096" in out
+    assert "misses of a cache    33,554,432 words or more\n" in out
+    assert "red-blue pebbles     2 N^3 / sqrt(M) words or more for large sizes, with M = 4096" in out
     assert "i = 64, j = 64, k = 64" in out
     assert "of the busiest" not in out
 
 
 def test_processors_share_the_bound(capsys):
     _, out, _ = said(capsys, "bound", "matmul", "--memory", "4096", "--sizes", "N=1024", "--processors", "8")
-    assert "4,194,304 words loaded by the busiest processor" in out
+    assert "4,194,304 words or more of the busiest processor" in out
+
+
+def test_a_stencil_has_no_bound_of_the_pebble_game(capsys):
+    stencil = "for t in T: for i in 1..N-1: A[t+1,i] = A[t,i-1]+A[t,i+1]"
+    _, out, _ = said(capsys, "bound", stencil, "--sizes", "N=200,T=50", "--memory", "400")
+    assert "red-blue pebbles  " not in out
+    assert "note: A[t+1,i] reads results of the nest a constant step away: no bound of red-blue pebbles is known" in out
+
+
+def test_loops_over_time_have_misses_and_no_bound(capsys, tmp_path):
+    jacobi = "for t in T: for i in 1..N-1: B[i] = A[i-1]+A[i+1]; for i in 1..N-1: A[i] = B[i]"
+    options = ["--sizes", "N=200,T=20", "--levels", "100,1000", "--png", str(tmp_path / "misses.png")]
+    code, out, _ = said(capsys, "movement", jacobi, *options)
+    assert code == 0 and out.count("not known") == 2 and (tmp_path / "misses.png").exists()
+    code, _, err = said(capsys, "bound", jacobi, "--sizes", "N=200,T=20")
+    assert code == 2 and "a bound is not known for loops that repeat the same elements" in err
 
 
 def test_the_misses_of_a_tiling_at_each_level(capsys, tmp_path):

@@ -23,7 +23,9 @@ def random_nest(rng: np.random.Generator) -> costs.Nest:
         sizes = {f"N{depth}": int(rng.integers(*DEFAULT)) for depth in range(len(names))}
         text = "; ".join(random_statement(rng, names) for _ in range(rng.integers(1, 3)))
         try:
-            return costs.nest(text, **{name: size for name, size in sizes.items() if name in text})
+            nest = costs.nest(text, **{name: size for name, size in sizes.items() if name in text})
+            nest.lower_bound(10**6)
+            return nest
         except ValueError:
             continue  # such as a loop variable that no access uses
 

@@ -185,3 +185,25 @@ def test_a_memory_below_the_elements_of_an_iteration_is_refused() -> None:
         nest.lower_bound(0)
     with pytest.raises(ValueError, match="processors: expected a whole number of at least 1, got 0"):
         nest.lower_bound(64, processors=0)
+
+
+def test_reads_of_own_results_a_step_away_have_no_bound_of_the_pebble_game() -> None:
+    """A schedule with i outside loads each A[0,i] and B[i] once, whatever T is (the paper's dominator has a hole)."""
+    growing = costs.nest("for t in T: for i in N: A[t+1,i] = A[t,i]*B[i]", N=200, T=100)
+    found = growing.lower_bound(16)
+    assert found.formula == "" and found.produced == ("A[t+1,i]",) and found.daap <= 2 * 200
+    stencil = costs.nest("for t in T: for i in 1..N-1: A[t+1,i] = A[t,i-1]+A[t,i]+A[t,i+1]", N=200, T=100)
+    assert stencil.lower_bound(400).daap == 0 and stencil.lower_bound(400).formula == ""
+
+
+@pytest.mark.parametrize("kernel", ["matmul", "lu", "cholesky"])
+def test_updates_and_reads_of_other_rows_keep_their_formula(kernel: str) -> None:
+    nest = costs.kernels.make(kernel, N=200)
+    assert nest.lower_bound(1024).produced == ()
+
+
+def test_an_array_of_products_is_loaded_less_than_the_cache_misses() -> None:
+    """Seed 003, 4.2: the schedule of the text attains N^3 / M, while a cache that allocates on writes misses more."""
+    nest = costs.nest("for i,k in N: A[i,k] = 1; for i,j,k in N: C[i,j] += A[i,k]*B[k,j]", N=100_000)
+    found = nest.lower_bound(1000)
+    assert found.formula == "N^3 / M" and found.loads > 60 * 1e15 / 1000
