@@ -135,6 +135,20 @@ class Shared(nn.Module):
         return self.second(torch.relu(self.first(x)))
 
 
+class Clipped(nn.Module):
+    """Activations that are clipped, and numbers that values are multiplied by and added to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU6(inplace=True))
+        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.Hardtanh(-2.0, 2.0))
+        self.out = nn.Linear(8, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(2.0 * x - 1.0)
+        return self.out((x + 0.1 * self.second(x)).mean((2, 3)))
+
+
 MODELS: dict[str, Callable[[], nn.Module]] = {
     "resnet": ResNet,
     "vgg": vgg,
@@ -142,6 +156,7 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "transformer": Transformer,
     "unet": UNet,
     "shared": Shared,
+    "clipped": Clipped,
 }
 SIDE = 16
 

@@ -96,6 +96,24 @@ def _combined(op: str, arguments: Sequence[Any], shapes: Sequence[Shape], result
     return OPAQUE if op == "add" and len(arguments) > 2 and arguments[2] != 1 else Known(op, {})
 
 
+def _sum_or_product(op: str, arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
+    """Return a sum or a product of values, or of a value and a number."""
+    number = arguments[1]
+    if len(shapes) != 1 or not isinstance(number, (int, float)) or arguments[0] is not None or shapes[0] != result:
+        return OPAQUE if op == "sub" else _combined(op, arguments, shapes, result)
+    if len(arguments) > 2 and arguments[2] != 1:
+        return OPAQUE
+    return Known("scale" if op == "mul" else "shift", {"by": -number if op == "sub" else number})
+
+
+def _hardtanh(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
+    """Return the clipping of values, which is what torch exports a ReLU6 as."""
+    ends = tuple(map(float, arguments[1:3]))
+    if len(shapes) != 1:
+        return OPAQUE
+    return Known("relu6", {}) if ends == (0.0, 6.0) else Known("hardtanh", {"min_val": ends[0], "max_val": ends[1]})
+
+
 def _concat(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
     axis = int(arguments[1]) % (len(result) + 1)
     return Known("concat", {}) if len(shapes) > 1 and axis == (1 if len(result) == IMAGE else len(result)) else OPAQUE
@@ -123,11 +141,13 @@ READERS: dict[str, Reader] = {
     "flatten": _flatten,
     "view": _flatten,
     "reshape": _flatten,
-    "add": lambda *given: _combined("add", *given),
-    "mul": lambda *given: _combined("mul", *given),
+    "add": lambda *given: _sum_or_product("add", *given),
+    "sub": lambda *given: _sum_or_product("sub", *given),
+    "mul": lambda *given: _sum_or_product("mul", *given),
     "cat": _concat,
     "relu": _pointwise("relu"),
     "relu6": _pointwise("relu6"),
+    "hardtanh": _hardtanh,
     "leaky_relu": _pointwise("leaky_relu", "negative_slope"),
     "elu": _pointwise("elu", "alpha"),
     "gelu": _pointwise("gelu", "approximate"),
@@ -142,7 +162,19 @@ READERS: dict[str, Reader] = {
 }
 POINTWISE: dict[str, Callable[..., Tensor]] = {
     name: getattr(functional, name)
-    for name in ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "softplus", "mish")
+    for name in (
+        "relu",
+        "relu6",
+        "hardtanh",
+        "leaky_relu",
+        "elu",
+        "gelu",
+        "silu",
+        "hardswish",
+        "hardsigmoid",
+        "softplus",
+        "mish",
+    )
 } | {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
 
 
@@ -182,8 +214,11 @@ def compute(node: OperationNode, values: Sequence[Tensor], training: bool) -> Te
         return x
     if node.op == "concat":
         return torch.cat(list(values), 1 if len(node.shape) == IMAGE else -1)
+    number: Any = own.get("by")  # a whole one leaves whole values whole
     plain: Mapping[str, Callable[[], Tensor]] = {
         "identity": lambda: x,
+        "scale": lambda: x * number,
+        "shift": lambda: x + number,
         "global_pool": lambda: functional.adaptive_avg_pool2d(x, 1),
         "flatten": lambda: x.flatten(1),
     }

@@ -169,6 +169,8 @@ def _operation(node: OperationNode, given: list[str]) -> str:
         return _pool(node, x)
     plain = {
         "identity": x,
+        "scale": f"{x} * {own.get('by')!r}",
+        "shift": f"{x} + {own.get('by')!r}",
         "global_pool": f"functional.adaptive_avg_pool2d({x}, 1)",
         "flatten": f"{x}.flatten(1)",
         "sigmoid": f"torch.sigmoid({x})",

@@ -26,6 +26,7 @@ class OperationKind(NamedTuple):
 POINTWISE = [
     "relu",
     "relu6",
+    "hardtanh",
     "leaky_relu",
     "elu",
     "gelu",
@@ -36,6 +37,8 @@ POINTWISE = [
     "hardsigmoid",
     "softplus",
     "mish",
+    "scale",
+    "shift",
     "dropout",
     "identity",
 ]
