@@ -11,7 +11,15 @@ from lamcts.movement.linalg.blocks import Chosen, Part, checked
 from lamcts.movement.linalg.comm import Array, Handle, Post, Wait, run_ranks
 from lamcts.movement.linalg.factorise import Piece, factorise
 from lamcts.movement.linalg.grid import Grid, checked_block
-from lamcts.movement.linalg.result import check_pivots, check_square, checked_right, growth_of, permutation, split
+from lamcts.movement.linalg.result import (
+    check_pivots,
+    check_square,
+    checked_right,
+    growth_of,
+    permutation,
+    residual_of,
+    split,
+)
 from lamcts.types import Rows
 
 BLOCK = 128  # columns of a step, where a chunk has as many (untuned)
@@ -88,7 +96,7 @@ class DaskLU:
         import dask
 
         a, perm, lower, upper = dask.compute(self.a, self.perm, self.L, self.U)
-        return float(np.linalg.norm(a[perm] - lower @ upper) / (np.linalg.norm(a) or 1.0))
+        return residual_of(a, perm, lower, upper)
 
     def solve(self, b: Any) -> Any:
         """Return x with `a @ x = b`, as a Dask array."""

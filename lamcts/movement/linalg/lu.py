@@ -74,6 +74,8 @@ def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = 
     if comm is None:
         layout = cyclic(matrix.shape, checked_grid(grid or (1, 1, 1)), _block(block, matrix))
         return _virtual(matrix, layout)
+    if not hasattr(comm, "Get_size"):
+        raise ValueError(f"comm: expected a communicator of mpi4py, such as MPI.COMM_WORLD, got {comm!r:.60}")
     ranks = int(comm.Get_size())
     shape = checked_grid(grid or best_grid(max(matrix.shape), ranks, all_ranks=True), ranks)
     layout = cyclic(matrix.shape, shape, _block(block, matrix))
@@ -82,6 +84,10 @@ def lu(a: Any, grid: Shape | None = None, block: int | None = None, comm: Any = 
 
 def _matrix(a: Any) -> Array:
     """Return a matrix of floats or complex numbers."""
+    if np.ma.isMaskedArray(a):
+        raise ValueError("a: expected a matrix without a mask, got a masked array; fill it, as with a.filled(0)")
+    if hasattr(a, "tocsc"):
+        raise ValueError("a: expected a dense matrix, got a sparse one; take scipy.sparse.linalg.splu, or a.toarray()")
     matrix = np.asarray(a)
     if matrix.ndim != 2 or min(matrix.shape) == 0:
         raise ValueError(f"a: expected a matrix of one row and column or more, got the shape {matrix.shape}")

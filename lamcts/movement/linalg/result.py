@@ -51,7 +51,7 @@ class LU:
     @cached_property
     def residual(self) -> float:
         """The Frobenius norm of `a[perm] - L @ U` relative to that of `a` (0.0 for a zero matrix)."""
-        return float(np.linalg.norm(self.a[self.perm] - self.L @ self.U) / (np.linalg.norm(self.a) or 1.0))
+        return residual_of(self.a, self.perm, self.L, self.U)
 
     def solve(self, b: Array) -> Array:
         """Return x with `a @ x = b`, for `b` of shape (n,) or (n, k).
@@ -68,6 +68,13 @@ class LU:
         right = checked_right(np.asarray(b), len(self.a))
         y = solve_triangular(self.L, right[self.perm], lower=True, unit_diagonal=True)
         return np.asarray(solve_triangular(self.U, y))
+
+
+def residual_of(a: Array, perm: Array, lower: Array, upper: Array) -> float:
+    """Return the norm of `a[perm] - lower @ upper` relative to that of `a`, in units in which nothing overflows."""
+    exponent = int(np.frexp(np.abs(a).max())[1])
+    a, upper = (one * 2.0 ** -(exponent // 2) * 2.0 ** (exponent // 2 - exponent) for one in (a, upper))
+    return float(np.linalg.norm(a[perm] - lower @ upper) / (np.linalg.norm(a) or 1.0))
 
 
 def growth_of(largest: float, before: float) -> float:

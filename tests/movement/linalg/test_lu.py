@@ -117,3 +117,21 @@ def test_more_ranks_than_blocks_leave_some_without_work() -> None:
 def test_whole_numbers_and_lists_are_matrices_too() -> None:
     assert np.allclose(linalg.lu([[0, 2], [4, 1]]).solve([2, 5]), [1, 1])
     assert linalg.lu(np.array([[True, False], [True, True]])).U.dtype == float
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324, 0.0])
+def test_the_residual_of_numbers_of_any_size_is_that_of_usual_ones(size: float) -> None:
+    matrix = np.array([[2.0, 1.0, 3.0], [4.0, -1.0, 1.0], [1.0, 5.0, 2.0]])
+    found = linalg.lu(matrix * size)
+    assert np.isfinite(found.residual) and found.residual <= (1e-15 if size > 1e-310 else 1.0)
+
+
+def test_masked_and_sparse_matrices_and_what_is_no_communicator_are_refused() -> None:
+    from scipy.sparse import eye
+
+    with pytest.raises(ValueError, match=r"expected a matrix without a mask, got a masked array; fill it"):
+        linalg.lu(np.ma.masked_array(np.eye(3), mask=np.eye(3, dtype=bool)))
+    with pytest.raises(ValueError, match=r"expected a dense matrix, got a sparse one; take scipy.sparse.linalg.splu"):
+        linalg.lu(eye(3))
+    with pytest.raises(ValueError, match=r"comm: expected a communicator of mpi4py, .* got 3"):
+        linalg.lu(np.eye(3), comm=3)
