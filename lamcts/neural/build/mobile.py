@@ -76,8 +76,11 @@ def lanet(size: str = "598M", classes: int = 1000) -> nn.Module:
 
     Examples
     --------
+    >>> import torch
     >>> from lamcts.neural.build import lanet
-    >>> round(sum(weight.numel() for weight in lanet("598M").parameters()) / 1e6, 1)
+    >>> with torch.device("meta"):  # without weights
+    ...     net = lanet("598M")
+    >>> round(sum(weight.numel() for weight in net.parameters()) / 1e6, 1)
     6.8
     """
     if size not in LANETS:
