@@ -106,19 +106,8 @@ def fit_compiled(
 
     Parameters
     ----------
-    model : torch.nn.Module
-        A module of one process, in its mode of training; the module itself is not changed.
-    batch : tensor, tuple or dict
-        Arguments of the model; a dict has them by name.
-    budget : int or str
-        Bytes, or a text such as "8GiB", for all of a step: parameters, gradients, optimizer state, inputs and
-        activations.
-    loss : callable, default None
-        From the output to a scalar; None is the sum of all floats.
-    optimizer : str or torch.optim.Optimizer, default None
-        Optimizer whose state counts: "none", "sgd", "momentum", "adam", or torch's SGD or Adam.
-    accumulate : bool, default False
-        Whether gradients of several steps are added up before the optimizer's step.
+    model, batch, budget, loss, optimizer, accumulate
+        As of `fit`. The module itself is not changed.
     backend : str, default "inductor"
         Backend of `torch.compile` that partitions a step, such as "inductor" or "aot_eager".
     machine : Machine, default Machine()
