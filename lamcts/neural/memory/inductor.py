@@ -1,5 +1,6 @@
 """A limit on peak memory for `torch.compile`; torch's own budget limits saved bytes, whose peak may still rise."""
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.graphs import StepGraph
-from lamcts.neural.memory import partitioner
+from lamcts.neural.memory.joint_graph import joint_steps
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.plan import Action
 from lamcts.neural.memory.simulator import Simulator
@@ -28,15 +29,26 @@ class LimitTooSmall(ValueError):
         self.least_bytes = least_bytes
 
 
+TESTED = "2.13"  # the tested release; others may work
 NAMES = {
     "torch._inductor.custom_graph_pass": ("CustomKnapsackSolver",),
-    "torch._functorch.config": ("activation_memory_budget_solver", "patch"),
+    "torch._functorch.config": ("activation_memory_budget", "activation_memory_budget_solver", "patch"),
+    "torch.fx.experimental.symbolic_shapes": ("optimization_hint",),
 }
 
 
 def missing() -> str | None:
-    """Return what the installed torch lacks for a custom solver, or None."""
-    return partitioner.missing() or partitioner.lacking(NAMES)
+    """Return the first private name that the installed torch lacks for a custom solver, or None."""
+    import torch
+
+    for name, wanted in NAMES.items():
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            return f"torch {torch.__version__} has no {name}; tested with {TESTED}"
+        if lacks := [one for one in wanted if not hasattr(module, one)]:
+            return f"torch {torch.__version__} has no {name}.{lacks[0]}; tested with {TESTED}"
+    return None
 
 
 @contextmanager
@@ -129,7 +141,7 @@ def _solver(peak_bytes: int, machine: Machine | None, found: list[int]) -> "Cust
             node_info: Any,
             all_recomputable_banned_nodes: Any,
         ) -> tuple[list[int], list[int]]:
-            graph, place = partitioner.joint_steps(joint_graph, node_info.required_fw_nodes)
+            graph, place = joint_steps(joint_graph, node_info.required_fw_nodes)
             nodes = all_recomputable_banned_nodes
             single = [k for k, node in enumerate(nodes) if node in place]  # of several results each is a node
             keep, peak = kept(graph, [place[nodes[k]] for k in single], peak_bytes, machine)

@@ -1,4 +1,4 @@
-"""What PyTorch's users have today as plans: blocks, checkpointing, and the partitioner's budget."""
+"""What PyTorch's users have today as plans: blocks, full, segmented and selective checkpointing."""
 
 import pytest
 
@@ -6,9 +6,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.neural.memory.baselines.budget_sweep import budget_sweep  # noqa: E402
-from benchmarks.neural.memory.networks import SMALL, texts, transformer  # noqa: E402
-from lamcts.neural.graphs import alexnet, liveness, thesis_graph  # noqa: E402
+from benchmarks.neural.memory.networks import texts, transformer  # noqa: E402
+from lamcts.neural.graphs import alexnet, thesis_graph  # noqa: E402
 from lamcts.neural.memory import Action, Simulator, keep_all  # noqa: E402
 from lamcts.neural.memory.checkpoint_plans import (  # noqa: E402
     CheckpointBlock,
@@ -18,11 +17,8 @@ from lamcts.neural.memory.checkpoint_plans import (  # noqa: E402
     segmented,
     selective,
 )
-from lamcts.neural.memory.partitioner import missing  # noqa: E402
 from lamcts.neural.trace import trace  # noqa: E402
 
-NO_PARTITIONER = missing()
-partitioner = pytest.mark.skipif(NO_PARTITIONER is not None, reason=str(NO_PARTITIONER))
 ROWS, WIDTH, LAYERS = 8, 16, 4
 
 
@@ -103,36 +99,3 @@ def test_a_normalisation_that_is_made_anew_runs_once():
 def test_lists_of_layers_have_blocks_too():
     graph = thesis_graph(alexnet(2))
     assert len(checkpointing(graph).checked(graph).actions) == len(graph.movable)
-
-
-@pytest.mark.dear
-@partitioner
-def test_the_partitioners_set_is_a_plan_that_keeps_as_many_bytes_and_peaks_where_its_graphs_do():
-    module, batch = made(convolved)
-    graph = trace(module, batch).graph
-    swept = budget_sweep(module, batch, graph, (1, 0.5, 0))
-    simulator = Simulator(graph)
-    statistics = 64  # of the two normalisations: buffers in eager mode, saved as new tensors here
-    assert [one.unmatched_bytes for one in swept] == [statistics, 0, 0]
-    for one in swept:
-        assert one.saved_bytes == one.kept_bytes + one.unmatched_bytes
-        compiled = liveness(one.compiled).peak_bytes
-        assert 0 <= compiled - simulator.report(one.plan).peak_bytes <= 2 * statistics
-    saved = [one.saved_bytes for one in swept]
-    assert saved == sorted(saved, reverse=True) and saved[-1] == 0
-    peaks = [simulator.report(one.plan).peak_bytes for one in swept]
-    assert peaks[1] < peaks[0] and peaks[1] < peaks[2]  # fewer saved bytes are not a lower peak
-
-
-@partitioner
-@pytest.mark.dear
-@pytest.mark.parametrize("name", SMALL)
-def test_a_network_of_the_benchmarks_has_a_storage_for_all_that_the_partitioner_saves(name):
-    plain = {"transformer": lambda: (transformer(2, 16, 2, 11, dropout=0.0), texts(2, 8))}
-    module, batch = made((SMALL | plain)[name])
-    masks = 2 * 2 * 16 if name == "alexnet" else 0  # numbers in two: of a byte there, of four in eager mode on the CPU
-    graph = trace(module, batch).graph
-    buffers = sum(one.numel() * one.element_size() for one in module.buffers())
-    for one in budget_sweep(module, batch, graph, (1, 0.7, 0.3, 0)):
-        assert one.saved_bytes in {one.kept_bytes + one.unmatched_bytes - 3 * some for some in (0, masks)}
-        assert one.unmatched_bytes <= buffers

@@ -8,10 +8,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
-from benchmarks.neural.memory.baselines.budget_sweep import partition_graph  # noqa: E402
 from lamcts.neural.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import Machine, inductor  # noqa: E402
-from lamcts.neural.memory.partitioner import partitions  # noqa: E402
 from lamcts.neural.trace import saved_bytes  # noqa: E402
 
 NO_SOLVER = inductor.missing()
@@ -46,8 +44,9 @@ def costs(module, batch, budgets=None):
     """Return the peak and the seconds of the step that the partitioner makes, for each of torch's budgets or within."""
     from torch._functorch import config
 
-    cut = partitions(module, batch, budgets or (config.activation_memory_budget,))
-    graphs = [partition_graph(one) for one in cut]
+    from tests.neural.memory.partitioned import partitioned
+
+    graphs = partitioned(module, batch, budgets or (config.activation_memory_budget,))
     return [(liveness(one).peak_bytes, sum(map(Machine().seconds, one.steps))) for one in graphs]
 
 
