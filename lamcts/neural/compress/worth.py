@@ -14,9 +14,9 @@ from lamcts.types import number_of, whole_number
 
 BASELINE = "none"  # fp32 by ring all-reduce
 DEFAULTS = ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")  # with their default options
-SAMPLE = 2**23  # numbers of all workers that are compressed to measure rates: seconds, and about 100 MB
-LEAST_SIDE = 128  # rows of the matrices at least, below which overhead decides
+SAMPLE = 2**23  # numbers of all workers at most that are compressed to measure rates: seconds, and about 100 MB
 FEW = 8  # workers up to which a worker has a million numbers
+CACHES = 2**24  # numbers written before a timed step, more than caches hold, as a training writes between exchanges
 REPEATS = 4  # timed steps of a scheme after the first; the least counts
 
 
@@ -100,12 +100,13 @@ def worth(
     -----
     A scheme pays if compression, decompression and receiving take less time than a ring all-reduce in fp32, of which
     a worker receives 2 (W - 1) / W times the gradient. This is condition (7.4) of the thesis with the collective: an
-    all-gather receives W - 1 payloads and decompresses W. Time is taken as proportional to the numbers. Latency, and
+    all-gather receives W - 1 payloads and decompresses W. Bits are those of payloads. Latency, headers of messages, and
     communication during the backward pass, are left out: with an overlap, fp32 is better than here.
 
-    Rates come from square matrices of random numbers on the CPU, with torch's threads: the lesser of wall and CPU
-    time, so that other processes disturb little. PowerSGD sends more bits of small or narrow matrices. Accuracy is
-    left out: a scheme that pays may train worse.
+    Rates come from one square matrix of random numbers for each worker on the CPU, with torch's threads: the lesser of
+    wall and CPU time, so that other processes disturb little. Caches are cold, as in a training. The matrix has as many
+    numbers as the gradient; above a million numbers of eight workers, time is taken as proportional. PowerSGD sends
+    more bits of several small or narrow matrices. Accuracy is left out: a scheme that pays may train worse.
 
     Examples
     --------
@@ -124,14 +125,16 @@ def worth(
     speed = rate_of(link)
     whole_number(workers, "workers", 2)
     count = _count(numbers)
-    found = rates if rates is not None else measured_rates(workers, schemes)
+    found = rates if rates is not None else measured_rates(workers, schemes, count)
     full = BITS * ring_bytes(FULL / BITS, workers)
     base = SchemeTime(BASELINE, 0.0, count * full / BITS / speed, full, 0.0)
     times = [_time_of(name, rate, count, speed, full) for name, rate in found.items()]
     return Worth(speed, workers, count, (base, *sorted(times, key=lambda one: one.seconds)))
 
 
-def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[str, Rate]:
+def measured_rates(
+    workers: int = 8, schemes: Sequence[str] = DEFAULTS, numbers: float = SAMPLE // FEW
+) -> dict[str, Rate]:
     """Measure schemes on this machine.
 
     Parameters
@@ -140,9 +143,11 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
         Number of workers; an all-gather decompresses the payloads of all.
     schemes : sequence of str, default ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")
         Names of schemes, with their default options.
+    numbers : float, default 2**20
+        Numbers of the gradient; of a larger one than the default (fewer from 9 workers on), a part is compressed.
     """
     whole_number(workers, "workers", 2)
-    side = max(LEAST_SIDE, math.isqrt(SAMPLE // max(FEW, workers)))
+    side = math.isqrt(min(SAMPLE // max(FEW, workers), int(_count(numbers))))
     generator = torch.Generator().manual_seed(0)
     gradients = [[torch.randn(side, side, generator=generator)] for _ in range(workers)]
     return {name: _measured(name, workers, gradients) for name in schemes}
@@ -151,7 +156,9 @@ def measured_rates(workers: int = 8, schemes: Sequence[str] = DEFAULTS) -> dict[
 def _measured(name: str, workers: int, gradients: list[list[torch.Tensor]]) -> Rate:
     """Return the rate of a scheme: the least time of some steps after the first."""
     exchange, seconds = SimulatedWorkers(name, workers=workers), list[float]()
+    others = torch.zeros(CACHES)
     for _ in range(1 + REPEATS):
+        others += 1
         before, cpu, began = exchange.report().seconds, time.process_time(), time.perf_counter()
         exchange.step(gradients)
         whole, busy, after = time.perf_counter() - began, time.process_time() - cpu, exchange.report().seconds

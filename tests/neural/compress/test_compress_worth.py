@@ -129,6 +129,14 @@ def test_measured_bits_are_those_of_the_collectives() -> None:
     assert few["topk"].seconds > 0
 
 
+def test_a_small_gradient_is_measured_at_its_size() -> None:
+    """Work that does not depend on the size counts: a thousand numbers have no less of it than a million."""
+    small, large = (compress.measured_rates(2, ["topk"], numbers)["topk"] for numbers in (1_000, 1_000_000))
+    assert small.seconds > 3 * large.seconds
+    assert small.bits > large.bits  # headers
+    assert compress.worth("1Gbit/s", workers=2, numbers=1).best is None
+
+
 def test_no_scheme_pays_on_a_link_of_a_tebibyte() -> None:
     assert compress.worth("1TiB/s", workers=2, schemes=["topk", "terngrad"]).best is None
 

@@ -181,7 +181,7 @@ def test_a_report_names_stages_bits_and_errors() -> None:
     report = run.report()
     assert report.steps == 1 and set(report.seconds) == {"pick", "encode", "send"}
     assert all(seconds > 0 for seconds in report.seconds.values())
-    assert "1 steps" in str(report) and "bits a number" in str(report) and "alpha -" in str(report)
+    assert "1 steps" in str(report) and "bits of payload a number" in str(report) and "alpha -" in str(report)
 
 
 @pytest.mark.parametrize("case", CASES)
