@@ -136,17 +136,18 @@ class Shared(nn.Module):
 
 
 class Clipped(nn.Module):
-    """Activations that are clipped, and numbers that values are multiplied by and added to."""
+    """Clipped and learned activations, normalised groups, and numbers that values are multiplied by and added to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU6(inplace=True))
-        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.Hardtanh(-2.0, 2.0))
+        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.GroupNorm(4, 8, eps=1e-4), nn.PReLU(8))
+        self.third = nn.Sequential(nn.Conv2d(8, 8, 1), nn.PReLU(), nn.Hardtanh(-2.0, 2.0))
         self.out = nn.Linear(8, 10)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.first(2.0 * x - 1.0)
-        return self.out((x + 0.1 * self.second(x)).mean((2, 3)))
+        return self.out((x + 0.1 * self.third(self.second(x))).mean((2, 3)))
 
 
 MODELS: dict[str, Callable[[], nn.Module]] = {

@@ -18,6 +18,6 @@ class Report:
         times = ", ".join(f"{stage} {seconds:.3g} s" for stage, seconds in self.seconds.items())
         error, alpha = ("-" if one is None else f"{one:.3g}" for one in (self.error, self.alpha))
         return (
-            f"{self.steps} steps, {self.bits:.3g} bits of payload a number; {times or 'no time'}; relative error {error}, "
-            f"alpha {alpha}; {self.not_finite} buckets not finite"
+            f"{self.steps} steps, {self.bits:.3g} bits of payload a number; {times or 'no time'}; "
+            f"relative error {error}, alpha {alpha}; {self.not_finite} buckets not finite"
         )

@@ -15,6 +15,8 @@ TENSORS = {  # of a read operation: places of its parameters and buffers among t
     "linear": {"weight": 1, "bias": 2},
     "batch_norm": {"weight": 1, "bias": 2, "running_mean": 3, "running_var": 4},
     "layer_norm": {"weight": 2, "bias": 3},
+    "group_norm": {"weight": 2, "bias": 3},
+    "prelu": {"weight": 1},
 }
 
 
@@ -60,6 +62,16 @@ def _batch_norm(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape
 def _layer_norm(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
     plain = len(shapes) == 1 and len(result) in (1, 2) and list(arguments[1]) == [result[-1]]
     return Known("layer_norm", {"eps": float(arguments[4])}) if plain else OPAQUE
+
+
+def _group_norm(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
+    plain = len(shapes) == 1 and len(result) == IMAGE
+    return Known("group_norm", {"groups": int(arguments[1]), "eps": float(arguments[4])}) if plain else OPAQUE
+
+
+def _prelu(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
+    """Return a PReLU of images or vectors: torch has its channels in the second axis, which tokens have not."""
+    return Known("prelu", {}) if len(shapes) == 1 and len(result) in (1, IMAGE) else OPAQUE
 
 
 def _pool(op: str, arguments: Sequence[Any], shapes: Sequence[Shape]) -> Known:
@@ -134,6 +146,8 @@ READERS: dict[str, Reader] = {
     "linear": _linear,
     "batch_norm": _batch_norm,
     "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "prelu": _prelu,
     "max_pool2d": lambda arguments, shapes, _: _pool("max_pool", arguments, shapes),
     "avg_pool2d": lambda arguments, shapes, _: _pool("avg_pool", arguments, shapes),
     "adaptive_avg_pool2d": _global_pool,
@@ -192,6 +206,10 @@ def module_of(node: OperationNode, before: Shape) -> nn.Module | None:
     if node.op == "batch_norm":
         kind = nn.BatchNorm2d if len(node.shape) == IMAGE else nn.BatchNorm1d
         return kind(channels(node.shape), eps, float(own.get("momentum", 0.1)), affine)  # type: ignore[arg-type]
+    if node.op == "group_norm":
+        return nn.GroupNorm(int(own["groups"]), channels(node.shape), eps, affine)  # type: ignore[arg-type]
+    if node.op == "prelu":
+        return nn.PReLU(1 if own.get("shared") else channels(node.shape))
     return nn.LayerNorm(channels(node.shape), eps, affine) if node.op == "layer_norm" else None
 
 

@@ -200,7 +200,7 @@ class _Reader:
             if given["weight"] is None:
                 self._opaque(node, [self._now(one) for one in node.all_input_nodes if one.name not in self.names])
                 return
-            attributes |= self._sizes(found.op, given["weight"], given["bias"] is not None)
+            attributes |= self._sizes(found.op, given["weight"], given.get("bias") is not None)
             source = "+".join(one for one in given.values() if one is not None)
         first, *rest = found.op.split("+")
         if rest:
@@ -214,6 +214,8 @@ class _Reader:
         if op == "conv":
             height, width = self.tensors[source].shape[2:]
             return {"kernel": (height, width), "bias": bias}
+        if op == "prelu":
+            return {"shared": self.tensors[source].numel() == 1}
         return {"bias": bias} if op == "linear" else {"affine": True}
 
     def _opaque(self, node: fx.Node, inputs: Sequence[fx.Node]) -> None:

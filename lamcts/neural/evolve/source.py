@@ -113,6 +113,10 @@ def _module(module: nn.Module) -> str:
         return f"nn.Linear({module.in_features}, {module.out_features}, bias={module.bias is not None})"
     if isinstance(module, nn.LayerNorm):
         return f"nn.LayerNorm({tuple(module.normalized_shape)}, eps={module.eps})"
+    if isinstance(module, nn.GroupNorm):
+        return f"nn.GroupNorm({module.num_groups}, {module.num_channels}, eps={module.eps})"
+    if isinstance(module, nn.PReLU):
+        return f"nn.PReLU({module.num_parameters})"
     norm = cast(nn.BatchNorm2d, module)
     return f"nn.{type(norm).__name__}({norm.num_features}, eps={norm.eps}, momentum={norm.momentum})"
 

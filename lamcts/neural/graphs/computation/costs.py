@@ -46,6 +46,8 @@ def node_tensors(node: OperationNode, shapes: list[Shape]) -> list[int]:
         window = math.prod(pair(node.attributes, "kernel", 1)) if node.op == "conv" else 1
         groups = int(own("groups", 1)) if node.op == "conv" else 1  # type: ignore[arg-type]
         return [width * channels(shapes[0]) * window // groups, *([width] if own("bias", True) else [])]
-    if node.op in ("batch_norm", "layer_norm"):
+    if node.op == "prelu":
+        return [1 if own("shared") else width]
+    if node.op in ("batch_norm", "layer_norm", "group_norm"):
         return [width, width] if own("affine", True) else []
     return [int(own("parameters", 0))] if node.op == "opaque" else []  # type: ignore[arg-type]

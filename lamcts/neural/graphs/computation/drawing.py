@@ -6,7 +6,8 @@ from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNo
 from lamcts.neural.graphs.computation.kinds import IMAGE, POINTWISE, channels, pair
 from lamcts.neural.nas.base import Graph
 
-FOLLOWING = {*POINTWISE, "batch_norm", "layer_norm", "flatten"}  # operations that join the node before them
+# operations that join the node before them
+FOLLOWING = {*POINTWISE, "batch_norm", "layer_norm", "group_norm", "prelu", "flatten"}
 SIZE, HIDDEN = "sym_size", -1  # the operation that returns a size; the group of operations that are not drawn
 LINES = 4  # of a label (by eye)
 WORDS = 22  # letters of the name of an opaque operation (by eye)

@@ -3,7 +3,7 @@
 from lamcts.neural.graphs.computation.graph import ComputationGraph
 from lamcts.neural.graphs.computation.kinds import channels, pair
 
-SHORT = {"conv": "conv2d", "batch_norm": "batchnorm", "layer_norm": "layernorm"}  # the names of AutoGO's footnote 3
+SHORT = {"conv": "conv2d"}  # AutoGO's footnote 3; others have their name without underscores
 
 
 def label(graph: ComputationGraph, number: int) -> str:
