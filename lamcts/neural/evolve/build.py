@@ -6,7 +6,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named
+from lamcts.neural.evolve.calls import Input, Parameter, function_named
+from lamcts.neural.evolve.folding import Calls
 from lamcts.neural.evolve.operations import compute, module_of
 from lamcts.neural.evolve.read import ReadModel
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
@@ -22,8 +23,8 @@ class GraphNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.graph = graph
-        self.calls: dict[int, OpaqueCall] = model.calls
-        self.functions = {number: function_named(call.target) for number, call in model.calls.items()}
+        self.calls = model.calls
+        self.functions = _functions(model.calls)
         self.own = nn.ModuleDict()
         self.shared: dict[str, str] = {}  # keys of modules by the names of their tensors in the module that was read
         with torch.random.fork_rng(devices=[], enabled=seed is not None):
@@ -41,7 +42,7 @@ class GraphNetwork(nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
-        self.functions = {number: function_named(call.target) for number, call in self.calls.items()}
+        self.functions = _functions(self.calls)
 
     def _module(self, number: int, node: OperationNode) -> str | None:
         """Make the module of a node, unless it is shared and there; return its key."""
@@ -81,8 +82,7 @@ class GraphNetwork(nn.Module):
     def _opaque_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         used = {node.attributes["target"] for node in self.graph.nodes if node.op == "opaque"}
         for number in sorted(cast(set[int], used)):
-            call = self.calls[number]
-            for name in _parameters((call.arguments, call.keywords)):
+            for name in _parameters([(call.arguments, call.keywords) for call in self.calls[number]]):
                 key = "opaque_" + name.replace(".", "_")
                 if hasattr(self, key):
                     continue
@@ -110,21 +110,27 @@ class GraphNetwork(nn.Module):
 
     def _call(self, number: int, given: list[Any]) -> Any:
         """Return the result of an opaque operation."""
-        call = self.calls[number]
+        values = list(given)
 
         def value(one: Any) -> Any:
             if isinstance(one, Input):
-                return given[one.place]
+                return values[one.place]
             if isinstance(one, Parameter):
                 return getattr(self, "opaque_" + one.name.replace(".", "_"))
             if isinstance(one, (list, tuple)):
                 return type(one)(map(value, one))
             return {name: value(item) for name, item in one.items()} if isinstance(one, dict) else one
 
-        arguments = [value(one) for one in call.arguments]
-        if call.training is not None:
-            arguments[call.training] = self.training
-        return self.functions[number](*arguments, **{name: value(one) for name, one in call.keywords.items()})
+        for call, function in zip(self.calls[number], self.functions[number], strict=True):
+            arguments = [value(one) for one in call.arguments]
+            if call.training is not None:
+                arguments[call.training] = self.training
+            values.append(function(*arguments, **{name: value(one) for name, one in call.keywords.items()}))
+        return values[-1]
+
+
+def _functions(calls: Calls) -> dict[int, list[Any]]:
+    return {number: [function_named(call.target) for call in some] for number, some in calls.items()}
 
 
 def _parts(source: str, module: nn.Module) -> dict[str, str]:

@@ -15,7 +15,8 @@ from torch import Tensor, fx, nn
 from torch.export import Dim, ExportedProgram, export
 from torch.utils.flop_counter import FlopCounterMode
 
-from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, name_of, plain
+from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named, name_of, plain
+from lamcts.neural.evolve.folding import Calls, folded
 from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 from lamcts.neural.graphs.computation.kinds import Shape
@@ -29,18 +30,23 @@ class ReadModel:
     """A module that was read."""
 
     graph: ComputationGraph
-    calls: dict[int, OpaqueCall] = field(repr=False)  # calls of opaque operations by their attribute "target"
+    calls: Calls = field(repr=False)
     tensors: dict[str, Tensor] = field(repr=False)  # parameters, buffers and constants of the module by name
 
     @property
     def names(self) -> dict[int, str]:
-        """Short names of the opaque operations by their attribute "target"."""
-        return {number: _short(call.target) for number, call in self.calls.items()}
+        """Short names of the opaque operations by their attribute "target": of the last call that is not a view."""
+        return {number: _short(_main(calls).target) for number, calls in self.calls.items()}
 
     @property
     def opaque(self) -> list[str]:
         """Names of the opaque operations, each once."""
-        return list(dict.fromkeys(call.target.removeprefix("torch.ops.") for call in self.calls.values()))
+        calls = (call for some in self.calls.values() for call in some)
+        return list(dict.fromkeys(call.target.removeprefix("torch.ops.") for call in calls))
+
+
+def _main(calls: Sequence[OpaqueCall]) -> OpaqueCall:
+    return next((one for one in reversed(calls) if not _is_view(function_named(one.target))), calls[-1])
 
 
 def _short(target: str) -> str:
@@ -111,7 +117,7 @@ class _Reader:
         self.names |= signature.inputs_to_lifted_tensor_constants
         self.tensors: dict[str, Tensor] = {**program.state_dict, **program.constants}
         self.nodes: list[OperationNode] = []
-        self.calls: dict[int, OpaqueCall] = {}
+        self.calls: Calls = {}
         self.place: dict[fx.Node, int] = {}  # values of the program by node
         self.stands: dict[fx.Node, fx.Node] = {}  # a value that was changed in place, by what it is since
         self.batch: Any = None
@@ -130,7 +136,8 @@ class _Reader:
                 self._call(node)
             elif node.op == "output":
                 values = [self.place[self._now(one)] for one in node.args[0]]
-        return ReadModel(ComputationGraph(tuple(self.nodes), tuple(values)), self.calls, self.tensors)
+        graph, calls = folded(ComputationGraph(tuple(self.nodes), tuple(values)), self.calls, self.tensors)
+        return ReadModel(graph, calls, self.tensors)
 
     def _input(self, node: fx.Node) -> None:
         if node.name in self.names:
@@ -179,7 +186,7 @@ class _Reader:
         changed = node.args[0]
         if not isinstance(changed, fx.Node):
             return True
-        return _is_view(changed) or any(_is_view(user) for user in changed.users)
+        return _is_view(changed.target) or any(_is_view(user.target) for user in changed.users)
 
     def _shape(self, node: fx.Node) -> Shape | None:
         """Return a value's shape without the batch axis, or None if it has none."""
@@ -228,7 +235,7 @@ class _Reader:
         arguments = plain(fx.node.map_arg(node.args, template))
         keywords = plain(fx.node.map_arg(node.kwargs, template))
         number = len(self.calls)
-        self.calls[number] = OpaqueCall(name_of(node.target), arguments, keywords, _training(node))
+        self.calls[number] = (OpaqueCall(name_of(node.target), arguments, keywords, _training(node)),)
         value = node.meta.get("val")
         shape = self._shape(node) or (tuple(map(_size, value.shape)) if isinstance(value, Tensor) else ())
         places = tuple(self.place[one] for one in unique)
@@ -251,9 +258,9 @@ def _arguments(node: fx.Node, schema: Any) -> list[Any]:
     return [None if isinstance(value, fx.Node) else value for value in values]
 
 
-def _is_view(node: fx.Node) -> bool:
-    """Whether an operation returns a view of its input."""
-    schema = getattr(node.target, "_schema", None)
+def _is_view(function: Any) -> bool:
+    """Whether a function returns a view of its input."""
+    schema = getattr(function, "_schema", None)
     return schema is not None and any(one.alias_info and not one.alias_info.is_write for one in schema.returns)
 
 

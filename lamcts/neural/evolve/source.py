@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.neural.evolve.build import GraphNetwork
-from lamcts.neural.evolve.calls import Input, Parameter
+from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter
 from lamcts.neural.graphs.computation import OperationNode
 from lamcts.neural.graphs.computation.kinds import IMAGE, pair
 
@@ -152,7 +152,10 @@ def _steps(net: GraphNetwork) -> list[str]:
         if node.op == "input":
             names[number] = "v0"
         elif node.op == "opaque":
-            lines.append(f"v{number} = {_call(net, cast(int, node.attributes['target']), given)}")
+            calls = net.calls[cast(int, node.attributes["target"])]
+            for i, call in enumerate(calls):
+                given.append(f"v{number}_{i}" if i < len(calls) - 1 else f"v{number}")
+                lines.append(f"{given[-1]} = {_call(call, given)}")
         elif key is not None:
             lines.append(f"v{number} = self.{key}({given[0]})")
         else:
@@ -194,9 +197,8 @@ def _pool(node: OperationNode, x: str) -> str:
     return f"functional.max_pool2d({given}, {pair(own, 'dilation', 1)}, {ceil})"
 
 
-def _call(net: GraphNetwork, number: int, given: list[str]) -> str:
-    """Return the expression of an opaque operation."""
-    call = net.calls[number]
+def _call(call: OpaqueCall, given: list[str]) -> str:
+    """Return the expression of a call."""
     arguments = [_value(one, given) for one in call.arguments]
     if call.training is not None:
         arguments[call.training] = "self.training"

@@ -84,6 +84,35 @@ def test_what_is_opaque_is_listed() -> None:
     assert any("scaled_dot_product_attention" in one for one in read(made("transformer"), BATCH).opaque)
 
 
+def test_the_steps_of_attention_are_one_opaque_operation_or_two() -> None:
+    """Sizes are others; random calls are the last of theirs, so that they draw in the same order."""
+    found = read(made("transformer"), BATCH)
+    steps = [len(found.calls[node.attributes["target"]]) for node in found.graph.nodes if node.op == "opaque"]
+    assert max(steps) > 10 and len(steps) < sum(steps) / 3
+    assert "scaled_dot_product_attention" in found.names.values()
+
+
+class Written(nn.Module):
+    """A cumulative sum that is read after its source was written into."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(16, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.mean((1, 2)).sort().values
+        before = x.cumsum(1)
+        x[:, 0] = 3.0
+        return self.out(before.cumsum(1) + x.cumsum(1))
+
+
+def test_a_model_that_writes_into_tensors_is_computed_in_its_order() -> None:
+    model = Written()
+    found = read(model, BATCH)
+    with torch.no_grad():
+        assert torch.equal(GraphNetwork(found.graph, found)(BATCH), model(BATCH))
+
+
 def test_modules_used_twice_stay_shared() -> None:
     found = read(made("shared"), BATCH)
     net = GraphNetwork(found.graph, found)
