@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.neural.graphs.computation import OperationNode
+from lamcts.neural.graphs.computation import OperationNode, kinds
 from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Attributes, Shape, channels, pair
 
 TENSORS = {  # of a read operation: places of its parameters and buffers among the arguments, by name in the module
@@ -174,21 +174,9 @@ READERS: dict[str, Reader] = {
     "mish": _pointwise("mish"),
     "dropout": _pointwise("dropout", "p"),
 }
+OTHER = {"sigmoid", "tanh", "scale", "shift", "dropout", "identity"}  # not functions of torch.nn.functional
 POINTWISE: dict[str, Callable[..., Tensor]] = {
-    name: getattr(functional, name)
-    for name in (
-        "relu",
-        "relu6",
-        "hardtanh",
-        "leaky_relu",
-        "elu",
-        "gelu",
-        "silu",
-        "hardswish",
-        "hardsigmoid",
-        "softplus",
-        "mish",
-    )
+    name: getattr(functional, name) for name in kinds.POINTWISE if name not in OTHER
 } | {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
 
 
