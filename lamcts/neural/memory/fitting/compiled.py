@@ -64,7 +64,7 @@ class CompiledFit:
     planned_seconds: float
     step_time: "StepTime | None" = None
     machine: Machine | None = field(default=None, repr=False)
-    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+    _stack: ExitStack = field(default_factory=ExitStack, init=False, repr=False)
 
     def __enter__(self) -> "CompiledFit":
         self._stack.enter_context(_limited(self.limit_bytes, self.machine))
