@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from benchmarks.harness import script
-from benchmarks.harness.sheet import Sheet
+from benchmarks.harness.sheet import ROOT, Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import commit, versions
 from benchmarks.neural.memory.networks import resnet, transformer
@@ -263,7 +263,8 @@ def measure(**fields: Any) -> Result:
                 **({} if case.way == "fit" else {"backend": "aot_eager"}),
             )
     except (ValueError, TypeError) as error:
-        return row | {"refused": f"{type(error).__name__}: {error}".splitlines()[0]}, None
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        return row | {"refused": text.replace(f"{ROOT}/", "")}, None
     with found:
         row["gradients"] = compared(net, plain, found.model, case.way == "fit")
     size = found.measured_bytes
