@@ -19,7 +19,8 @@ from lamcts.types import Floats, Mask, Rows
 
 MAX_ROWS = 200  # evaluations over which importance is averaged (by eye: more changed no order)
 MIN_ACTIVE_ROWS = 5  # evaluations in which a conditional parameter is active, for an effect to be measured (by eye)
-REPEATS, MANY = 3, 30  # permutations of a parameter that are averaged, and parameters beyond which one is made (by eye)
+REPEATS = 3  # permutations of a parameter that are averaged (by eye)
+MANY = 30  # parameters above which there is one permutation of each (by eye)
 MIN_R2 = 0.2  # leave-one-out R^2 below which a surface says little (by eye)
 
 

@@ -1,4 +1,4 @@
-"""Full values of losses and constraints, predicted from cheaper ones, and what it is worth to know more of them.
+"""Predicted full values of losses and constraints, and gains of evaluations by the knowledge gradient (Frazier 2008).
 
 Letters: n rows, d coordinates of a configuration, m losses, c constraints, q = m + c columns, k configurations, losses
 first. A constraint is kept where its number is at most 0.
@@ -19,7 +19,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Mask, Rows
 
 OFFSET = 0.1  # of one loss; with 3, as in pruning, two of three problems ended higher (tuned on benchmarks.neural)
-KEPT = -1.0  # of a constraint that no row violates: any number below 0 says so
+KEPT = -1.0  # of a constraint that no row violates: any negative number
 
 
 class FidelityColumns:
@@ -59,12 +59,11 @@ class FidelityColumns:
         return result
 
     def gains(self, x: Floats, at: Floats, owners: Rows, others: Floats, front: Rows, full: Mask) -> Floats:
-        """Return what knowing each row (x, at) [k] is expected to add to the volume of the predicted front, [k].
+        """Return the expected increase of the predicted front's hypervolume by each evaluation (x, at) [k], as [k].
 
-        The knowledge gradient of one row: with one loss, by how much the least prediction falls. owners: which of the
-        predictions `others` [r, q] is of the row's own configuration, -1: none; front: which of these are best; full:
-        which were evaluated at full fidelity, [r]. Of several losses each row of a front has to be evaluated there, so
-        a full evaluation gains what it is expected to add to the front of these.
+        With one loss it is the expected fall of the least prediction. owners: index among the predictions `others`
+        [r, q] of a row's own configuration, or -1; front: the best of `others`; full: those evaluated at full fidelity,
+        [r]. With several losses, a full evaluation is compared with the front of full evaluations.
         """
         mean, change = self._constants(len(x))
         for j, model in self._models.items():

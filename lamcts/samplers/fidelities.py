@@ -31,10 +31,10 @@ EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fideliti
 
 @dataclass(frozen=True)
 class MultiFidelity(LocalSampler):
-    """Evaluates what is expected to lower the best predicted full value most, per cost.
+    """Multi-fidelity search: evaluates the configuration and fidelity with the largest expected gain per cost.
 
-    Of several objectives, what is expected to add most hypervolume to the predicted front; under constraints, only what
-    is predicted to keep them counts. A search in a space with a `Fidelity` has it around its sampler, `inner`.
+    With several objectives, the gain is the expected hypervolume added to the predicted front; with constraints, it is
+    multiplied by the probability of feasibility. A search in a space with a `Fidelity` wraps its sampler, `inner`.
 
     Parameters
     ----------

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from kernel_cases import SPACES, SWITCHED, made, matrix, slope_of, some_hyper
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from lamcts.models.coding import Coding, Inputs
 from lamcts.models.kernel import Hyper, Kernel, correlate, fall, matern, squares
@@ -195,9 +197,6 @@ def test_moments_are_those_of_gpytorch() -> None:
 
 
 def test_moments_are_those_of_scikit_learn() -> None:
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-
     inputs, z = rows()
     ours = Posterior(inputs, z, HYPER)
     signal, level = float(ours.signal[0]), float(ours.mean[0])

@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 from lamcts.tree import KMeansSvm, Linear, splits
 from lamcts.tree.boundary import RELATIVE_TOLERANCE, Frame, Halfspace, KernelBoundary, gram
@@ -98,8 +99,6 @@ def test_a_flat_split_gives_its_half_space() -> None:
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_the_kernel_boundary_is_that_of_scikit_learn(kernel: str) -> None:
-    from sklearn.svm import SVC
-
     x, utility = sphere(90, 6)
     split = KMeansSvm(kernel=kernel, labels="median").fit(x, utility, rng())
     assert isinstance(split, KernelBoundary)

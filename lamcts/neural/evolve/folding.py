@@ -1,4 +1,4 @@
-"""Opaque operations that one opaque operation alone reads, such as the steps of attention, as one operation with it."""
+"""Fusion of opaque operations whose only reader is opaque, such as the steps of attention."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,10 +14,10 @@ Calls = dict[int, tuple[OpaqueCall, ...]]  # calls of opaque operations by their
 
 
 def folded(graph: ComputationGraph, calls: Calls, tensors: Mapping[str, Tensor]) -> tuple[ComputationGraph, Calls]:
-    """Return the graph with fewer opaque operations, and their calls.
+    """Return the graph with fused opaque operations, and their calls.
 
-    Operations run later than before, just before the last of their group; so random ones stay, and all stay where one
-    writes into its arguments.
+    A fused operation runs later than before, with the last of its group. So random ones are not fused into later ones,
+    and nothing is fused if any operation writes into its arguments.
     """
     if any(_writes(call) for some in calls.values() for call in some):
         return graph, calls
@@ -42,10 +42,10 @@ def _last(graph: ComputationGraph, calls: Calls) -> dict[int, int]:
     last: dict[int, int] = {}
     for number in reversed(range(len(graph.nodes))):
         if graph.nodes[number].op == "opaque":
-            ends = {last.get(one, -1) for one in graph.users[number]} | {-1 for one in graph.outputs if one == number}
+            ends = {last.get(one) for one in graph.users[number]}
+            end = ends.pop() if len(ends) == 1 and number not in graph.outputs else None
             target = cast(int, graph.nodes[number].attributes["target"])
-            joins = len(ends) == 1 and -1 not in ends and not any(map(_random, calls[target]))
-            last[number] = ends.pop() if joins else number
+            last[number] = number if end is None or any(map(_random, calls[target])) else end
     return last
 
 

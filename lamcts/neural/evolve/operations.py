@@ -70,7 +70,7 @@ def _group_norm(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape
 
 
 def _prelu(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
-    """Return a PReLU of images or vectors: torch has its channels in the second axis, which tokens have not."""
+    """Return a PReLU of images or vectors; tokens have their channels in another axis than torch's PReLU."""
     return Known("prelu", {}) if len(shapes) == 1 and len(result) in (1, IMAGE) else OPAQUE
 
 

@@ -14,7 +14,6 @@ from lamcts.neural.memory.plan import WORDS, Action, Plan, keep_all
 from lamcts.neural.memory.pool import Extent, FirstFit, extent
 from lamcts.neural.memory.presets import PRESETS, layer_peak, preset, segments
 from lamcts.neural.memory.report import Event, Report, Workspaces, workspaces
-from lamcts.neural.memory.seen import Work, with_scratch
 from lamcts.neural.memory.simulator import Cost, Simulator
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "Simulator",
     "TensorCache",
     "Traffic",
-    "Work",
     "Workspaces",
     "apply",
     "exchange",
@@ -62,6 +60,5 @@ __all__ = [
     "starting_plans",
     "step_time",
     "traffic",
-    "with_scratch",
     "workspaces",
 ]

@@ -59,7 +59,7 @@ def exchange(
     actions : sequence of Action, default all
         Allowed actions.
     over : callable, default never
-        Says whether the time is over; the best plan so far is then returned.
+        Returns whether the time limit has passed; the best plan so far is then returned.
     """
     search = _Exchange(Simulator(graph, machine), budget_bytes, [*actions], np.random.default_rng(seed))
     best = search.run(bytes(plan.checked(graph).actions), evaluations, over)

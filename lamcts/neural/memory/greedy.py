@@ -59,7 +59,7 @@ def greedy(
     starts : sequence of Plan, default ()
         Initial plans to use instead, such as those of an earlier search.
     over : callable, default never
-        Says whether the time is over; the best plan so far is then returned, but a first one is always sought.
+        Returns whether the time limit has passed. The best plan so far is then returned; a first one is always sought.
     """
     simulator = Simulator(graph, machine)
     allowed = _allowed(simulator, choices)

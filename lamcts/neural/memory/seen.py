@@ -1,11 +1,11 @@
-"""What measured steps show of a graph that its trace on fake tensors does not know.
+"""Measured properties of a step that its trace on fake tensors lacks.
 
-Scratch memory of kernels: a convolution's backward pass reorders its inputs, for example. And storages whose size is
-left open in a trace, such as the workspace of a recurrent layer.
+Scratch memory of kernels (a convolution's backward pass reorders its inputs, for example), times, and the sizes of
+storages such as the workspace of a recurrent layer.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lamcts.neural.graphs import StepGraph, Storage
@@ -13,8 +13,8 @@ from lamcts.neural.graphs import StepGraph, Storage
 Work = tuple[str, int, int]  # kind, floating-point operations and moved bytes of an operation
 
 
-class Shown(Protocol):
-    """A measured step, see `MeasuredStep`."""
+class Measured(Protocol):
+    """The properties of a `MeasuredStep`, which needs torch."""
 
     @property
     def scratch(self) -> Mapping[Work, int]: ...
@@ -32,8 +32,8 @@ class Seen:
     seconds: dict[Work, float] = field(default_factory=dict)
     sizes: dict[int, int] = field(default_factory=dict)
 
-    def add(self, step: Shown) -> None:
-        """Take what a step has shown."""
+    def add(self, step: Measured) -> None:
+        """Add the properties of a measured step."""
         for work, size in step.scratch.items():
             self.scratch[work] = max(size, self.scratch.get(work, 0))
         for work, took in step.seconds.items():
@@ -41,20 +41,20 @@ class Seen:
         self.sizes |= step.sizes
 
     def graph(self, traced: StepGraph) -> StepGraph:
-        """Return a traced graph with what was seen."""
+        """Return a traced graph with the measured properties."""
         return with_seconds(with_scratch(with_sizes(traced, self.sizes), self.scratch), self.seconds)
 
 
 def with_sizes(graph: StepGraph, sizes: Mapping[int, int]) -> StepGraph:
     """Return a graph in which storages have other sizes; a plan for one graph is a plan for the other."""
     storages = tuple(one._replace(bytes=sizes.get(i, one.bytes)) for i, one in enumerate(graph.storages))
-    return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes)
+    return replace(graph, storages=storages)
 
 
 def with_seconds(graph: StepGraph, seconds: Mapping[Work, float]) -> StepGraph:
     """Return a graph whose steps take measured times, where their work was measured."""
     steps = tuple(one._replace(seconds=seconds.get((one.kind, one.flops, one.moved_bytes), 0.0)) for one in graph.steps)
-    return StepGraph(steps, graph.storages, graph.tensors, graph.accounting, graph.outside_bytes)
+    return replace(graph, steps=steps)
 
 
 def with_scratch(graph: StepGraph, scratch: Mapping[Work, int]) -> StepGraph:
@@ -67,4 +67,4 @@ def with_scratch(graph: StepGraph, scratch: Mapping[Work, int]) -> StepGraph:
         size = scratch.get((step.kind, step.flops, step.moved_bytes), 0)
         steps.append(step._replace(writes=(*step.writes, len(storages))) if size else step)
         storages += [Storage(f"scratch of {step.name}", size, "temporary")] if size else []
-    return StepGraph(tuple(steps), tuple(storages), graph.tensors, graph.accounting, graph.outside_bytes)
+    return replace(graph, steps=tuple(steps), storages=tuple(storages))

@@ -1,4 +1,4 @@
-"""What networks are trained for, if not to tell classes apart: a loss and a score of the user. No torch."""
+"""Training tasks other than classification, with a loss and a score of the user. No torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

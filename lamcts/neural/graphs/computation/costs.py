@@ -34,11 +34,6 @@ def parameters(graph: ComputationGraph) -> int:
     return sum(counted.values())
 
 
-def node_parameters(node: OperationNode, shapes: list[Shape]) -> int:
-    """Return the number of parameters of one node, given the shapes of its inputs."""
-    return sum(node_tensors(node, shapes))
-
-
 def node_tensors(node: OperationNode, shapes: list[Shape]) -> list[int]:
     """Return the sizes of the tensors of one node, weights first, given the shapes of its inputs."""
     own, width = node.attributes.get, channels(node.shape) if node.shape else 1

@@ -91,7 +91,7 @@ def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Sh
         return (math.prod(first),)
     if op == "concat":
         return _concatenated(shapes)
-    if op == "prelu" and len(first) not in (1, IMAGE):  # torch has its channels in the second axis
+    if op == "prelu" and len(first) not in (1, IMAGE):  # of torch, whose channels are the second axis
         raise ValueError(f"{op}: expected an image or a vector, got shape {first}")
     if op == "group_norm" and (len(first) != IMAGE or first[0] % int(attributes["groups"])):  # type: ignore[arg-type]
         raise ValueError(f"{op}: expected an image with channels in {attributes['groups']} groups, got shape {first}")

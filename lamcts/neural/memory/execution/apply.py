@@ -1,12 +1,9 @@
 """`apply`: carry out a memory plan on the tensors that autograd saves. Needs torch."""
 
-import sys
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import torch
@@ -37,8 +34,8 @@ from lamcts.neural.memory.execution.schedule import AGAIN, PlanSchedule, schedul
 from lamcts.neural.memory.execution.script import END, NO_SLOT, Call, Script, modifies, passes
 from lamcts.neural.memory.execution.slot import Kept, Moved, StorageSlot, kept, read_of
 from lamcts.neural.memory.execution.step import ForwardPass, chain_prefetches
-from lamcts.neural.memory.parallel import refuse_parallel
 from lamcts.neural.memory.plan import Plan
+from lamcts.neural.memory.wrappers import in_compiled_call, refuse_parallel, uncompiled, warn_of_compiled
 from lamcts.neural.trace import Trace
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
 
@@ -178,7 +175,6 @@ class Replay:
 
 
 QUERY = torch.ops.prim.device.default  # has no effect
-COMPILED = "torch._dynamo.eval_frame"  # module of the function around a compiled call
 PLANNED: list["Executor"] = []  # open contexts of all threads
 
 
@@ -371,33 +367,6 @@ def refuse_second_plan(model: nn.Module) -> None:
     """Raise RuntimeError for a model that has a plan already."""
     if any(executor.model is model for executor in PLANNED):
         raise RuntimeError("expected a model without a plan, got one in a context of `apply`: leave that first")
-
-
-def in_compiled_call() -> bool:
-    """Return whether the caller runs inside what `torch.compile` returned, whether or not that compiles now."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == COMPILED:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def uncompiled(model: nn.Module) -> nn.Module:
-    """Return the module inside the wrapper of `torch.compile`; another module itself."""
-    inner = model._modules.get("_orig_mod")
-    return model if inner is None else inner
-
-
-def warn_of_compiled(model: nn.Module) -> None:
-    """Warn that `torch.compile` has no effect on modules of a model while a plan is carried out."""
-    compiled = [
-        name or "the model"
-        for name, one in model.named_modules()
-        if "_orig_mod" in one._modules or one._compiled_call_impl is not None
-    ]
-    for where in compiled:
-        warnings.warn(f"{where} is compiled: it runs uncompiled while a plan is carried out", stacklevel=4)
 
 
 def insert(mode: TorchDispatchMode, below: Sequence[TorchDispatchMode]) -> None:

@@ -21,6 +21,7 @@ from lamcts.neural.memory.fitting.fitting import (
     unit_of,
 )
 from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.wrappers import uncompiled
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -131,7 +132,7 @@ def fit_compiled(
     from lamcts.neural.memory.inductor import LimitTooSmall
 
     size, word = budget_of(budget), optimizer_word(optimizer)
-    model = getattr(model, "_orig_mod", model)
+    model = uncompiled(model)
     checked_model(model)
     checked_batch(batch)
     deadline = Deadline(seconds, clock_of(model))

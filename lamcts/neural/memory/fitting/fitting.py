@@ -15,12 +15,12 @@ from lamcts.neural.memory.fitting.closed_loop import Deadline, Tried, settled, t
 from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted, total_bytes
 from lamcts.neural.memory.machine import Machine
 from lamcts.neural.memory.objective import ALL_OPTIONS
-from lamcts.neural.memory.parallel import refuse_parallel
 from lamcts.neural.memory.plan import WORDS, Action, Plan
 from lamcts.neural.memory.plan_search import least_time
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.seen import Seen, with_sizes
 from lamcts.neural.memory.simulator import Simulator
+from lamcts.neural.memory.wrappers import refuse_parallel, uncompiled
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -95,7 +95,7 @@ def fit(
         tensors.
     """
     size, word = budget_of(budget), optimizer_word(optimizer)
-    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
+    model = uncompiled(model)
     checked_model(model)
     deadline = Deadline(seconds, clock_of(model))
     step = traced(model, batch, loss, word, accumulate)
@@ -273,7 +273,7 @@ def as_allocated(graph: StepGraph, unit: int, outside: Iterable[int] = ()) -> St
         return graph
     storages = tuple(one._replace(bytes=rounded(one.bytes, unit)) for one in graph.storages)
     more = sum(rounded(size, unit) - size for size in outside)
-    return StepGraph(graph.steps, storages, graph.tensors, graph.accounting, graph.outside_bytes + more)
+    return replace(graph, storages=storages, outside_bytes=graph.outside_bytes + more)
 
 
 def outside_sizes(model: Any, inputs: Iterable[Any], states: int) -> list[int]:
