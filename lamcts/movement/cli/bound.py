@@ -30,8 +30,10 @@ def main(args: argparse.Namespace) -> int:
         ("misses of a cache", f"{found.loads:,.0f} words or more{' of the busiest processor' * (args.processors > 1)}"),
         ("", "a cache that allocates on writes; each iteration runs once"),
     ]
-    if found.formula:
-        rows.append(("red-blue pebbles", f"{found.formula} words or more for large sizes, with M = {memory}"))
+    if found.daap:
+        formula = f"{found.formula} = " if found.formula else ""
+        rows.append(("red-blue pebbles", f"{formula}{found.daap:,.0f} words or more"))
+        rows.append(("", f"to leading order, where sizes are large next to the memory, M = {memory}"))
         rows.append(("", "loads alone; results need no place before they are stored, and may be computed again"))
     rows.append(("iterations per load", number(main_statement.intensity)))
     if main_statement.tile:
