@@ -1,6 +1,7 @@
-"""Groups of workers: three collectives, between processes or in one process, that count the bytes received."""
+"""Groups of workers: three collectives, between processes or in one process, that count what is received."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
@@ -10,16 +11,33 @@ from torch import Tensor
 LENGTH = 8  # bytes of an int64
 
 
+@dataclass
+class Traffic:
+    """Bytes of payload and messages that a worker has received."""
+
+    bytes: float = 0.0
+    messages: float = 0.0
+
+    def add(self, count: float, messages: float) -> None:
+        """Count messages and their bytes together."""
+        self.bytes += count
+        self.messages += messages
+
+    def ring(self, data: Tensor, size: int) -> None:
+        """Count a ring all-reduce."""
+        self.add(2 * (size - 1) / size * nbytes(data), 2 * (size - 1))
+
+
 class Group(Protocol):
     """Workers that reduce gradients together; `local` lists have a tensor for each worker of this process.
 
-    Tensors of `local` may be overwritten. `received` is the number of bytes that a worker has received, the mean over
-    the workers of this process.
+    Tensors of `local` may be overwritten. `traffic` is what a worker has received, the mean over the workers of this
+    process.
     """
 
     size: int
     ranks: Sequence[int]  # the workers of this process
-    received: float
+    traffic: Traffic
 
     def sum(self, local: list[Tensor]) -> Tensor:
         """Return the sum over the workers (ring all-reduce)."""
@@ -39,12 +57,12 @@ class TorchGroup:
         self.size = dist.get_world_size(process_group)
         self.rank = dist.get_rank(process_group)
         self.ranks: Sequence[int] = (self.rank,)
-        self.received = 0.0
+        self.traffic = Traffic()
 
     def sum(self, local: list[Tensor]) -> Tensor:
         [data] = local
         dist.all_reduce(data, group=self._group)
-        self.received += ring(data, self.size)
+        self.traffic.ring(data, self.size)
         return data
 
     def gather(self, local: list[Tensor]) -> list[Tensor]:
@@ -62,12 +80,12 @@ class TorchGroup:
         """Return tensors of equal sizes from all processes."""
         parts = [torch.empty_like(data) for _ in range(self.size)]
         dist.all_gather(parts, data, group=self._group)
-        self.received += (self.size - 1) * nbytes(data)
+        self.traffic.add((self.size - 1) * nbytes(data), self.size - 1)
         return parts
 
     def _broadcast(self, data: Tensor, root: int) -> Tensor:
         dist.broadcast(data, group=self._group, group_src=root)
-        self.received += nbytes(data) * (self.rank != root)
+        self.traffic.add(nbytes(data) * (self.rank != root), self.rank != root)
         return data
 
 
@@ -79,32 +97,28 @@ class Simulated:
             raise ValueError(f"expected 1 worker or more, got {workers}")
         self.size, self.rank = workers, 0
         self.ranks: Sequence[int] = range(workers)
-        self.received = 0.0
+        self.traffic = Traffic()
 
     def sum(self, local: list[Tensor]) -> Tensor:
         total = local[0].clone()
         for one in local[1:]:
             total += one
-        self.received += ring(total, self.size)
+        self.traffic.ring(total, self.size)
         return total
 
     def gather(self, local: list[Tensor]) -> list[Tensor]:
-        self.received += (self.size - 1) * (LENGTH + max(map(nbytes, local)))
+        self.traffic.add((self.size - 1) * (LENGTH + max(map(nbytes, local))), 2 * (self.size - 1))
         return local
 
     def broadcast(self, local: list[Tensor], root: int) -> Tensor:
-        self.received += (LENGTH + nbytes(local[root])) * (self.size - 1) / self.size
+        others = (self.size - 1) / self.size
+        self.traffic.add((LENGTH + nbytes(local[root])) * others, 2 * others)
         return local[root]
 
 
 def nbytes(data: Tensor) -> int:
     """Return the bytes of a tensor's elements."""
     return data.numel() * data.element_size()
-
-
-def ring(data: Tensor, size: int) -> float:
-    """Return the bytes that a worker receives in a ring all-reduce."""
-    return 2 * (size - 1) / size * nbytes(data)
 
 
 def _length(data: Tensor) -> Tensor:

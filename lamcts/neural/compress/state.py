@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket, Clock
-from lamcts.neural.compress.group import Group
-from lamcts.neural.compress.report import Report
+from lamcts.neural.compress.group import Group, Traffic
+from lamcts.neural.compress.report import HEADERS, Report
 from lamcts.neural.compress.schemes import Dense, Scheme
 
 
@@ -121,7 +121,7 @@ class State:
         self._velocities: list[Memory] = []
         self._kept: dict[int, Tensor] = {}
         self.clock, self._losses = Clock(), Losses()
-        self._numbers, self._received, self._not_finite = 0, 0.0, 0
+        self._traffic, self._numbers, self._not_finite = Traffic(), 0, 0
 
     def reduce(
         self, local: list[Tensor], keys: tuple[int, ...], shapes: tuple[torch.Size, ...], group: Group
@@ -157,9 +157,9 @@ class State:
 
     def report(self) -> Report:
         """Return costs and errors of the steps so far."""
-        bits = 8 * self._received / self._numbers if self._numbers else 0.0
+        bits, messages = (8 * one / max(1, self._numbers) for one in (self._traffic.bytes, self._traffic.messages))
         seconds, losses = dict(self.clock.seconds), self._losses
-        return Report(self.step, bits, seconds, losses.error, losses.alpha, self._not_finite)
+        return Report(self.step, bits, bits + HEADERS * messages, seconds, losses.error, losses.alpha, self._not_finite)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed training needs of this process: the step and the memory, for `torch.save`."""
@@ -192,9 +192,8 @@ class State:
             if not is_finite(one):
                 one.fill_(math.nan)  # all workers see it, whatever they select
         scheme: Scheme = Dense() if self.step < self.warmup else self.scheme
-        before = group.received
+        group.traffic = self._traffic
         mean = scheme.reduce(given, group, bucket)
-        self._received += group.received - before
         self._numbers += len(mean)
         return mean
 
@@ -218,10 +217,8 @@ def is_finite(x: Tensor) -> bool:
 
 def _mean(given: list[Tensor], group: Group) -> Tensor:
     """Return the true mean; its bytes are not counted."""
-    before = group.received
-    total = group.sum([one.clone() for one in given])
-    group.received = before
-    return total / group.size
+    group.traffic = Traffic()
+    return group.sum([one.clone() for one in given]) / group.size
 
 
 def _loaded(state: Mapping[int, Tensor]) -> Memory:

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from lamcts.neural import compress
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.group import Simulated
+from lamcts.neural.compress.report import HEADERS
 from lamcts.neural.compress.schemes.power_sgd import orthonormal
 from lamcts.neural.compress.schemes.select import largest
 
@@ -125,20 +126,22 @@ def test_top_k_loses_less_than_the_fft_at_the_same_share(x: torch.Tensor) -> Non
     assert errors[0] < 0.8 * errors[1]
 
 
-def test_bits_on_the_wire_are_those_of_the_table() -> None:
+def test_bits_of_payload_are_those_of_the_table_and_messages_add_headers() -> None:
     """A number of a step at 8 workers: 1.14 for top-k 1 % in 8 bits, 1.04 for shared top-k 3 % in fp16."""
     gradients = [[heavy_tailed(100_000, seed)] for seed in range(8)]
-    for name, options, bits in (
-        ("none", {}, 56.0),
-        ("topk", {"keep": 0.01}, 1.14),
-        ("shared-topk", {"keep": 0.03}, 1.02),
-        ("fft", {"keep": 0.15, "values": "range10"}, 12.7),
-        ("qsgd", {"bits": 4}, 7 * (4 + 32 / 512)),
-        ("terngrad", {}, 7 * 1.6),
+    for name, options, bits, messages in (
+        ("none", {}, 56.0, 14),
+        ("topk", {"keep": 0.01}, 1.14, 14),  # lengths, then payloads
+        ("shared-topk", {"keep": 0.03}, 1.02, 14 + 2 * 7 / 8),
+        ("fft", {"keep": 0.15, "values": "range10"}, 12.7, 14),
+        ("qsgd", {"bits": 4}, 7 * (4 + 32 / 512), 14),
+        ("terngrad", {}, 7 * 1.6, 14),
     ):
         workers = compress.SimulatedWorkers(name, workers=8, **options)
         workers.step(gradients)
-        assert workers.report().bits == pytest.approx(bits, rel=0.01)
+        report = workers.report()
+        assert report.bits == pytest.approx(bits, rel=0.01)
+        assert report.wire - report.bits == pytest.approx(8 * HEADERS * messages / 100_000)
 
 
 def test_bits_of_powersgd_are_those_of_its_factors_and_vectors() -> None:

@@ -9,16 +9,12 @@ import torch
 from scipy.fft import next_fast_len
 from torch import Tensor
 
-from lamcts.neural.compress.bucket import Bucket
-from lamcts.neural.compress.codecs import sparse
-from lamcts.neural.compress.codecs.values import bits_of
-from lamcts.neural.compress.group import Group
-from lamcts.neural.compress.schemes.base import Keep, count_of, share
-from lamcts.neural.compress.schemes.select import largest
+from lamcts.neural.compress.schemes.base import Keep
+from lamcts.neural.compress.schemes.top_k import TopK
 
 
 @dataclass(frozen=True)
-class Fft:
+class Fft(TopK):
     """Every worker sends the largest frequencies of its gradient (all-gather); their mean is transformed back.
 
     Parameters
@@ -37,37 +33,15 @@ class Fft:
     keep: Keep = 0.15
     values: str = "range10"
     name: ClassVar[str] = "fft"
-    feedback: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        share(self.keep, 0)
-        bits_of(self.values)
+    def forward(self, gradient: Tensor) -> Tensor:
+        x: Tensor = torch.fft.rfft(gradient, next_fast_len(len(gradient), real=True))
+        return x
 
-    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        size = len(gradients[0])
-        length = next_fast_len(size, real=True)
-        with bucket.clock("encode"):
-            payloads = [self._encode(one, length, bucket, at) for one, at in zip(gradients, group.ranks, strict=True)]
-        with bucket.clock("send"):
-            received = group.gather(payloads)
-        with bucket.clock("decode"):
-            total = torch.zeros(length // 2 + 1, dtype=torch.complex64, device=gradients[0].device)
-            for rank, data in enumerate(received):
-                bins, parts = sparse.decode(data, len(total), self.values, each=2)
-                total[bins] += torch.view_as_complex(parts)
-                if bucket.rest and rank in group.ranks:
-                    own = torch.zeros_like(total).index_put_((bins,), torch.view_as_complex(parts))
-                    gradients[group.ranks.index(rank)] -= torch.fft.irfft(own, length)[:size]
-            mean: Tensor = torch.fft.irfft(total, length)
-            return mean[:size].div_(group.size)
-
-    def _encode(self, gradient: Tensor, length: int, bucket: Bucket, rank: int) -> Tensor:
-        """Return the bytes that a worker sends."""
-        spectrum = torch.fft.rfft(gradient, length)
-        count = count_of(self.keep, bucket.step, len(spectrum))
-        bins = largest(spectrum.abs(), count, bucket.generator(rank, gradient.device))
-        return sparse.encode(bins, torch.view_as_real(spectrum[bins]), len(spectrum), self.values)
+    def backward(self, x: Tensor, size: int) -> Tensor:
+        gradient: Tensor = torch.fft.irfft(x, next_fast_len(size, real=True))
+        return gradient[:size]
 
 
 def shrinking_theta(

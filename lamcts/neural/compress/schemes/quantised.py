@@ -1,6 +1,5 @@
 """Unbiased schemes: every number is rounded up or down at random to one of few levels."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,14 +8,14 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.codecs.bits import codes_from_bytes, codes_to_bytes
-from lamcts.neural.compress.group import Group
+from lamcts.neural.compress.schemes.gathered import Gathered, Part
 
 FLOAT = 4  # bytes of a scale
 PLACES = (1, 3, 9, 27, 81)  # values of the five digits of a byte
 
 
 @dataclass(frozen=True)
-class Qsgd:
+class Qsgd(Gathered):
     """Every worker sends numbers of few bits, in blocks with a scale each (all-gather).
 
     The scale is the largest magnitude of a block, and codes have a fixed length. The paper also has the 2-norm as a
@@ -38,7 +37,6 @@ class Qsgd:
     block: int = 512
     name: ClassVar[str] = "qsgd"
     feedback: ClassVar[bool] = False
-    sparse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.bits <= 8:
@@ -51,27 +49,25 @@ class Qsgd:
         """Levels above 0."""
         return (1 << (self.bits - 1)) - 1
 
-    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        return gathered(gradients, group, bucket, self._encode, self._decode)
-
-    def _encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
+    def encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
         """Return the scales of all blocks, then the codes."""
         blocks = torch.nn.functional.pad(x, (0, -len(x) % self.block)).view(-1, self.block)
         scales = blocks.abs().amax(1)
         codes = rounded(blocks, scales[:, None], self.levels, generator).reshape(-1)[: len(x)]
         return torch.cat([scales.view(torch.uint8), codes_to_bytes(codes, self.bits)])
 
-    def _decode(self, data: Tensor, size: int, bucket: Bucket) -> Tensor:
+    def decode(self, data: Tensor, like: Tensor, bucket: Bucket) -> Part:
         """Return the numbers that were sent."""
+        size = len(like)
         count = -(-size // self.block)
         scales = data[: FLOAT * count].clone().view(torch.float32)
         codes = codes_from_bytes(data[FLOAT * count :], self.bits, size)
         blocks = torch.nn.functional.pad(codes - self.levels, (0, -size % self.block)).view(-1, self.block)
-        return (blocks * (scales[:, None] / self.levels)).reshape(-1)[:size]
+        return None, (blocks * (scales[:, None] / self.levels)).reshape(-1)[:size]
 
 
 @dataclass(frozen=True)
-class TernGrad:
+class TernGrad(Gathered):
     """Every worker sends -1, 0 or 1 times the largest magnitude of each parameter's gradient (all-gather).
 
     Parameters
@@ -87,16 +83,12 @@ class TernGrad:
     clip: float = 2.5
     name: ClassVar[str] = "terngrad"
     feedback: ClassVar[bool] = False
-    sparse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not self.clip > 0:
             raise ValueError(f"expected clip above 0, in standard deviations, got {self.clip}")
 
-    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        return gathered(gradients, group, bucket, self._encode, self._decode)
-
-    def _encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
+    def encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
         """Return the scale of each parameter, then five ternary digits a byte."""
         scales = torch.stack([self._scale(part) for part in torch.split(x, bucket.sizes)])
         spread = bucket.spread(scales)
@@ -110,34 +102,11 @@ class TernGrad:
         top = part.abs().amax()
         return torch.minimum(top, self.clip * part.std(correction=0)) if len(part) > 1 else top
 
-    def _decode(self, data: Tensor, size: int, bucket: Bucket) -> Tensor:
+    def decode(self, data: Tensor, like: Tensor, bucket: Bucket) -> Part:
         """Return the numbers that were sent."""
         head = FLOAT * len(bucket.keys)
         scales = data[:head].clone().view(torch.float32)
-        return (trits_from_bytes(data[head:], size).float() - 1) * bucket.spread(scales)
-
-
-def gathered(
-    gradients: list[Tensor],
-    group: Group,
-    bucket: Bucket,
-    encode: Callable[[Tensor, Bucket, torch.Generator], Tensor],
-    decode: Callable[[Tensor, int, Bucket], Tensor],
-) -> Tensor:
-    """Return the mean of what all workers sent, and take from each gradient what its worker sent."""
-    with bucket.clock("encode"):
-        makers = [bucket.generator(rank, gradients[0].device) for rank in group.ranks]
-        payloads = [encode(one, bucket, maker) for one, maker in zip(gradients, makers, strict=True)]
-    with bucket.clock("send"):
-        received = group.gather(payloads)
-    with bucket.clock("decode"):
-        total = torch.zeros_like(gradients[0])
-        for rank, data in enumerate(received):
-            part = decode(data, len(total), bucket)
-            total += part
-            if rank in group.ranks:
-                gradients[group.ranks.index(rank)] -= part
-        return total.div_(group.size)
+        return None, (trits_from_bytes(data[head:], len(like)).float() - 1) * bucket.spread(scales)
 
 
 def rounded(x: Tensor, scale: Tensor, levels: int, generator: torch.Generator) -> Tensor:

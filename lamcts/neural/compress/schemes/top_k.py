@@ -12,13 +12,14 @@ from lamcts.neural.compress.codecs import sparse
 from lamcts.neural.compress.codecs.values import bits_of, from_half, to_half
 from lamcts.neural.compress.group import Group
 from lamcts.neural.compress.schemes.base import Keep, count_of, share
+from lamcts.neural.compress.schemes.gathered import Gathered, Part
 from lamcts.neural.compress.schemes.select import largest
 
 HALF_MAX = 65504  # the largest float16
 
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(Gathered):
     """Every worker sends its numbers of largest magnitude (all-gather).
 
     Parameters
@@ -43,26 +44,16 @@ class TopK:
         share(self.keep, 0)
         bits_of(self.values)
 
-    def reduce(self, gradients: list[Tensor], group: Group, bucket: Bucket) -> Tensor:
-        size, count = len(gradients[0]), count_of(self.keep, bucket.step, len(gradients[0]))
-        with bucket.clock("encode"):
-            payloads = [self._encode(one, count, bucket, at) for one, at in zip(gradients, group.ranks, strict=True)]
-        with bucket.clock("send"):
-            received = group.gather(payloads)
-        with bucket.clock("decode"):
-            total = torch.zeros_like(gradients[0])
-            for rank, data in enumerate(received):
-                indices, x = sparse.decode(data, size, self.values)
-                total.index_add_(0, indices, x)
-                if rank in group.ranks:
-                    gradients[group.ranks.index(rank)].index_add_(0, indices, x, alpha=-1)
-                    bucket.sent.append(indices)
-            return total.div_(group.size)
+    def encode(self, x: Tensor, bucket: Bucket, generator: torch.Generator) -> Tensor:
+        """Return the bytes of the coefficients of largest magnitude."""
+        indices = largest(x.abs(), count_of(self.keep, bucket.step, len(x)), generator)
+        kept = torch.view_as_real(x[indices]) if x.is_complex() else x[indices]
+        return sparse.encode(indices, kept, len(x), self.values)
 
-    def _encode(self, gradient: Tensor, count: int, bucket: Bucket, rank: int) -> Tensor:
-        """Return the bytes that a worker sends."""
-        indices = largest(gradient.abs(), count, bucket.generator(rank, gradient.device))
-        return sparse.encode(indices, gradient[indices], len(gradient), self.values)
+    def decode(self, data: Tensor, like: Tensor, bucket: Bucket) -> Part:
+        """Return the coefficients that were sent, and where they are."""
+        indices, x = sparse.decode(data, len(like), self.values, each=1 + like.is_complex())
+        return indices, torch.view_as_complex(x) if like.is_complex() else x
 
 
 @dataclass(frozen=True)
