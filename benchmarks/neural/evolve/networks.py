@@ -41,6 +41,20 @@ class ResNet(nn.Module):
         return self.head(self.blocks(self.stem(x)).mean((2, 3)))
 
 
+class Denoiser(nn.Module):
+    """Convolutions whose output is subtracted from an image."""
+
+    def __init__(self, width: int = 8, channels: int = 3) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()]
+        for _ in range(3):
+            layers += [nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+        self.noise = nn.Sequential(*layers, nn.Conv2d(width, channels, 3, padding=1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x - self.noise(x)
+
+
 def vgg() -> nn.Module:
     def stage(before: int, after: int) -> list[nn.Module]:
         return [nn.Conv2d(before, after, 3, 1, 1), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]

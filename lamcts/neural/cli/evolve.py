@@ -31,6 +31,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     of = one.add_argument_group("training")
     line = "FILE.py:NAME of data sets (train, validation, test) or a function that returns them; a .npz file; or a name"
     of.add_argument("--data", metavar="FILE.py:NAME", required=True, help=f"{line} such as digits")
+    line = "FILE.py:NAME of a lamcts.neural.train.Task: loss and score of a network that is no classifier"
+    of.add_argument("--task", metavar="FILE.py:NAME", help=line)
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images of a data set by name")
     of.add_argument("--epochs", type=int, metavar="N", help="epochs of each training (default: 12)")
     line = "a setting of the training, such as rate=0.1 or optimiser=adamw; repeatable"
@@ -53,7 +55,7 @@ def _add_search_options(one: Parser) -> None:
     how = one.add_argument_group("search")
     line = f"caps, such as flops=0.8 (share of the network's), params=50M or peak_mb=200 (absolute), of {COSTS}"
     how.add_argument("--at-most", nargs="+", action="extend", metavar="COST=CAP", help=line)
-    line = f"costs to minimise next to the accuracy, of {COSTS}"
+    line = f"costs to minimise next to the score, of {COSTS}"
     how.add_argument("--against", nargs="+", action="extend", metavar="COST", help=line)
     line = f"number of trainings, those of the network and the finalists included (default: {BUDGET})"
     how.add_argument("--budget", type=int, default=BUDGET, metavar="N", help=line)
@@ -118,6 +120,7 @@ def _settings(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     plain = ("budget", "seeds", "finalists", "seed", "device", "inherit", "workers", "pruner", "widths")
     return {name: getattr(args, name) for name in plain} | {
         "recipe": trained.recipe_of(recipe),
+        "task": None if args.task is None else own_networks.own_task(args.task),
         "at_most": _caps(args.at_most),
         "against": tuple(args.against or ()),
         "database": None if args.database is None else SegmentDatabase.load(args.database),
@@ -153,7 +156,7 @@ def _report(args: argparse.Namespace, found: "Found") -> None:
 
 
 def _finals(found: "Found") -> str:
-    seeds = counted(len(found.parent.accuracies), "seed")
+    seeds = counted(len(found.parent.scores), "seed")
     return f"the parent and {counted(len(found.finalists), 'finalist')} with {seeds}"
 
 
@@ -164,7 +167,7 @@ def _write(args: argparse.Namespace, found: "Found", folder: Path, out: Path, ou
     with outputs.part(str(out)):
         found.best.save(out)
         say(f"best child: {out}, weights in {out.with_suffix('.safetensors').name}; `load()` there returns the network")
-    keys = ("model", "data", "budget", "seeds", "seed")
+    keys = ("model", "data", "task", "budget", "seeds", "seed")
     about: Json = {"settings": {key: getattr(args, key) for key in keys} | {"at_most": args.at_most or []}}
     about |= {"against": args.against or [], "evaluations": found.result.nfev, "message": found.result.message}
     with outputs.file(RESULT):

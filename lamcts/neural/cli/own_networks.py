@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamcts.cli.parameters import space_of
+from lamcts.neural.train import Task
 from lamcts.objectives.programs.function import load, named
 from lamcts.text import safe_text
 
@@ -26,6 +27,16 @@ class NamedFunction:
 
     def __call__(self, point: Any) -> Any:
         return load(self.target)(point)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedTask(Task):
+    """A task that is loaded by its name in each process."""
+
+    target: str = ""
+
+    def __reduce__(self) -> Any:
+        return own_task, (self.target,)
 
 
 def space_named(text: str) -> object:
@@ -54,6 +65,14 @@ def own_data(text: str) -> "Data":
         raise ValueError(f"--data: expected data sets (train, validation, test), got {got} from {text}")
     train, valid, test = found
     return from_datasets(train, valid, test, name=short_name(text))
+
+
+def own_task(text: str) -> NamedTask:
+    """Return the task of FILE.py:NAME, or of a function that returns one."""
+    found = _value("--task", text)
+    if not isinstance(found, Task):
+        raise ValueError(f"--task: expected a lamcts.neural.train.Task, got {type(found).__name__} from {text}")
+    return NamedTask(found.loss, found.score, found.name, found.maximize, absolute("--task", text))
 
 
 def own_model(text: str) -> "nn.Module":

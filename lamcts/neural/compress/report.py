@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-HEADERS = 670  # bytes a message of TCP, IP and gloo: the median of benchmarks/results/compress_wire.csv
+HEADERS = 670  # bytes of TCP, IP and gloo a message: benchmarks/results/compress_wire.csv
 
 
 @dataclass(frozen=True)

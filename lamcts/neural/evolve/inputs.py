@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.neural.train.data import Data
+from lamcts.neural.train.task import Task
 from lamcts.neural.train.torch_datasets import from_datasets
 from lamcts.text import safe_text
 
@@ -51,23 +52,30 @@ def check_device(device: str) -> None:
         raise ValueError(f"device: expected a device of torch, such as cpu or cuda, got {device!r}: {text}") from error
 
 
-def check_model(model: nn.Module, examples: Tensor, data: Data) -> None:
-    """Check that a model maps examples to class scores."""
+def check_model(model: nn.Module, examples: Tensor, data: Data, task: Task | None = None) -> None:
+    """Check that a model maps examples to class scores, or to a tensor that the loss of a task takes."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}; pass the module itself")
-    wanted = f"model: expected scores (n, {data.classes}) of examples {tuple(examples.shape)} of {data.name}"
+    if task is None and not data.classes:
+        raise ValueError(f"task: expected a loss and a score, as the targets of {data.name} are no classes, got none")
+    wanted = f"scores (n, {data.classes})" if task is None else "a tensor that the loss of the task takes"
+    wanted = f"model: expected {wanted} of examples {tuple(examples.shape)} of {data.name}"
     with _evaluation(model), torch.no_grad(), torch.random.fork_rng(devices=[]):
         try:
             scores, again = model(examples), model(examples)
+            if task is not None and isinstance(scores, Tensor):
+                task.loss(scores, torch.tensor(data.train.y[: len(examples)]))
         except (RuntimeError, ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{wanted}, got {type(error).__name__}: {' '.join(str(error).split())}") from error
     if not isinstance(scores, torch.Tensor):
         raise ValueError(f"{wanted}, got a {type(scores).__name__}; wrap the model so that it returns the scores alone")
-    if scores.shape[:-1] != (len(examples), *data.train.y.shape[1:]) or scores.shape[-1] < data.classes:
+    if task is None and (
+        scores.shape[:-1] != (len(examples), *data.train.y.shape[1:]) or scores.shape[-1] < data.classes
+    ):
         raise ValueError(f"{wanted}, got scores of shape {tuple(scores.shape)}")
     if not torch.equal(scores, again):
         text = "model: two passes in evaluation mode differ: the model is not deterministic, and neither are its costs"
-        warnings.warn(f"{text} and accuracies", UserWarning, stacklevel=4)
+        warnings.warn(f"{text} and scores", UserWarning, stacklevel=4)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The validation accuracy of a user's network after edits, trained from scratch, with its costs."""
+"""The validation score of a user's network after edits, trained from scratch, with its costs."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,10 +17,8 @@ from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.neural.graphs.computation.drawing import drawable
 from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
 from lamcts.neural.nas.base import Graph, Point
-from lamcts.neural.train.data import Data
 from lamcts.neural.train.loop import Trained, step_bytes, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
-from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
@@ -72,7 +70,7 @@ class EvolvedNetworks(NetworkFactory):
 
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """Children of a network, trained from scratch: accuracy in per cent, and costs.
+    """Children of a network, trained from scratch: their score, accuracy in per cent or that of a task, and costs.
 
     Parameters
     ----------
@@ -132,12 +130,12 @@ class Evolution:
 
     @property
     def objectives(self) -> dict[str, str]:
-        """Directions by name: of the accuracy (or loss), and of the costs in `against`."""
-        own = {self.training.score: "max" if self.training.maximize else "min"}
+        """Directions by name: of the score, and of the costs in `against`."""
+        own = {self.training.score_name: "max" if self.training.maximize else "min"}
         return own | dict.fromkeys(self.against, "min")
 
     def __call__(self, point: Point, *, seed: int | None = None, trial: EpochTrial | None = None) -> dict[str, float]:
-        """Return accuracy and costs by name, after training."""
+        """Return score and costs by name, after training."""
         costs = self.cost(point, [*self.against, *self.caps])
         for name, cap in self.caps.items():
             if costs[name] > cap:
@@ -145,7 +143,7 @@ class Evolution:
         seed = fresh_seed() if seed is None else seed
         with seeded(seed):
             value = self.training(point, seed=seed, trial=None if self.against else trial)  # no pruning of a front
-        return {self.training.score: value} | {name: costs[name] for name in self.against}
+        return {self.training.score_name: value} | {name: costs[name] for name in self.against}
 
     def train(self, point: Point, seed: int) -> Trained:
         """Train a point's network, also one that exceeds a cap, such as the parent."""
@@ -153,7 +151,7 @@ class Evolution:
         file = None if own.folder is None else own.place / f"{own.code(point, seeds)}.npz"
         net = own.network(point, seeds.weights)
         with seeded(seed):
-            return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file)
+            return train(net, own.data, own.recipe, seed=seeds, device=own.device, checkpoint=file, task=own.task)
 
     def cost(self, point: Point, names: list[str] | None = None) -> dict[str, float]:
         """Return costs of a point; each one is measured once a process."""
@@ -168,7 +166,7 @@ class Evolution:
         net = self.training.network(point, seed=0)
         with seeded(0):
             if name == "peak_mb":
-                return peak_mb(net, self.training.data, self.training.recipe)
+                return step_bytes(net, self.training.data, self.training.recipe, self.training.task) / MEGA
             parent, milliseconds = self._parent
             return milliseconds * latency_ratio(net.to(self.batch.device), parent, self.batch)
 
@@ -251,8 +249,3 @@ def latency(net: nn.Module, x: Tensor, rounds: int = ROUNDS) -> float:
     found = min(seconds(net, x) for _ in range(rounds))
     net.train(mode)
     return 1e3 * found
-
-
-def peak_mb(net: nn.Module, data: Data, recipe: Recipe) -> float:
-    """Return the peak of a training step in megabytes, with weights and optimizer state, by a trace."""
-    return step_bytes(net, data, recipe) / MEGA

@@ -1,4 +1,4 @@
-"""Figures of an evolution: accuracy against a cost, and the graphs of the parent and a child."""
+"""Figures of an evolution: score against a cost, and the graphs of the parent and a child."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ MEASURED = ("peak_mb", "latency_ms")  # costs that take seconds: not measured fo
 
 
 def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
-    """Draw the accuracy of all children against a cost, with the parent and the finalists.
+    """Draw the score of all children against a cost, with the parent and the finalists.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
     figure, axes = canvas.sheet()
     rows = [*_searched(found, cost)]
     if rows:
-        shares, accuracies = np.array(rows).T
-        canvas.scattered(axes, shares, accuracies, len(rows), f"children, one seed ({len(rows)})")
+        shares, scores = np.array(rows).T
+        canvas.scattered(axes, shares, scores, len(rows), f"children, one seed ({len(rows)})")
     rest = [child for child in found.finalists if child not in found.front]
     for children, label, colour, shape, filled in (
         ([found.parent], "parent", canvas.INK, "s", True),
@@ -46,17 +46,20 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
     ):
         look: canvas.Look = {"color": colour, "fmt": shape, "capsize": 3, "markersize": 7, "zorder": 3}
         _bars(axes, found, cost, children, label, look if filled else look | {"markerfacecolor": "white"})
-    seeds = len(found.parent.accuracies)
+    seeds = len(found.parent.scores)
     title = f"{evolution.networks.name}: mean and standard deviation over {seeds} seeds"
-    canvas.titled(axes, title, f"← better  {cost}, share of the parent's", "validation accuracy, %  better →")
+    training = evolution.training
+    score = "accuracy, %" if training.task is None else training.score_name
+    better = f"validation {score}  better →" if training.maximize else f"← better  validation {score}"
+    canvas.titled(axes, title, f"← better  {cost}, share of the parent's", better)
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=canvas.NOTE)
     return figure
 
 
 def _searched(found: "Found", cost: str) -> "Iterator[tuple[float, float]]":
-    """Yield the cost, as a share, and the accuracy of each child of the search."""
+    """Yield the cost, as a share, and the score of each child of the search."""
     evolution = found.parent.evolution
-    score = evolution.training.score
+    score = evolution.training.score_name
     for row in found.result.rows():
         if not row["message"] and row[score] == row[score]:
             value = row.get(cost)
@@ -68,11 +71,11 @@ def _searched(found: "Found", cost: str) -> "Iterator[tuple[float, float]]":
 
 def _bars(axes: "Axes", found: "Found", cost: str, children: "list[Child]", label: str, look: canvas.Look) -> None:
     """Draw children with bars of one standard deviation over seeds."""
-    shown = [child for child in children if child.accuracy == child.accuracy]
+    shown = [child for child in children if child.score == child.score]
     if shown:
         x = [found.ratios(child)[cost] for child in shown]
         spreads = np.nan_to_num([child.spread for child in shown])
-        axes.errorbar(x, [child.accuracy for child in shown], spreads, label=label, linestyle="none", **look)
+        axes.errorbar(x, [child.score for child in shown], spreads, label=label, linestyle="none", **look)
 
 
 def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":

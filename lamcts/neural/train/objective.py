@@ -112,9 +112,18 @@ class TrainObjective:
 
     def value(self, epoch: "Epoch") -> float:
         """Return the score of an epoch."""
+        return self.scored(epoch.valid_accuracy, epoch.valid_loss)
+
+    def scored(self, accuracy: float, loss: float) -> float:
+        """Return the score of what a training has as accuracy, from 0 to 1 or by a task, and as loss."""
         if self.task is not None:
-            return epoch.valid_accuracy
-        return PERCENT * epoch.valid_accuracy if self.maximize else epoch.valid_loss
+            return accuracy
+        return PERCENT * accuracy if self.maximize else loss
+
+    @property
+    def score_name(self) -> str:
+        """The name of the score in results."""
+        return self.score if self.task is None else self.task.name
 
     def train(self, point: Point, *, seed: int | Seeds = 0, trial: EpochTrial | None = None) -> "Trained":
         """Train a point's network, or read it from the folder if it was trained before."""

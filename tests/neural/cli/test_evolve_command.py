@@ -18,6 +18,7 @@ CODE = """
 import torch
 from torch import nn
 from torch.utils.data import TensorDataset
+from lamcts.neural.train import Task
 
 
 def model():
@@ -30,6 +31,23 @@ def data():
     x = torch.rand(60, 1, 6, 6, generator=generator) + y[:, None, None, None]
     part = TensorDataset(x, y)
     return part, part, part
+
+
+def denoiser():
+    return nn.Sequential(nn.Conv2d(1, 6, 3, 1, 1), nn.ReLU(), nn.Conv2d(6, 6, 3, 1, 1), nn.ReLU(), nn.Conv2d(6, 1, 1))
+
+
+def noisy():
+    clean = torch.rand(60, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    part = TensorDataset(clean + 0.1 * clean.flip(0), clean)
+    return part, part, part
+
+
+def squared(outputs, targets):
+    return (outputs - targets).square().mean()
+
+
+task = Task(squared, lambda outputs, targets: -squared(outputs, targets), name="minus_squared")
 
 
 def two():
@@ -63,10 +81,24 @@ def evolve(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str, st
 def outcome(folder: Path | str) -> str:
     """Return what a run has found without measured times and with the objectives alone."""
     found = json.loads((Path(folder) / "result.json").read_text())
-    rows = [
-        (row["accuracies"], row["test_accuracies"], row["costs"]["flops"], row["edits"]) for row in found["finalists"]
-    ]
+    rows = [(row["scores"], row["test_scores"], row["costs"]["flops"], row["edits"]) for row in found["finalists"]]
     return json.dumps([rows, found["front"], found["evaluations"]])
+
+
+@pytest.mark.dear
+def test_a_task_of_ones_own_goes_to_workers_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["own_evolved.py:denoiser", "--data", "own_evolved.py:noisy", "--task", "own_evolved.py:task"]
+    code, out, _ = said(capsys, "evolve", *given, *QUICK, "--workers", "2", "--folder", "one", "--no-plot")
+    assert code == 0 and "minus_squared  spread" in out
+    found = json.loads((Path("one") / "result.json").read_text())
+    assert found["settings"]["task"] == "own_evolved.py:task" and all(s < 0 for s in found["parent"]["scores"])
+
+
+def test_a_task_of_another_type_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = evolve(capsys, "--task", "own_evolved.py:squared")
+    assert code == 2 and "--task" in err
+    code, _, err = evolve(capsys, "--task", "own_evolved.py:two")
+    assert code == 2 and "--task: expected a lamcts.neural.train.Task, got tuple from own_evolved.py:two" in err
 
 
 @pytest.mark.dear

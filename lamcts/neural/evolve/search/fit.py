@@ -10,7 +10,7 @@ import numpy as np
 
 import lamcts
 from lamcts.neural import evolve, train
-from lamcts.neural.evolve.search.found import PERCENT, Child, Found
+from lamcts.neural.evolve.search.found import Child, Found
 from lamcts.neural.evolve.search.parents import select
 from lamcts.neural.evolve.search.sampler import FRESH, Evolve
 from lamcts.neural.graphs import computation
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamcts import Result
     from lamcts.neural.evolve import Evolution, ReadModel
     from lamcts.neural.graphs.computation import EditPaths, SegmentDatabase
-    from lamcts.neural.train import Data, Recipe
+    from lamcts.neural.train import Data, Recipe, Task
     from lamcts.neural.train.loop import Trained
 
 GROWTH = 1.1  # of FLOPs without a cap: AutoGO A.6
@@ -37,6 +37,7 @@ def fit(
     data: "Data | Sequence[Any] | None" = None,
     recipe: "Recipe | None" = None,
     *,
+    task: "Task | None" = None,
     at_most: Mapping[str, float | str] | None = None,
     against: Sequence[str] = (),
     budget: int = 200,
@@ -59,18 +60,20 @@ def fit(
     Parameters
     ----------
     model : torch.nn.Module
-        The parent: one tensor in, class scores out.
+        The parent: one tensor in, class scores out, or what the loss of `task` takes.
     batch : Tensor of shape (n, ...), optional
         Examples to read the model with, two or more; by default the first of the training data.
     data : Data or (train, validation, test)
         Data, or three map-style data sets of torch.
     recipe : Recipe, optional
         How the parent and each child are trained from scratch; by default `Recipe()`.
+    task : Task, optional
+        Loss and score of networks that are no classifiers; the score then takes the place of the accuracy.
     at_most : mapping, optional
         Caps by cost: "flops" and "params" as a share of the parent's (0.8), or absolute as a text ("50M"); "peak_mb"
         and "latency_ms" absolute. By default FLOPs grow by a tenth at most.
     against : sequence of str, default ()
-        Costs that are objectives next to the accuracy: "flops", "params", "peak_mb", "latency_ms".
+        Costs that are objectives next to the score: "flops", "params", "peak_mb", "latency_ms".
     budget : int, default 200
         Number of trainings, those of the parent and the finalists (`seeds` each) included.
     seeds : int, default 3
@@ -137,11 +140,11 @@ def fit(
     evolve.check_device(device)
     held = evolve.data_of(data)
     examples = evolve.examples_of(batch, held)
-    evolve.check_model(model, examples, held)
+    evolve.check_model(model, examples, held, task)
     parent = evolve.read(model, examples)
     paths = _paths(parent, database, dict(at_most or {}), tuple(against), seed, longest=longest, widths=widths)
     networks = evolve.EvolvedNetworks(parent, paths, inherit, name or type(model).__name__)
-    training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder)
+    training = train.TrainObjective(networks, held, recipe or train.Recipe(), device=device, folder=folder, task=task)
     caps = {cost: positive(cap, cost) for cost, cap in (at_most or {}).items() if cost not in computation.COSTS}
     evolution = evolve.Evolution(training, tuple(against), caps)
     sampler = Evolve(paths, parents, fresh)
@@ -247,13 +250,13 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation
 
 
 def best_points(evolution: "Evolution", result: "Result", count: int) -> list[dict[str, Any]]:
-    """Return the points to train with several seeds: the best by accuracy, and others.
+    """Return the points to train with several seeds: the best by score, and others.
 
     With costs as objectives, the others are of the Pareto front, by their sums of ranks among all children (A.5.4), so
-    that children of low cost are finalists, too. Else, and behind the front, they are the next by accuracy.
+    that children of low cost are finalists, too. Else, and behind the front, they are the next by score.
     """
     names = list(evolution.space.decode(np.zeros(evolution.space.dim)))
-    score = evolution.training.score
+    score = evolution.training.score_name
     rows = [row for row in result.rows() if not row["message"] and math.isfinite(row[score])]
     rows = [row for row in rows if any(row[name] for name in names)]  # not the parent
     if not rows:
@@ -275,13 +278,21 @@ def trained(evolution: "Evolution", point: dict[str, Any], seeds: Sequence[int])
     """Return a child after trainings with all seeds; warn of a training that fails."""
     trainings = [_training(evolution, point, seed) for seed in seeds]
     done = [one for one in trainings if one is not None]
-    best = max(done, key=lambda one: one.valid_accuracy).net if done else evolution.networks.network(point, seed=0)
+    training = evolution.training
+    scores = [math.nan if one is None else training.value(one.epochs[-1]) for one in trainings]
+    tests = [math.nan if one is None else training.scored(one.test_accuracy, one.test_loss) for one in trainings]
+    sign = -1.0 if training.maximize else 1.0
+    best = (
+        min(done, key=lambda one: sign * training.value(one.epochs[-1])).net
+        if done
+        else evolution.networks.network(point, seed=0)
+    )
     paths, path = evolution.networks.paths, evolution.networks.path(point)
     return Child(
         point,
         paths.child(path) or paths.graph,
-        [math.nan if one is None else PERCENT * one.valid_accuracy for one in trainings],
-        [math.nan if one is None else PERCENT * one.test_accuracy for one in trainings],
+        scores,
+        tests,
         evolution.cost(point),
         evolution,
         {name: value.detach().cpu().clone() for name, value in best.state_dict().items()},
@@ -299,20 +310,20 @@ def _training(evolution: "Evolution", point: dict[str, Any], seed: int) -> "Trai
 
 
 def ordered(children: Sequence[Child]) -> list[Child]:
-    """Return children by descending accuracy, those with a failed training last."""
-    return sorted(children, key=lambda child: (math.isnan(child.accuracy), -child.accuracy))
+    """Return children, the best score first and those with a failed training last."""
+    return sorted(children, key=lambda child: (math.isnan(child.score), child.loss))
 
 
 def front_of(children: Sequence[Child], against: Sequence[str], caps: Mapping[str, float]) -> list[Child]:
-    """Return the children within all caps that no other one beats in accuracy and all costs, in their order."""
-    whole = [child for child in children if not math.isnan(child.accuracy)]
+    """Return the children within all caps that no other one beats in score and all costs, in their order."""
+    whole = [child for child in children if not math.isnan(child.score)]
     if not whole:
         raise ValueError("recipe: expected one that trains a finalist with all seeds, got a failure for each finalist")
     if not (whole := [child for child in whole if all(child.costs[name] <= cap for name, cap in caps.items())]):
         raise ValueError(f"at_most: expected a finalist within {dict(caps)}, got none; raise the cap, or the budget")
 
     def losses(child: Child) -> list[float]:
-        return [-child.accuracy, *(child.costs[name] for name in against)]
+        return [child.loss, *(child.costs[name] for name in against)]
 
     def dominated(one: Child) -> bool:
         mine = losses(one)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lamcts.neural.evolve import Evolution, GraphNetwork
     from lamcts.neural.graphs.computation import ComputationGraph
 
-PERCENT = 100.0  # of a share
-
 
 @dataclass(frozen=True, eq=False)
 class Child:
@@ -29,40 +27,45 @@ class Child:
         Point of the network in the space of edits.
     graph : ComputationGraph
         Operations of the network.
-    accuracies, test_accuracies : list of float
-        Accuracy on validation and test data in per cent after training from scratch, one for each seed; nan for a
-        training that failed.
+    scores, test_scores : list of float
+        Accuracy in per cent, or the score of a task, on validation and test data after training from scratch, one for
+        each seed; nan for a training that failed.
     costs : dict
         Costs by name: "flops" of one example, "params", "peak_mb" of a training step, and "latency_ms" of a batch.
     evolution : Evolution
         The objective that trained the network.
     weights : dict
-        Weights of the seed with the best validation accuracy.
+        Weights of the seed with the best validation score.
     """
 
     point: dict[str, Any]
     graph: "ComputationGraph" = field(repr=False)
-    accuracies: list[float]
-    test_accuracies: list[float]
+    scores: list[float]
+    test_scores: list[float]
     costs: dict[str, float]
     evolution: "Evolution" = field(repr=False)
     weights: "dict[str, Tensor]" = field(repr=False)
 
     @property
-    def accuracy(self) -> float:
-        """The mean validation accuracy in per cent."""
-        return fmean(self.accuracies)
+    def score(self) -> float:
+        """The mean validation score."""
+        return fmean(self.scores)
 
     @property
-    def test_accuracy(self) -> float:
-        """The mean test accuracy in per cent."""
-        return fmean(self.test_accuracies)
+    def test_score(self) -> float:
+        """The mean test score."""
+        return fmean(self.test_scores)
+
+    @property
+    def loss(self) -> float:
+        """The mean validation score, or its negative where more is better."""
+        return -self.score if self.evolution.training.maximize else self.score
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the validation accuracy over seeds; nan for one seed, or a failed training."""
-        several = len(self.accuracies) > 1 and not math.isnan(self.accuracy)
-        return stdev(self.accuracies) if several else math.nan
+        """The standard deviation of the validation score over seeds; nan for one seed, or a failed training."""
+        several = len(self.scores) > 1 and not math.isnan(self.score)
+        return stdev(self.scores) if several else math.nan
 
     @property
     def edits(self) -> list[Json]:
@@ -78,7 +81,7 @@ class Child:
         return networks.paths.origins(networks.path(self.point))
 
     def module(self) -> "GraphNetwork":
-        """Return the network with the weights of the seed with the best validation accuracy."""
+        """Return the network with the weights of the seed with the best validation score."""
         net = self.evolution.networks.network(self.point, seed=0)
         assert isinstance(net, evolve.GraphNetwork)
         net.load_state_dict(self.weights)
@@ -87,7 +90,8 @@ class Child:
     def save(self, path: Path | str) -> Path:
         """Write the network as source that imports torch alone, with its weights next to it."""
         costs = ", ".join(f"{name} {value:.4g}" for name, value in self.costs.items())
-        about = f"Validation accuracy {self.accuracy:.2f} % over {len(self.accuracies)} seeds; {costs}."
+        name = self.evolution.training.score_name
+        about = f"Validation {name} {self.score:.4g} over {len(self.scores)} seeds; {costs}."
         return evolve.save_source(self.module(), path, about)
 
 
@@ -100,9 +104,9 @@ class Found:
     parent : Child
         The network that was given, trained alike.
     front : list of Child
-        Finalists that no other one beats in accuracy and all costs of `against`, by descending accuracy.
+        Finalists that no other one beats in score and all costs of `against`, the best score first.
     finalists : list of Child
-        All children that were trained with several seeds, by descending accuracy.
+        All children that were trained with several seeds, the best score first.
     result : Result
         The search, with all children.
     """
@@ -114,7 +118,7 @@ class Found:
 
     @property
     def best(self) -> Child:
-        """The child of the front with the best mean validation accuracy."""
+        """The child of the front with the best mean validation score."""
         return self.front[0]
 
     def ratios(self, child: Child) -> dict[str, float]:
@@ -128,17 +132,17 @@ class Found:
         return {"parent": self._row(self.parent), "front": of_front, "finalists": children}
 
     def _row(self, child: Child) -> Json:
-        accuracies = [None if one != one else one for one in child.accuracies]
-        tests = [None if one != one else one for one in child.test_accuracies]
+        scores = [None if one != one else one for one in child.scores]
+        tests = [None if one != one else one for one in child.test_scores]
         ratios = {name: None if ratio != ratio else ratio for name, ratio in self.ratios(child).items()}
-        row = {"point": child.point, "accuracies": accuracies, "test_accuracies": tests, "costs": child.costs}
+        row = {"point": child.point, "scores": scores, "test_scores": tests, "costs": child.costs}
         return row | {"ratios": ratios, "edits": child.edits}
 
     def __str__(self) -> str:
         names = list(self.parent.costs)
-        lines = [["", "accuracy", "spread", "test", *names]]
+        lines = [["", self.parent.evolution.training.score_name, "spread", "test", *names]]
         for label, child in [("parent", self.parent), *((f"child {i + 1}", one) for i, one in enumerate(self.front))]:
-            numbers = [f"{one:.2f}" for one in (child.accuracy, child.spread, child.test_accuracy)]
+            numbers = [f"{one:.2f}" for one in (child.score, child.spread, child.test_score)]
             ratios = self.ratios(child)
             whole = {name for name in names if child is self.parent or math.isnan(ratios[name])}
             costs = (f"{child.costs[name]:.4g}" if name in whole else f"x {ratios[name]:.3f}" for name in names)

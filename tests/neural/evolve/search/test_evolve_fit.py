@@ -34,13 +34,13 @@ def points(found: evolve.Found) -> list[tuple[object, ...]]:
 
 def test_finalists_are_trained_with_all_seeds_and_the_front_is_theirs(found: evolve.Found) -> None:
     assert found.result.nfev == 10 - 2 * (1 + 2)
-    assert [len(child.accuracies) for child in (found.parent, *found.finalists)] == [2, 2, 2]
+    assert [len(child.scores) for child in (found.parent, *found.finalists)] == [2, 2, 2]
     assert set(map(id, found.front)) <= set(map(id, found.finalists))
     for child in found.front:
         for other in found.finalists:
-            better = other.accuracy >= child.accuracy and other.costs["flops"] <= child.costs["flops"]
-            assert not better or (other.accuracy, other.costs["flops"]) == (child.accuracy, child.costs["flops"])
-    assert found.best is found.front[0] and found.best.accuracy == max(one.accuracy for one in found.finalists)
+            better = other.score >= child.score and other.costs["flops"] <= child.costs["flops"]
+            assert not better or (other.score, other.costs["flops"]) == (child.score, child.costs["flops"])
+    assert found.best is found.front[0] and found.best.score == max(one.score for one in found.finalists)
 
 
 def test_children_keep_the_cap_and_differ_from_the_parent(found: evolve.Found) -> None:
@@ -61,14 +61,14 @@ def test_the_module_has_the_weights_of_the_best_seed(found: evolve.Found) -> Non
     with torch.no_grad():
         scores = child.module().eval()(torch.tensor(held.valid.x))
     right = (scores.argmax(1).numpy() == held.valid.y).mean()
-    assert 100 * right == pytest.approx(max(child.accuracies))
+    assert 100 * right == pytest.approx(max(child.scores))
 
 
 @pytest.mark.dear
 def test_equal_seeds_give_equal_evolutions(found: evolve.Found) -> None:
     again = quick()
     assert points(again) == points(found)
-    assert [one.accuracies for one in again.finalists] == [one.accuracies for one in found.finalists]
+    assert [one.scores for one in again.finalists] == [one.scores for one in found.finalists]
     assert points(quick(seed=1)) != points(found)
 
 
@@ -80,7 +80,7 @@ class WithDropout(Network):
 @pytest.mark.dear
 def test_equal_seeds_give_equal_evolutions_with_dropout() -> None:
     one, other = (quick(made(WithDropout), budget=6, seeds=1, finalists=1) for _ in range(2))
-    assert points(one) == points(other) and one.parent.accuracies == other.parent.accuracies
+    assert points(one) == points(other) and one.parent.scores == other.parent.scores
     assert any(node.op == "dropout" for node in one.best.graph.nodes)
 
 

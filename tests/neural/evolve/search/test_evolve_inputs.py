@@ -138,7 +138,7 @@ def test_finalists_with_a_failed_training_are_reported_and_not_on_the_front(monk
         found = quick()
     assert found.finalists[-1].point == failed[0] and found.finalists[-1].spread != found.finalists[-1].spread
     assert [child.point for child in found.front] == [found.finalists[0].point]
-    assert None in found.to_dict()["finalists"][-1]["accuracies"]
+    assert None in found.to_dict()["finalists"][-1]["scores"]
 
 
 def test_a_parent_that_cannot_be_trained_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_a_parent_that_cannot_be_trained_is_a_warning(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Evolution, "train", unlucky)
     with pytest.warns(UserWarning, match="the parent, seed 0: the training failed"):
         found = quick(seeds=1, finalists=1)
-    assert "nan" in str(found).splitlines()[1] and "nan" not in f"{found.best.accuracy}"
+    assert "nan" in str(found).splitlines()[1] and "nan" not in f"{found.best.score}"
     assert found.parent.module() is not None
 
 

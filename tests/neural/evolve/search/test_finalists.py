@@ -27,7 +27,7 @@ def chosen(count: int, *against: str) -> list[int]:
         {"edit1": i, "accuracy": a, "ms": ms, "message": None} for i, (a, ms) in ({0: (99.0, 10.0)} | SEARCHED).items()
     ]
     front = [SimpleNamespace(point={"edit1": i}) for i in (0, 1, 2, 3, 5, 6)]
-    training = SimpleNamespace(score="accuracy", maximize=True)
+    training = SimpleNamespace(score_name="accuracy", maximize=True)
     evolution: Any = SimpleNamespace(space=Space({"edit1": Int(0, 9)}), training=training, against=against)
     result: Any = SimpleNamespace(rows=lambda: rows, front=front, message="")
     return [point["edit1"] for point in best_points(evolution, result, count)]
@@ -45,7 +45,7 @@ def test_with_a_cost_the_others_have_small_sums_of_ranks() -> None:
 
 def test_failures_are_reported() -> None:
     evolution: Any = SimpleNamespace(
-        space=Space({"edit1": Int(0, 9)}), training=SimpleNamespace(score="accuracy"), against=()
+        space=Space({"edit1": Int(0, 9)}), training=SimpleNamespace(score_name="accuracy"), against=()
     )
     rows = [{"edit1": 1, "accuracy": float("nan"), "message": "diverged"}]
     with pytest.raises(ValueError, match="got no child but failures: diverged"):

@@ -27,7 +27,7 @@ def found() -> evolve.Found:
 def test_the_table_has_the_parent_first_and_ratios_of_children(found: evolve.Found) -> None:
     head, parent, *children = str(found).splitlines()
     assert head.split() == ["accuracy", "spread", "test", "flops", "params", "peak_mb", "latency_ms"]
-    assert parent.split()[:2] == ["parent", f"{found.parent.accuracy:.2f}"]
+    assert parent.split()[:2] == ["parent", f"{found.parent.score:.2f}"]
     assert f"{found.parent.costs['flops']:.4g}" in parent and " x " not in parent
     assert len(children) == len(found.front)
     ratio = found.best.costs["flops"] / found.parent.costs["flops"]
@@ -43,9 +43,9 @@ def test_values_are_json(found: evolve.Found) -> None:
 
 def test_mean_and_spread_over_seeds(found: evolve.Found) -> None:
     child = found.best
-    assert child.accuracy == pytest.approx(np.mean(child.accuracies))
-    assert child.test_accuracy == pytest.approx(np.mean(child.test_accuracies))
-    assert child.spread == pytest.approx(np.std(child.accuracies, ddof=1))
+    assert child.score == pytest.approx(np.mean(child.scores))
+    assert child.test_score == pytest.approx(np.mean(child.test_scores))
+    assert child.spread == pytest.approx(np.std(child.scores, ddof=1))
 
 
 def test_the_saved_child_computes_the_same(found: evolve.Found, tmp_path: Path) -> None:
@@ -61,11 +61,11 @@ def test_the_saved_child_computes_the_same(found: evolve.Found, tmp_path: Path) 
 
 def test_the_front_has_no_child_that_another_one_beats(found: evolve.Found) -> None:
     children = found.finalists
-    assert front_of(children, (), {})[0].accuracy == max(child.accuracy for child in children)
-    assert len(front_of(children, (), {})) == sum(child.accuracy == children[0].accuracy for child in children)
+    assert front_of(children, (), {})[0].score == max(child.score for child in children)
+    assert len(front_of(children, (), {})) == sum(child.score == children[0].score for child in children)
     with pytest.raises(ValueError, match=r"at_most: expected a finalist within \{'peak_mb': 0.0\}, got none; raise"):
         front_of(children, (), {"peak_mb": 0.0})
-    assert ordered([*reversed(children)])[0].accuracy == children[0].accuracy
+    assert ordered([*reversed(children)])[0].score == children[0].score
 
 
 @pytest.mark.parametrize(("cap", "value"), [(0.5, 50.0), ("0.05K", 50.0), ("3", 3.0), ("2m", 2e6), ("1e3", 1000.0)])
@@ -100,4 +100,4 @@ def test_segments_of_models_are_mined_and_used(tmp_path: Path) -> None:
     assert SegmentDatabase.load(tmp_path / "own.json.gz").digest == mined.digest
     found = quick(database=mined, at_most=None, budget=5, seeds=1, finalists=1)
     own = {segment.digest for segment in mined.segments}
-    assert {edit["segment"] for edit in found.best.edits} <= own and not math.isnan(found.best.accuracy)
+    assert {edit["segment"] for edit in found.best.edits} <= own and not math.isnan(found.best.score)
