@@ -164,6 +164,27 @@ class Clipped(nn.Module):
         return self.out((x + 0.1 * self.third(self.second(x))).mean((2, 3)))
 
 
+class Maps(nn.Module):
+    """Linear layers on maps, as in ConvNeXt, and channels that are cut, as in ShuffleNet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 4, 4)
+        self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.norm = nn.LayerNorm(8)
+        self.wide, self.narrow = nn.Linear(8, 16), nn.Linear(16, 8)
+        self.first = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1), nn.ReLU(inplace=True))
+        self.out = nn.Linear(6, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.stem(x)
+        y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
+        y = x + self.narrow(functional.gelu(self.wide(y))).permute(0, 3, 1, 2)
+        one, other = y.chunk(2, 1)
+        y = torch.cat([self.first(one), other], 1)
+        return self.out(y[:, 1:7].mean((2, 3)))
+
+
 MODELS: dict[str, Callable[[], nn.Module]] = {
     "resnet": ResNet,
     "vgg": vgg,
@@ -172,6 +193,7 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "unet": UNet,
     "shared": Shared,
     "clipped": Clipped,
+    "maps": Maps,
 }
 SIDE = 16
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lamcts.neural.evolve.calls import Input, Parameter, function_named
 from lamcts.neural.evolve.folding import Calls
-from lamcts.neural.evolve.operations import compute, module_of
+from lamcts.neural.evolve.operations import channels_last, compute, module_of
 from lamcts.neural.evolve.read import ReadModel
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 
@@ -23,6 +23,7 @@ class GraphNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.graph = graph
+        self.last = channels_last(graph)
         self.calls = model.calls
         self.functions = _functions(model.calls)
         self.own = nn.ModuleDict()
@@ -95,8 +96,8 @@ class GraphNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Compute the graph."""
         values: list[Any] = []
-        for node, key in zip(self.graph.nodes, self.keys, strict=True):
-            given = [values[one] for one in node.inputs]
+        for node, key, last in zip(self.graph.nodes, self.keys, self.last, strict=True):
+            given = [self._arranged(values[one], self.last[one], last) for one in node.inputs]
             if node.op == "input":
                 values.append(x)
             elif node.op == "opaque":
@@ -105,8 +106,13 @@ class GraphNetwork(nn.Module):
                 values.append(self.own[key](given[0]))
             else:
                 values.append(compute(node, given, self.training))
-        found = tuple(values[one] for one in self.graph.outputs)
+        found = tuple(self._arranged(values[one], self.last[one], False) for one in self.graph.outputs)
         return found[0] if len(found) == 1 else cast(Tensor, found)
+
+    @staticmethod
+    def _arranged(value: Any, is_last: bool, last: bool) -> Any:
+        """Return a value with its channels in the axis where they are needed."""
+        return value if is_last == last else value.movedim(1, -1) if last else value.movedim(-1, 1)
 
     def _call(self, number: int, given: list[Any]) -> Any:
         """Return the result of an opaque operation."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lamcts.neural.graphs.computation import OperationNode, kinds
+from lamcts.neural.graphs.computation import ComputationGraph, OperationNode, kinds
 from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Attributes, Shape, channels, pair
 
 TENSORS = {  # of a read operation: places of its parameters and buffers among the arguments, by name in the module
@@ -126,9 +126,22 @@ def _hardtanh(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) 
     return Known("relu6", {}) if ends == (0.0, 6.0) else Known("hardtanh", {"min_val": ends[0], "max_val": ends[1]})
 
 
+def _slice(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
+    axis = int(arguments[1]) % (len(result) + 1)
+    if len(shapes) != 1 or arguments[4] != 1 or axis != axis_of(result):
+        return OPAQUE
+    ends = slice(*arguments[2:4]).indices(channels(shapes[0]))
+    return Known("slice", {"start": ends[0], "stop": ends[1]})
+
+
+def axis_of(shape: Shape) -> int:
+    """Return the axis of the channels, the batch axis counted."""
+    return 1 if len(shape) == IMAGE else len(shape)
+
+
 def _concat(arguments: Sequence[Any], shapes: Sequence[Shape], result: Shape) -> Known:
     axis = int(arguments[1]) % (len(result) + 1)
-    return Known("concat", {}) if len(shapes) > 1 and axis == (1 if len(result) == IMAGE else len(result)) else OPAQUE
+    return Known("concat", {}) if len(shapes) > 1 and axis == axis_of(result) else OPAQUE
 
 
 def _pointwise(op: str, *names: str) -> "Reader":
@@ -159,6 +172,7 @@ READERS: dict[str, Reader] = {
     "sub": lambda *given: _sum_or_product("sub", *given),
     "mul": lambda *given: _sum_or_product("mul", *given),
     "cat": _concat,
+    "slice": _slice,
     "relu": _pointwise("relu"),
     "relu6": _pointwise("relu6"),
     "hardtanh": _hardtanh,
@@ -174,6 +188,7 @@ READERS: dict[str, Reader] = {
     "mish": _pointwise("mish"),
     "dropout": _pointwise("dropout", "p"),
 }
+OF_PIXELS = {"linear", "layer_norm", "add", "sub", "mul", *kinds.POINTWISE}  # one pixel at a time, by torch's names
 OTHER = {"sigmoid", "tanh", "scale", "shift", "dropout", "identity"}  # not functions of torch.nn.functional
 POINTWISE: dict[str, Callable[..., Tensor]] = {
     name: getattr(functional, name) for name in kinds.POINTWISE if name not in OTHER
@@ -201,6 +216,15 @@ def module_of(node: OperationNode, before: Shape) -> nn.Module | None:
     return nn.LayerNorm(channels(node.shape), eps, affine) if node.op == "layer_norm" else None
 
 
+def channels_last(graph: ComputationGraph) -> list[bool]:
+    """Return whether each value is an image that is computed with its channels in the last axis."""
+    found: list[bool] = []
+    for node in graph.nodes:
+        pixels = node.op in ("add", "mul", *kinds.POINTWISE) and all(found[one] for one in node.inputs)
+        found.append(len(node.shape) == IMAGE and (node.op in ("linear", "layer_norm") or pixels))
+    return found
+
+
 # settings of a convolution with their defaults
 WINDOW = {"kernel": 1, "stride": 1, "padding": 0, "dilation": 1}
 
@@ -219,7 +243,10 @@ def compute(node: OperationNode, values: Sequence[Tensor], training: bool) -> Te
             x = x + other if node.op == "add" else x * other
         return x
     if node.op == "concat":
-        return torch.cat(list(values), 1 if len(node.shape) == IMAGE else -1)
+        return torch.cat(list(values), axis_of(node.shape))
+    if node.op == "slice":
+        start, stop = int(own["start"]), int(own["stop"])  # type: ignore[arg-type]
+        return x.narrow(axis_of(node.shape), start, stop - start)
     number: Any = own.get("by")  # a whole one leaves whole values whole
     plain: Mapping[str, Callable[[], Tensor]] = {
         "identity": lambda: x,

@@ -4,11 +4,13 @@ Operations that are not known are opaque: they are computed as they are and neve
 can be exported can be read.
 """
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, cast
 
 import torch
 from torch import Tensor, fx, nn
@@ -17,11 +19,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named, name_of, plain
 from lamcts.neural.evolve.folding import Calls, folded
-from lamcts.neural.evolve.operations import OPAQUE, TENSORS, Known, known
+from lamcts.neural.evolve.operations import OF_PIXELS, OPAQUE, TENSORS, Known, axis_of, known
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
-from lamcts.neural.graphs.computation.kinds import Shape
+from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Shape
 
 CURE = "keep forward to operations of torch on tensors, and do other work outside of the module"
+LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]  # orders of an image's axes: channels last, and first again
+WHOLE = 2**63 - 1  # end of a slice without one
+CUTS = ("chunk", "split", "split_with_sizes", "tensor_split")
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\w+)')
 
 
@@ -119,6 +124,9 @@ class _Reader:
         self.nodes: list[OperationNode] = []
         self.calls: Calls = {}
         self.place: dict[fx.Node, int] = {}  # values of the program by node
+        self.last: dict[fx.Node, int | None] = {}  # images with channels in the last axis, and where they are made so
+        self.pixels: set[fx.Node] = set()  # of these, those that were computed so
+        self.parts: dict[fx.Node, list[dict[str, Attribute]]] = {}  # slices of values that are cut along the channels
         self.stands: dict[fx.Node, fx.Node] = {}  # a value that was changed in place, by what it is since
         self.batch: Any = None
 
@@ -135,7 +143,7 @@ class _Reader:
             elif node.op == "call_function":
                 self._call(node)
             elif node.op == "output":
-                values = [self.place[self._now(one)] for one in node.args[0]]
+                values = [self._placed(self._now(one)) for one in node.args[0]]
         graph, calls = folded(ComputationGraph(tuple(self.nodes), tuple(values)), self.calls, self.tensors)
         return ReadModel(graph, calls, self.tensors)
 
@@ -160,20 +168,77 @@ class _Reader:
     def _call(self, node: fx.Node) -> None:
         target: Any = node.target
         schema = getattr(target, "_schema", None)
-        inputs = [self._now(one) for one in node.all_input_nodes if one.name not in self.names]
-        found, shape = OPAQUE, self._shape(node)
+        name = "" if schema is None else schema.name.split("::")[1].rstrip("_")
+        given = [] if schema is None else _arguments(node, schema)
+        if self._is_arranged(node, name, given):
+            return
+        found, shape, maps = OPAQUE, self._shape(node), False
         written = schema is not None and any(one.alias_info and one.alias_info.is_write for one in schema.arguments)
         if schema is not None and shape is not None and not (written and self._is_seen_elsewhere(node)):
-            shapes = [self._shape(one) for one in self._tensors_read(node)]
-            if all(one is not None for one in shapes):
-                name = schema.name.split("::")[1].rstrip("_")
-                found = known(name, _arguments(node, schema), shapes, shape)  # type: ignore[arg-type]
+            shapes = [one for read in self._tensors_read(node) if (one := self._shape(read)) is not None]
+            if len(shapes) == len(self._tensors_read(node)):
+                maps = self._are_maps(node, name, [*shapes, shape])
+                tokens = [_tokens(one) for one in (*shapes, shape)] if maps else [*shapes, shape]
+                found = known(name, given, tokens[:-1], tokens[-1])
         if found.op == "opaque":
-            self._opaque(node, inputs)
+            self._opaque(node)
+        elif maps:
+            self.last[node] = None
+            self.pixels.add(node)
+            self._known(node, found, name, (*shape[2:], *shape[:2]) if shape else (), self.place.__getitem__)
         else:
-            self._known(node, found, schema, shape or ())
+            self._known(node, found, name, shape or (), self._placed)
         if written and isinstance(node.args[0], fx.Node):
             self.stands[self._now(node.args[0])] = node
+
+    def _is_arranged(self, node: fx.Node, name: str, given: Sequence[Any]) -> bool:
+        """Read an order of axes, a slice of all, a cut along the channels or a part of it; False for other calls."""
+        source = self._now(node.args[0]) if node.args and isinstance(node.args[0], fx.Node) else None
+        if source in self.parts:
+            part = self.parts[source][cast(int, node.args[1])]
+            self._add(node, OperationNode("slice", (self.place[source],), self._shape(node) or (), part))
+            return True
+        if source not in self.place or (shape := self._shape(source)) is None:
+            return False
+        if name == "permute" and len(shape) == IMAGE:
+            order = [axis % (IMAGE + 1) for axis in given[1]]
+            if order != (FIRST if source in self.last else LAST):
+                return False
+            if source not in self.last:
+                self.last[node] = None
+            self.place[node] = self.place[source]
+            return True
+        if source in self.last:
+            return False
+        if name == "slice" and given[1] == 0 and not given[2] and given[3] in (None, WHOLE) and given[4] == 1:
+            self.place[node] = self.place[source]
+            return True
+        axis = axis_of(shape)
+        parted = name in CUTS and all(user.target is operator.getitem for user in node.users)
+        if not parted or given[2] % (len(shape) + 1) != axis:
+            return False
+        ends = list(accumulate((one.shape[axis] for one in node.meta["val"]), initial=0))
+        self.parts[node] = [{"start": start, "stop": stop} for start, stop in pairwise(ends)]
+        self.place[node] = self.place[source]
+        return True
+
+    def _are_maps(self, node: fx.Node, name: str, shapes: Sequence[Shape]) -> bool:
+        """Whether a call computes each pixel of images whose channels are in the last axis."""
+        read = self._tensors_read(node)
+        same = len({one[:2] for one in shapes}) == 1 and all(len(one) == IMAGE for one in shapes)
+        ready = self.last if name in ("linear", "layer_norm") else self.pixels
+        return name in OF_PIXELS and bool(read) and all(one in ready for one in read) and same
+
+    def _placed(self, one: fx.Node) -> int:
+        """Return the node that computes a value as the program has it: for some, by an order of axes that is made."""
+        if one not in self.last:
+            return self.place[one]
+        if (made := self.last[one]) is None:
+            number, channels, *pixels = len(self.calls), *self.nodes[self.place[one]].shape
+            self.calls[number] = (OpaqueCall("torch.ops.aten.permute.default", (Input(0), LAST), {}, None),)
+            self.nodes.append(OperationNode("opaque", (self.place[one],), (*pixels, channels), {"target": number}))
+            made = self.last[one] = len(self.nodes) - 1
+        return made
 
     def _tensors_read(self, node: fx.Node) -> list[fx.Node]:
         """Return the values that a call reads, in the order of its arguments, one that is read twice twice."""
@@ -184,7 +249,7 @@ class _Reader:
     def _is_seen_elsewhere(self, node: fx.Node) -> bool:
         """Whether what a call changes in place is a view of another value, or has views."""
         changed = node.args[0]
-        if not isinstance(changed, fx.Node):
+        if not isinstance(changed, fx.Node) or changed.target is operator.getitem:
             return True
         return _is_view(changed.target) or any(_is_view(user.target) for user in changed.users)
 
@@ -198,14 +263,15 @@ class _Reader:
         except ValueError:
             return None
 
-    def _known(self, node: fx.Node, found: Known, schema: Any, shape: Shape) -> None:
-        name = schema.name.split("::")[1].rstrip("_")
-        places = tuple(self.place[one] for one in self._tensors_read(node))
+    def _known(self, node: fx.Node, found: Known, name: str, shape: Shape, placed: Callable[[fx.Node], int]) -> None:
+        places = tuple(placed(one) for one in self._tensors_read(node))
         attributes, source = dict(found.attributes), None
         if name in TENSORS:
             given = {part: _named(node, at, self.names) for part, at in TENSORS[name].items()}
             if given["weight"] is None:
-                self._opaque(node, [self._now(one) for one in node.all_input_nodes if one.name not in self.names])
+                self.last.pop(node, None)
+                self.pixels.discard(node)
+                self._opaque(node)
                 return
             attributes |= self._sizes(found.op, given["weight"], given.get("bias") is not None)
             source = "+".join(one for one in given.values() if one is not None)
@@ -225,24 +291,30 @@ class _Reader:
             return {"shared": self.tensors[source].numel() == 1}
         return {"bias": bias} if op == "linear" else {"affine": True}
 
-    def _opaque(self, node: fx.Node, inputs: Sequence[fx.Node]) -> None:
+    def _opaque(self, node: fx.Node) -> None:
+        inputs = [self._now(one) for one in node.all_input_nodes if one.name not in self.names]
         unique = list(dict.fromkeys(inputs))
         slot = {one: Input(i) for i, one in enumerate(unique)}
 
         def template(one: fx.Node) -> Any:
             return Parameter(self.names[one.name]) if one.name in self.names else slot[self._now(one)]
 
+        places = tuple(self._placed(one) for one in unique)
         arguments = plain(fx.node.map_arg(node.args, template))
         keywords = plain(fx.node.map_arg(node.kwargs, template))
         number = len(self.calls)
         self.calls[number] = (OpaqueCall(name_of(node.target), arguments, keywords, _training(node)),)
         value = node.meta.get("val")
         shape = self._shape(node) or (tuple(map(_size, value.shape)) if isinstance(value, Tensor) else ())
-        places = tuple(self.place[one] for one in unique)
         own = [self.names[one.name] for one in node.all_input_nodes if one.name in self.trained]
         costs = {"flops": self.flops[node.name], "parameters": sum(self.tensors[name].numel() for name in own)}
         attributes = {"target": number} | {name: count for name, count in costs.items() if count}
         self._add(node, OperationNode("opaque", places, shape, attributes, "+".join(own) or None))
+
+
+def _tokens(shape: Shape) -> Shape:
+    """Return the shape of a map with channels in the last axis as that of tokens."""
+    return (shape[0] * shape[1], shape[2])
 
 
 def _named(node: fx.Node, at: int, names: Mapping[str, str]) -> str | None:

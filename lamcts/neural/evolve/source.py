@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from lamcts.neural.evolve.build import GraphNetwork
 from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter
+from lamcts.neural.evolve.operations import axis_of
 from lamcts.neural.graphs.computation import OperationNode
-from lamcts.neural.graphs.computation.kinds import IMAGE, pair
+from lamcts.neural.graphs.computation.kinds import pair
 
 TYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16"}
 TYPES |= {torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8"}
@@ -147,7 +148,7 @@ def _steps(net: GraphNetwork) -> list[str]:
     """Return the statements of the forward pass."""
     graph, names, lines = net.graph, dict[int, str](), []
     for number, (node, key) in enumerate(zip(graph.nodes, net.keys, strict=True)):
-        given = [names[one] for one in node.inputs]
+        given = [_arranged(names[one], net.last[one], net.last[number]) for one in node.inputs]
         names[number] = f"v{number}"
         if node.op == "input":
             names[number] = "v0"
@@ -160,7 +161,12 @@ def _steps(net: GraphNetwork) -> list[str]:
             lines.append(f"v{number} = self.{key}({given[0]})")
         else:
             lines.append(f"v{number} = {_operation(node, given)}")
-    return [*lines, "return " + ", ".join(names[one] for one in graph.outputs)]
+    return [*lines, "return " + ", ".join(_arranged(names[one], net.last[one], False) for one in graph.outputs)]
+
+
+def _arranged(name: str, is_last: bool, last: bool) -> str:
+    """Return the expression of a value with its channels in the axis where they are needed."""
+    return name if is_last == last else f"{name}.movedim({'1, -1' if last else '-1, 1'})"
 
 
 def _operation(node: OperationNode, given: list[str]) -> str:
@@ -169,7 +175,10 @@ def _operation(node: OperationNode, given: list[str]) -> str:
     if node.op in ("add", "mul"):
         return (" + " if node.op == "add" else " * ").join(given)
     if node.op == "concat":
-        return f"torch.cat([{', '.join(given)}], {1 if len(node.shape) == IMAGE else -1})"
+        return f"torch.cat([{', '.join(given)}], {axis_of(node.shape)})"
+    if node.op == "slice":
+        start, stop = cast(int, own["start"]), cast(int, own["stop"])
+        return f"{x}.narrow({axis_of(node.shape)}, {start}, {stop - start})"
     if node.op == "dropout":
         return f"functional.dropout({x}, {own.get('p', 0.5)}, self.training)"
     if node.op in ("max_pool", "avg_pool"):

@@ -55,6 +55,7 @@ OPERATIONS: dict[str, OperationKind] = {
     "group_norm": OperationKind(parameters=True),
     "prelu": OperationKind(parameters=True),
     "flatten": OperationKind(),
+    "slice": OperationKind(),
     "add": OperationKind(inputs=None, commutes=True),
     "mul": OperationKind(inputs=None, commutes=True),
     "concat": OperationKind(inputs=None),
@@ -84,7 +85,12 @@ def output_shape(op: str, attributes: Attributes, shapes: Sequence[Shape]) -> Sh
         count = int(attributes["channels"]) if kind.sets_channels else first[0]  # type: ignore[arg-type]
         return (count, *_resized(op, attributes, first[1:]))
     if op == "linear":
-        return (*first[:-1], int(attributes["channels"]))  # type: ignore[arg-type]
+        return with_channels(first, int(attributes["channels"]))  # type: ignore[arg-type]
+    if op == "slice":
+        start, stop = int(attributes["start"]), int(attributes["stop"])  # type: ignore[arg-type]
+        if not 0 <= start < stop <= channels(first):
+            raise ValueError(f"{op}: expected some of {channels(first)} channels, got {start} to {stop}")
+        return with_channels(first, stop - start)
     if op == "global_pool":
         return (first[0], 1, 1)
     if op == "flatten":

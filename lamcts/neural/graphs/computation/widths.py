@@ -64,7 +64,7 @@ class Widths:
         own = [*map(channels, shapes), *(channels(node.shape) for node in nodes)]
         for here, node in enumerate(nodes, len(shapes)):
             before = [-1 - one if one < 0 else len(shapes) + one for one in node.inputs]
-            if node.op in ("input", "opaque"):
+            if node.op in ("input", "opaque", "slice"):
                 for one in (here, *before):
                     self.fix(one, own[one])
                 continue
