@@ -1,6 +1,7 @@
-"""Width edits of modules as users write them: they run, have the promised costs, and keep what is fixed."""
+"""Edits of modules as users write them: they run, have the promised costs, and keep what is fixed."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from user_models import MODELS
 
 from lamcts.neural.evolve import GraphNetwork, read
-from lamcts.neural.graphs.computation import flops, parameters
+from lamcts.neural.graphs.computation import flops, mine, parameters, shipped
+from lamcts.neural.graphs.computation.edits import children
 from lamcts.neural.graphs.computation.paths import WidthEdit, scalable, width_children
 
 BATCH = torch.rand(4, 3, 16, 16, generator=torch.Generator().manual_seed(1))
@@ -24,11 +26,13 @@ def _own_generator() -> Iterator[None]:
 
 @pytest.mark.dear
 @pytest.mark.parametrize("name", MODELS)
-def test_scaled_networks_run_and_have_the_promised_costs(name: str) -> None:
+def test_edited_networks_run_and_have_the_promised_costs(name: str) -> None:
     model = read(MODELS[name](), BATCH)
     made = [child for _, child in width_children(model.graph, np.random.default_rng(0), 8)]
     made.append(WidthEdit(0.5, tuple(scalable(model.graph))).apply(model.graph))
     assert len(made) > 5 and flops(made[-1]) < flops(model.graph)
+    replaced = children(model.graph, shipped().joined(mine([model.graph])), np.random.default_rng(0))
+    made += [child for _, child in islice(replaced, 8)]
     for child in made:
         net = GraphNetwork(child, model, inherit=False, seed=0)
         net.train()(BATCH).square().sum().backward()

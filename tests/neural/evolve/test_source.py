@@ -30,7 +30,7 @@ with torch.no_grad():
 
 
 @pytest.mark.dear
-@pytest.mark.parametrize("name", ["mobilenet", "unet", "transformer", "shared"])
+@pytest.mark.parametrize("name", ["mobilenet", "unet", "transformer", "shared", "maps"])
 def test_the_file_computes_the_same_without_lamcts(name: str, tmp_path: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
