@@ -16,10 +16,9 @@ from lamcts.neural.supernet.build import supernet
 from lamcts.neural.supernet.objective import PERCENT, SupernetObjective
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
-from lamcts.neural.train.loop import evaluate, to_device
+from lamcts.neural.train.loop import evaluate, to_device, train
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
-from lamcts.neural.train.training import train
 from lamcts.rng import derive
 from lamcts.types import whole_number
 

@@ -25,9 +25,30 @@ class StepTime(NamedTuple):
 
 
 def step_time(
-    model: nn.Module, batch: object, plan: Plan | None, *, loss: Loss | None = None, traced: Trace | None = None
+    model: nn.Module, batch: object, plan: Plan | None = None, *, loss: Loss | None = None, traced: Trace | None = None
 ) -> StepTime:
-    """Return the time of training steps under a plan; see `lamcts.neural.memory.step_time`."""
+    """Measure the time of training steps under a plan.
+
+    The model, its gradients and the global generators are restored afterwards. Unlike `measure`, no profiler runs.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    batch : tensor, tuple or dict
+        Arguments of the model, see `trace`.
+    plan : Plan, default None
+        The plan; None runs ordinary steps.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+    traced : Trace, default None
+        Trace of this model, batch and loss; needed for a plan.
+
+    Returns
+    -------
+    StepTime
+        `seconds`, the least of at most five steps, and `first_seconds` of the step before them.
+    """
     if plan is not None and traced is None:
         raise ValueError(
             "traced: expected the trace of the plan, got None: pass `traced=trace(model, batch, loss=loss)`"

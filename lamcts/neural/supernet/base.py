@@ -7,7 +7,7 @@ A point of the space is a mask of operations. Each training batch draws a random
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +19,9 @@ from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.neural.train.data import Data
 from lamcts.neural.train.inherit import inherit
+from lamcts.neural.train.loop import Epoch, train
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
-from lamcts.neural.train.training import train
-
-if TYPE_CHECKING:
-    from lamcts.neural.train.loop import Epoch
 
 TRIES = 100  # draws for a random network that depends on the image; in digits4096 two of three do
 JUDGED = 8  # networks that represent all in the evaluation after an epoch
@@ -53,7 +50,7 @@ class Supernet(nn.Module):
         seed: int | Seeds = 0,
         device: str = "cpu",
         checkpoint: Path | str | None = None,
-        report: "Callable[[Epoch], None] | None" = None,
+        report: Callable[[Epoch], None] | None = None,
     ) -> "Supernet":
         """Train all architectures by one random network a batch, and return the trained supernet."""
         trained = train(self, data, recipe, seed=seed, device=device, checkpoint=checkpoint, report=report).net

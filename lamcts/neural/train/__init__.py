@@ -1,5 +1,7 @@
 """Training of networks: one loop, recipes, and data in memory or on disk. Torch loads when the loop is called."""
 
+from typing import TYPE_CHECKING, Any
+
 from lamcts.neural.train.data import Data, Part, stored
 from lamcts.neural.train.datasets import digits, load
 from lamcts.neural.train.distributed import DistributedTransferObjective
@@ -12,7 +14,9 @@ from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.task import Task
 from lamcts.neural.train.torch_datasets import from_datasets
-from lamcts.neural.train.training import train
+
+if TYPE_CHECKING:
+    from lamcts.neural.train.loop import train as train
 
 __all__ = [
     "Data",
@@ -35,6 +39,14 @@ __all__ = [
     "preset",
     "save_network",
     "stored",
-    "train",
     "trained_network",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "train":
+        raise AttributeError(f"module 'lamcts.neural.train' has no attribute {name!r}")
+    from lamcts.neural import needs_torch  # noqa: F401
+    from lamcts.neural.train.loop import train
+
+    return train

@@ -16,7 +16,6 @@ from lamcts.neural.train.planner import StepPlanner, checked
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.task import Task
-from lamcts.neural.train.training import train
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.canonical import Canonical
@@ -132,6 +131,8 @@ class TrainObjective:
 
     def finish(self, point: Point, start: TrainingStart, seeds: Seeds, trial: EpochTrial | None = None) -> "Trained":
         """Train a network from its start to the end of its recipe."""
+        from lamcts.neural.train import train
+
         net, recipe, file = start
         ahead = self.recipe.epochs - recipe.epochs  # shorter trainings end at the same step
 

@@ -190,7 +190,44 @@ OPEN = _Open()
 
 @contextmanager
 def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
-    """Carry out a memory plan in the training steps of a model; see `lamcts.neural.memory.apply`."""
+    """Carry out a memory plan in the training steps of a model, inside a `with` block.
+
+    Gradients equal those of a step without a plan. Steps without gradients and other models are not affected; another
+    model may have a plan in a nested block. Compiled modules run uncompiled, with a warning.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    plan : Plan
+        Action of each movable storage.
+    traced : Trace
+        Trace of this model with the same batch shape, loss and mode.
+
+    Returns
+    -------
+    context manager
+        Yields the executor, whose `held_bytes` are the saved bytes on the device after the forward pass.
+
+    Raises
+    ------
+    TypeError
+        For a model of several processes, or one whose replicas run in other threads.
+    ValueError
+        For a plan that cannot be carried out.
+    RuntimeError
+        For a model that has a plan already, and in a step that deviates from the trace.
+
+    Notes
+    -----
+    The model has to run the traced operations, and the traced loss has to follow before the backward pass. Other
+    operations, such as a penalty, an auxiliary head, a loss scale or an accuracy, run without a plan: tensors that
+    autograd saves for them are kept.
+
+    The first step is compared with the trace, later ones with the first. In later steps, a deviation after the last
+    tensor that the plan moves affects no gradient and is not reported. A plan that keeps everything compares only the
+    shapes, modes and autocast of later steps.
+    """
     model = uncompiled(model)
     refuse_parallel(model)
     refuse_second_plan(model)

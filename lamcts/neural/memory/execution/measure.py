@@ -62,7 +62,29 @@ def measure(
     loss: Loss | None = None,
     traced: Trace | None = None,
 ) -> MeasuredStep:
-    """Run and measure one training step under a plan; see `lamcts.neural.memory.measure`."""
+    """Run and measure one training step under a plan.
+
+    The model, its gradients and the global generators are restored afterwards.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The model to train.
+    batch : tensor, tuple or dict
+        Arguments of the model, see `trace`.
+    plan : Plan, default None
+        The plan; None keeps everything.
+    loss : callable, default None
+        From the output to a scalar; None is the sum of all floats.
+    traced : Trace, default None
+        Trace of this model, batch and loss; None traces them.
+
+    Returns
+    -------
+    MeasuredStep
+        `held_bytes`, the saved bytes on the device after the forward pass, and `predicted_bytes`, their simulated
+        number. `peak_bytes`, the most that the step really had allocated. On CUDA also `milliseconds`.
+    """
     traced = traced or trace(model, batch, loss=loss)
     plan = plan or keep_all(traced.graph)
     with restored(model) as device:

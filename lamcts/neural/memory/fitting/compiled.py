@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lamcts.movement.sizes import size_text
-from lamcts.neural.memory.execute import step_time
 from lamcts.neural.memory.fitting.closed_loop import Deadline, Tried, settled, too_small
 from lamcts.neural.memory.fitting.fitting import (
     SECONDS,
@@ -130,6 +129,7 @@ def fit_compiled(
 
     from lamcts.neural.memory.execution.measure import measured_peak
     from lamcts.neural.memory.inductor import LimitTooSmall
+    from lamcts.neural.memory.timing import step_time
 
     size, word = budget_of(budget), optimizer_word(optimizer)
     model = uncompiled(model)

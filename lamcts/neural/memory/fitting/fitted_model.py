@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lamcts.movement.sizes import size_text
-from lamcts.neural.memory.execute import apply, step_time
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.report import Report
 from lamcts.neural.memory.simulator import Simulator
@@ -141,11 +140,15 @@ class Fitted:
 
     def timed(self, batch: Any, loss: Any = None) -> "StepTime":
         """Measure the time of steps under the plan."""
+        from lamcts.neural.memory.timing import step_time
+
         plan = None if self.keeps_all else self.plan
         return step_time(self.model, batch, plan, loss=loss, traced=self.traced)
 
     def __enter__(self) -> "Fitted":
         if not self.keeps_all:
+            from lamcts.neural.memory.execution import apply
+
             self._stack.enter_context(apply(self.model, self.plan, self.traced))
         return self
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.movement.sizes import size_of, size_text
 from lamcts.neural.graphs import StepGraph
-from lamcts.neural.memory.execute import measure, measured_machine
 from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, presets, smallest
 from lamcts.neural.memory.fitting.closed_loop import Deadline, Tried, settled, too_small
 from lamcts.neural.memory.fitting.fitted_model import Chosen, Fitted, total_bytes
@@ -113,6 +112,8 @@ def fit(
         return within(allocated(graph), room, options=words, seconds=deadline.left, **search)
 
     def measured(plan: Plan, traced: "Trace") -> Any:
+        from lamcts.neural.memory.execution import measure
+
         step = measure(model, batch, plan, loss=loss, traced=traced)
         return step if timed else replace(step, seconds={})  # else the given machine says what operations take
 
@@ -151,6 +152,8 @@ def _allocated_sizes(model: Any, batch: Any, optimizer: str, accumulate: bool) -
 
 def _machine_of(model: Any) -> Machine | None:
     """Return the measured machine of a model's device; None for a device that is not measured."""
+    from lamcts.neural.memory.calibration import measured_machine
+
     device = next(model.parameters()).device
     return measured_machine(device) if device.type in ("cpu", "cuda") else None
 
