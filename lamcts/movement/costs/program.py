@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.reuse import Histogram, LruStack, ReuseDistances, check_length, of_pieces, words_of_line
+from lamcts.movement.costs.lru_stack import Histogram, LruStack
+from lamcts.movement.costs.reuse import ReuseDistances, check_length, of_pieces, words_of_line
 from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
 from lamcts.movement.costs.trace import Body, ClippedLoop, Layout, Range, affine_range, length, trace
 from lamcts.movement.costs.volume import iterations

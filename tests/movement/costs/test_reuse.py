@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lamcts.movement import costs
-from lamcts.movement.costs import reuse
-from lamcts.movement.costs.reuse import LruStack, larger_before, stable_order
+from lamcts.movement.costs import lru_stack, reuse
+from lamcts.movement.costs.lru_stack import LruStack, larger_before, stable_order
 
 
 def listed(accesses):
@@ -36,7 +36,7 @@ def simulated(accesses, capacity):
 
 @pytest.mark.parametrize("piece", [1, 7, 64, 2**17])
 def test_a_thousand_random_traces_agree_with_a_stack_kept_as_a_list(piece, monkeypatch):
-    monkeypatch.setattr(reuse, "PIECE", piece)
+    monkeypatch.setattr(lru_stack, "PIECE", piece)
     rng = np.random.default_rng(piece)
     for _ in range(250):
         data = int(rng.integers(1, 100))
