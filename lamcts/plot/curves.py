@@ -9,16 +9,14 @@ from numpy.typing import ArrayLike
 from lamcts.outcomes.goals import Goals
 from lamcts.plot import canvas
 from lamcts.plot.evaluations import (
-    LOG_FROM,
-    AxisLimits,
     Evaluations,
     Source,
     Violations,
     common_reference,
     evaluations_of,
     quartiles,
-    value_limits,
 )
+from lamcts.plot.limits import LOG_FROM, AxisLimits, value_limits
 from lamcts.study.result import Result
 from lamcts.types import Floats, Rows
 

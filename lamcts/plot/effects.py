@@ -18,8 +18,8 @@ from lamcts.plot.evaluations import (
     fit_of,
     has_model,
     numbers_of,
-    tail_cut,
 )
+from lamcts.plot.limits import tail_cut
 from lamcts.plot.surfaces import CORNERS, GRID, Plane, line_of, planes_of
 from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats, Json, Point

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.plot import canvas
-from lamcts.plot.evaluations import TAIL, AxisLimits, Evaluations, Source, evaluations_of
+from lamcts.plot.evaluations import Evaluations, Source, evaluations_of
+from lamcts.plot.limits import TAIL, AxisLimits
 from lamcts.types import Floats
 
 if TYPE_CHECKING:

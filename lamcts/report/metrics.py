@@ -7,7 +7,8 @@ import numpy as np
 
 from lamcts.outcomes.metrics import Metric
 from lamcts.plot.curves import axis_label
-from lamcts.plot.evaluations import tail_cut, thinned
+from lamcts.plot.evaluations import thinned
+from lamcts.plot.limits import tail_cut
 from lamcts.report.html import VALUES, Grid, HtmlTable, PlotlyFigure, Section, axis, dots, layout
 from lamcts.report.runs import LabelledRun
 from lamcts.text import shortened

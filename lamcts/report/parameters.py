@@ -6,15 +6,8 @@ import numpy as np
 
 from lamcts.plot.canvas import BEST, SELECTED
 from lamcts.plot.curves import axis_label
-from lamcts.plot.evaluations import (
-    IMPORTANCE,
-    RANK,
-    Importance,
-    best_and_some,
-    numbers_of,
-    tail_cut,
-    thinned,
-)
+from lamcts.plot.evaluations import IMPORTANCE, RANK, Importance, best_and_some, numbers_of, thinned
+from lamcts.plot.limits import tail_cut
 from lamcts.plot.surfaces import CORNERS, GRID, Plane, line_of, planes_of
 from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout, line
 from lamcts.report.runs import LabelledRun

@@ -9,7 +9,8 @@ from lamcts.optimizer.again import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
-from lamcts.plot.evaluations import AxisLimits, Violations, common_reference, quartiles, thinned, value_limits
+from lamcts.plot.evaluations import Violations, common_reference, quartiles, thinned
+from lamcts.plot.limits import AxisLimits, value_limits
 from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
 from lamcts.report.runs import LabelledRun, by_search
 from lamcts.types import Floats, Json, Mask, Rows
