@@ -39,7 +39,7 @@ def test_figure_8() -> None:
 
 
 def test_what_contradicts_is_named() -> None:
-    with pytest.raises(Infeasible, match=r"conv 0 divides sizes by 1 or 2; .*output has 4 x 4 pixels; input has"):
+    with pytest.raises(Infeasible, match="no strides lead from those of the inputs"):
         resolve(figure8(), [(16, 32, 32)] * 2, [(32, 4, 4)])
     both = Segment((OperationNode("relu", (-1,), (16, 8, 8)),), ((16, 8, 8),), (0,))
     with pytest.raises(Infeasible, match="channels: 16 and 32"):

@@ -209,9 +209,7 @@ def _strides(segment: Segment, inputs: Sequence[Shape], outputs: Sequence[Shape]
             if not (is_map(shapes[before - 1]) and is_map(shapes[here - 1])):
                 continue
             least, most = _steps(node)
-            by = " or ".join(str(HALVING**step) for step in range(least, most + 1))
-            why = f"{node.op} {number} divides sizes by {by}"
-            limits += [Constraint(before, here, most, why), Constraint(here, before, -least, why)]
+            limits += [Constraint(before, here, most), Constraint(here, before, -least)]
     levels = solve(1 + len(shapes), limits, early)
     found = []
     for number, node in enumerate(segment.nodes):
@@ -229,8 +227,8 @@ def _pins(segment: Segment, inputs: list[Shape], outputs: list[Shape], largest: 
     for one, own, shape in given:
         if not is_map(own):
             continue
-        at, why = level(shape, largest), f"{'input' if one < 0 else 'output'} has {shape[1]} x {shape[2]} pixels"
-        limits += [Constraint(0, 1 + _place(segment, one), at, why), Constraint(1 + _place(segment, one), 0, -at, why)]
+        at, here = level(shape, largest), 1 + _place(segment, one)
+        limits += [Constraint(0, here, at), Constraint(here, 0, -at)]
     return limits
 
 

@@ -2,10 +2,10 @@
 
 The level of a value is the binary logarithm of how often the largest input is larger in height and width. An operation
 that can resize adds 0 or 1, all others add nothing, and inputs and outputs have the levels that the network gives.
-Such constraints are feasible unless their graph has a negative cycle (Bellman 1958), which is the proof.
+Such constraints are feasible unless their graph has a negative cycle (Bellman 1958).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lamcts.neural.graphs.computation.kinds import IMAGE, Shape
@@ -14,16 +14,15 @@ LARGEST = 12  # levels: from 4,096 pixels to one
 
 
 class Infeasible(ValueError):
-    """A segment cannot have the shapes that the network needs; the message says why."""
+    """A segment cannot have the shapes that the network needs."""
 
 
 class Constraint(NamedTuple):
-    """level(after) - level(before) <= most, and why."""
+    """level(after) - level(before) <= most."""
 
     before: int
     after: int
     most: int
-    reason: str
 
 
 def solve(count: int, constraints: Sequence[Constraint], early: bool = True) -> list[int]:
@@ -32,34 +31,15 @@ def solve(count: int, constraints: Sequence[Constraint], early: bool = True) -> 
     count: number of values; value 0 has level 0. constraints: differences of levels. early: whether sizes are reduced
     at the first operation that can, which costs the fewest operations, or at the last.
     """
-    edges = constraints if early else [Constraint(c.after, c.before, c.most, c.reason) for c in constraints]
+    edges = constraints if early else [Constraint(c.after, c.before, c.most) for c in constraints]
     distance = [0 if i == 0 else LARGEST * count for i in range(count)]
-    cause: dict[int, Constraint] = {}
     for _ in range(count + 1):
-        last = None
+        before = list(distance)
         for edge in edges:
-            if distance[edge.before] + edge.most < distance[edge.after]:
-                distance[edge.after] = distance[edge.before] + edge.most
-                cause[edge.after] = edge
-                last = edge.after
-        if last is None:
+            distance[edge.after] = min(distance[edge.after], distance[edge.before] + edge.most)
+        if distance == before:
             return [one if early else -one for one in distance]
-    assert last is not None
-    raise Infeasible(f"heights and widths: {'; '.join(_cycle(cause, last, count))}")
-
-
-def _cycle(cause: Mapping[int, Constraint], start: int, count: int) -> list[str]:
-    """Return the reasons of the negative cycle that `start` was reached from, in order, each once."""
-    at = start
-    for _ in range(count):
-        at = cause[at].before
-    first, reasons = at, []
-    while True:
-        edge = cause[at]
-        reasons.append(edge.reason)
-        at = edge.before
-        if at == first:
-            return list(dict.fromkeys(reversed(reasons)))
+    raise Infeasible("heights and widths: no strides lead from those of the inputs to those of the outputs")
 
 
 def level(shape: Shape, largest: Shape) -> int:
