@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import sklearn.model_selection  # noqa: F401  # its first import seeds the global generator of random
 
 PACKAGE = Path(__file__).parent.parent / "lamcts"
 SHOWN = [path for path in sorted(PACKAGE.rglob("*.py")) if ">>> " in path.read_text()]

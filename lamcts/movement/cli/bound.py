@@ -43,5 +43,5 @@ def main(args: argparse.Namespace) -> int:
     for clash in found.clashes:
         say(f"note: {clash}")
     for target in found.produced:
-        say(f"note: {target} reads results of the nest a constant step away: no bound of red-blue pebbles is known")
+        say(f"note: {target} reads results of the nest a step away: no bound of red-blue pebbles is known")
     return 0

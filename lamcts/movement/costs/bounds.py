@@ -7,26 +7,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.intensity import TINY, Covering, Weights, average, capped, linear, uncapped
+from lamcts.movement.costs.intensity import least_of, linear
 from lamcts.movement.costs.nest import Nest, check_used
 from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.statement_bound import (
     Formula,
     StatementBound,
+    Task,
     bound_statement,
     clashing,
     groups_of,
-    log_extents,
+    is_full,
     memory_name,
     total_formula,
 )
-from lamcts.movement.costs.terms import Term, overlaps, patterns, pivots, terms_of
+from lamcts.movement.costs.terms import Term, overlaps, pivots, terms_of
 from lamcts.movement.costs.volume import iterations, least
 from lamcts.types import whole_number
 
 CLOSE = 1e-9  # relative rounding of sums
-MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
-LONG = math.log(1000)  # range of a loop from which caps change an intensity of exponent 1 by less than 0.1 %
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ class LowerBound:
     clashes : tuple of str
         Pairs of accesses that may read one element, so that they count once.
     produced : tuple of str
-        Targets of statements that read results of the nest a constant step away, as stencils do: no bound of the pebble
-        game is known for them.
+        Targets of statements that read results of the nest a step away, as stencils do: no bound of the pebble game is
+        known for them.
     """
 
     memory: int
@@ -93,10 +92,12 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     Notes
     -----
     `daap` follows sections 3 to 6 of [1]_ and holds to leading order only. The paper counts all reads of a set of
-    iterations as its dominator (3.1), which is not so where the set computes them itself: a stencil that keeps a row in
-    the memory loads none. So reads of the nest's own results a constant step away have no such bound here, and
-    `formula` is "". For sigma > 1 the closed form is
-    `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
+    iterations as its dominator (3.1), which is not so where the set computes them itself. So statements that read their
+    own results a step away, at all loop variables, have no such bound here: a stencil that keeps a row in the memory
+    loads none. Results of other statements that are read once each do not count, as they may just have been computed;
+    in LU these are the columns, N^2 / 2 words in section 6. Indices that are sums, such as `i+j`, are bounded over
+    tiles of any shape. For sigma > 1 the closed form is `X0 = sigma M / (sigma - 1)` and
+    `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
 
     `loads` needs no assumption on the sizes. It counts misses of a cache that allocates on writes, on arrays that the
     nest reads. Accesses that may touch one element count once, and statements that share arrays share loads.
@@ -121,9 +122,10 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     produced = [one.statement for one in statements if _produced(one.statement, nest)]
     sound = [one for one in statements if one.statement not in produced]
     reuse, parts = _shared(nest, sound)
-    parts += [one.closed for one in sound if one.loads]
-    total = sum(one.loads for one in sound) - sum(reuse.values())
-    most = max((one.loads for one in sound), default=0.0)
+    parts += [one.closed for one in sound if one.loads] + [one.fresh_closed for one in sound if one.fresh]
+    needs = [one.loads - one.fresh for one in sound]
+    total = sum(needs) - sum(reuse.values())
+    most = max(needs, default=0.0)
     least = _inputs(nest) if produced else 0.0
     return LowerBound(
         memory=memory,
@@ -141,13 +143,12 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
 
 
 def _produced(statement: Statement, nest: Nest) -> bool:
-    """Return whether a statement reads what itself, or a later one, writes a constant step away."""
+    """Return whether a statement reads what itself, or a later one, writes a step away, at all loop variables."""
     for other in nest.statements[nest.statements.index(statement) :]:
-        for read in statement.reads:
-            if read.array == other.target.array:
-                steps = [one - two for one, two in zip(read.indices, other.target.indices, strict=True)]
-                update = other is statement and not any(step.constant for step in steps)
-                if not update and not any(step.names for step in steps):
+        for term in terms_of(statement):
+            if term.access.array == other.target.array and term.access.indices != statement.target.indices:
+                steps = [one - two for one, two in zip(term.access.indices, other.target.indices, strict=True)]
+                if is_full(term, statement) or not any(step.names for step in steps):
                     return True
     return False
 
@@ -224,15 +225,8 @@ def _statement_loads(statement: Statement, sizes: Mapping[str, int], memory: int
         return 0.0
     meet = overlaps(terms, statement, sizes)
     groups = groups_of(terms, meet)
-    families = _families(groups, terms, meet)
-    caps, gains = log_extents(statement, sizes), np.zeros(len(terms))
-    found = []
-    for pattern in patterns(terms, statement.names):
-        cover = np.array([[name in chosen for name in statement.names] for chosen in pattern], dtype=float)
-        covering = Covering(cover, groups, families, gains, caps, math.log(memory))
-        found.append(_least(covering))
-    lowest = min(one.log_intensity for one in [*found, average(covering, found)])
-    return iterations(statement.loops, sizes) / math.exp(lowest)
+    task = Task(statement, terms, np.zeros(len(terms)), groups, _families(groups, terms, meet), sizes, memory)
+    return task.iterations / math.exp(least_of(task.coverings()).log_intensity)
 
 
 def _families(
@@ -249,15 +243,6 @@ def _families(
             family.append(i)
     numbers = {i: number for number, family in enumerate(families) for i in family}
     return np.array([numbers[i] for i in range(len(terms))])
-
-
-def _least(covering: Covering) -> Weights:
-    """Return the best weights; caps matter only where the tile without them comes near to them."""
-    free = uncapped(covering)
-    margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
-    if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
-        return free
-    return capped(covering, free)
 
 
 def _touched(nest: Nest, array: str) -> int:

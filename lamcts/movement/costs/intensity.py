@@ -9,6 +9,7 @@ weights and the best X, the intensity is at most `exp(F)`:
 Accesses of one group may share elements and count once; those of one family of a group share none.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +23,8 @@ from lamcts.types import Floats
 
 Constraint = tuple[str, Callable[[Floats], Any], Callable[[Floats], Floats]]  # "eq" or "ineq" (>= 0), value, slope
 TINY = 1e-12  # keeps logarithms of weights finite, and takes the rounding of sums
+MARGIN = math.log(16)  # the tile of the closed form touches X0 < 16 M words
+LONG = math.log(1000)  # range of a loop from which caps change an intensity of exponent 1 by less than 0.1 %
 LARGEST_DENOMINATOR = 60  # of exponents: those of the linear programme are ratios of small determinants
 
 
@@ -115,6 +118,21 @@ def capped(covering: Covering, start: Weights | None = None) -> Weights:
     found = linear(np.maximum(costs, 0), rows, np.ones(n + 1))
     starts = [_weighed(covering, found.x[:m], np.zeros(n)), *([start] if start else [])]
     return min((_polished(covering, one, None) for one in starts), key=lambda one: one.log_intensity)
+
+
+def least(covering: Covering) -> Weights:
+    """Return the best weights; caps matter only where the tile without them comes near to them."""
+    free = uncapped(covering)
+    margin = LONG if free is not None and free.exponent < 1 + TINY else covering.memory + MARGIN
+    if free is not None and (np.minimum(1, free.exponents) * margin <= covering.caps).all():
+        return free
+    return capped(covering, free)
+
+
+def least_of(coverings: Sequence[Covering]) -> Weights:
+    """Return the best weights of some coverings of one statement, or their mean: all inequalities hold."""
+    found = [least(one) for one in coverings]
+    return min([*found, average(coverings[0], found)], key=lambda one: one.log_intensity)
 
 
 def _weighed(covering: Covering, weight: Floats, exponents: Floats, unique: bool = False) -> Weights:

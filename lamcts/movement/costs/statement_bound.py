@@ -5,23 +5,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.movement.costs.intensity import Covering, Weights, capped, exact, smooth, uncapped
+from lamcts.movement.costs.intensity import Covering, Weights, capped, exact, least_of, smooth, uncapped
 from lamcts.movement.costs.program import Program
 from lamcts.movement.costs.statement import Statement
-from lamcts.movement.costs.terms import Term, clash, overlaps, terms_of
+from lamcts.movement.costs.terms import Term, clash, overlaps, patterns, terms_of
 from lamcts.movement.costs.volume import Polynomial, extent, iterations, polynomial
 from lamcts.types import Floats
 
 LARGEST_DENOMINATOR = 1000  # of constants: products of small powers of the exponents
 CLOSE = 1e-9  # relative: constants of closed forms are exact to rounding
-LARGE = np.log(1e9)  # X at which lower-order terms of the constant have vanished
-WIDEST = np.log(1e6)  # X / M beyond which no minimum of the intensity is sought
-COARSE = 12  # values of X before the search is refined around the best
 SLACK = 1e-9  # of logarithms of extents against their caps
 
 
@@ -56,20 +52,10 @@ class Tiles:
     variable.
     """
 
-    terms: list[Term]
+    terms: Sequence[Term]
     names: tuple[str, ...]
     divisors: Floats
     caps: Floats
-
-    @cached_property
-    def choices(self) -> tuple[Floats, NDArray[np.int64]]:
-        """The rows of the linear programme: one for each choice of a variable in each sum; and their accesses."""
-        rows, owners = [], []
-        for owner, term in enumerate(self.terms):
-            for chosen in product(*term.parts):
-                rows.append([name in chosen for name in self.names])
-                owners.append(owner)
-        return np.array(rows, dtype=float), np.array(owners)
 
     @cached_property
     def _columns(self) -> list[list[list[int]]]:
@@ -120,26 +106,40 @@ class StatementBound:
     closed: Formula | None = None
     formula: str = ""
     strict: bool = False
+    fresh: float = 0.0  # of `loads`, what another statement may just have computed
+    fresh_closed: Formula | None = None  # minus its closed form
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A statement, the terms that limit it, and the logarithms of the ranges of its loops."""
+class Task:
+    """A statement, the terms that limit it, their groups and families (see `Covering`), and the sizes."""
 
     statement: Statement
-    iterations: int
-    terms: list[Term]
+    terms: Sequence[Term]
     gains: Floats  # [m], logarithm of the elements that cost one word
     groups: NDArray[np.int64]  # [m]
-    caps: Floats  # [l]
+    families: NDArray[np.int64]  # [m]
     sizes: Mapping[str, int]
     memory: int
 
-    def covering(self) -> Covering:
-        """Return the programme of the weights; a sum counts as any one of its variables."""
-        rows, owners = self.tiles().choices
-        groups, families = self.groups[owners], np.arange(len(rows))
-        return Covering(rows, groups, families, self.gains[owners], self.caps, math.log(self.memory))
+    @cached_property
+    def iterations(self) -> int:
+        """The iterations of the statement."""
+        return iterations(self.statement.loops, self.sizes)
+
+    @cached_property
+    def caps(self) -> Floats:
+        """The logarithms of the ranges of the loop variables [l]."""
+        return log_extents(self.statement, self.sizes)
+
+    def coverings(self) -> list[Covering]:
+        """Return the programmes of the weights: one for each way in which elements determine variables in sums."""
+        found = []
+        for pattern in patterns(self.terms, self.statement.names):
+            cover = np.array([[name in chosen for name in self.statement.names] for chosen in pattern], dtype=float)
+            own = (self.groups, self.families, self.gains, self.caps, math.log(self.memory))
+            found.append(Covering(cover, *own))
+        return found
 
     def tiles(self, limited: bool = True) -> Tiles:
         """Return the programme of the extents."""
@@ -157,13 +157,25 @@ def bound_statement(statement: Statement, nest: Program, memory: int, producers:
     sizes = nest.sizes
     gains = {term: _gain(term, statement, producers) for term in terms_of(statement)}
     terms = [term for term, gain in gains.items() if math.isfinite(gain)]
-    caps = log_extents(statement, sizes)
-    count = iterations(statement.loops, sizes)
     if not terms:
-        return StatementBound(statement, count, None, math.inf, math.inf, {}, 0.0, {})
-    groups = groups_of(terms, clashing(terms, statement, nest))
-    task = _Task(statement, count, terms, np.array([gains[term] for term in terms]), groups, caps, sizes, memory)
-    return _plain(task) if all(term.plain for term in terms) else _summed(task)
+        return StatementBound(statement, iterations(statement.loops, sizes), None, math.inf, math.inf, {}, 0.0, {})
+    groups, own = groups_of(terms, clashing(terms, statement, nest)), np.array([gains[term] for term in terms])
+    task = Task(statement, terms, own, groups, np.arange(len(terms)), sizes, memory)
+    plain = all(term.plain for term in terms)
+    found = _plain(task) if plain else _summed(task)
+    others = {other.target.array for other in nest.statements if other is not statement}
+    fresh = [term.access.array in others and is_full(term, statement) for term in terms]
+    if not any(fresh):
+        return found
+    words = np.minimum(task.iterations, task.tiles().elements(task.caps)[0][fresh])
+    volume = polynomial(statement.loops, sizes) if plain and not own.any() else None
+    closed = None if volume is None else Formula(volume, Fraction(0)).scaled(-sum(fresh))
+    return replace(found, fresh=float(words.sum()), fresh_closed=closed)
+
+
+def is_full(term: Term, statement: Statement) -> bool:
+    """Return whether an access has all loop variables of the reads, so that it reads most elements of the statement."""
+    return set(term.names) >= {name for other in terms_of(statement) for name in other.names}
 
 
 def clashing(terms: Sequence[Term], statement: Statement, nest: Program) -> Callable[[Term, Term], bool]:
@@ -185,9 +197,11 @@ def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
 
 
 def _gain(term: Term, statement: Statement, producers: Mapping[str, float]) -> float:
-    """Return the logarithm of how many elements of an access cost one word (Lemma 8): 0 for an update of its own."""
+    """Return the logarithm of how many elements of an access cost one word (Lemma 8): 0 for sums of its own."""
     own = (term.access.array, term.access.indices) == (statement.target.array, statement.target.indices)
-    return 0.0 if own else math.log(max(1.0, producers.get(term.access.array, 1.0)))
+    if own and not is_full(term, statement):
+        return 0.0
+    return math.log(max(1.0, producers.get(term.access.array, 1.0)))
 
 
 def groups_of(terms: Sequence[Term], meet: Callable[[Term, Term], bool]) -> NDArray[np.int64]:
@@ -200,9 +214,9 @@ def groups_of(terms: Sequence[Term], meet: Callable[[Term, Term], bool]) -> NDAr
     return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
 
 
-def _plain(task: _Task) -> StatementBound:
+def _plain(task: Task) -> StatementBound:
     """Bound a statement whose elements determine all variables of their indices."""
-    covering = task.covering()
+    [covering] = task.coverings()
     free = uncapped(covering)
     sigma = None if free is None else exact(free.exponent)
     if free is not None and sigma == 1:
@@ -219,39 +233,18 @@ def _plain(task: _Task) -> StatementBound:
     return _result(task, sigma, found.log_intensity, words, task.tiles().largest(words), found.weight)
 
 
-def _summed(task: _Task) -> StatementBound:
-    """Bound a statement with sums of variables in indices."""
-    free = uncapped(task.covering())
-    sigma = None if free is None else exact(free.exponent)
-    owners = task.tiles().choices[1]
-    if free is not None and sigma == 1:
-        weight = np.bincount(owners, free.weight).astype(float)
-        return _result(task, sigma, free.log_intensity, math.inf, None, weight, _closed(task, free))
-    if free is not None:
-        words, tiles = task.words(free.exponent), task.tiles(limited=False)
-        logs = tiles.largest(words)
-        if (logs <= task.caps + SLACK).all():
-            log_intensity = constant(tiles, free.exponent) + free.exponent * words - _log_gap(words, task.memory)
-            weight = _touched(tiles, logs, words, task.memory)
-            proven = replace(free, log_intensity=log_intensity)
-            return _result(task, sigma, log_intensity, words, logs, weight, _closed(task, proven))
-    words, logs = best(task.tiles(), task.memory)
-    weight = _touched(task.tiles(), logs, words, task.memory)
-    return _result(task, sigma, float(logs.sum()) - _log_gap(words, task.memory), words, logs, weight)
-
-
-def _log_gap(words: float, memory: int) -> float:
-    """Return log(X - M) from log X."""
-    return math.log(math.exp(words) - memory)
-
-
-def _touched(tiles: Tiles, logs: Floats, words: float, memory: int) -> Floats:
-    """Return how many words each access touches for each word that is loaded: its weight at the optimum."""
-    return tiles.elements(logs)[0] / (math.exp(words) - memory)
+def _summed(task: Task) -> StatementBound:
+    """Bound a statement with sums of variables in indices, over tiles of any shape."""
+    found = least_of(task.coverings())
+    sigma, closed = exact(found.exponent), None if found.rest.any() else _closed(task, found)
+    if found.exponent <= 1 + SLACK:
+        return _result(task, sigma, found.log_intensity, math.inf, None, found.weight, closed)
+    words = task.words(found.exponent)
+    return _result(task, sigma, found.log_intensity, words, task.tiles().largest(words), found.weight, closed)
 
 
 def _result(
-    task: _Task,
+    task: Task,
     sigma: Fraction | None,
     log_intensity: float,
     words: float,
@@ -280,49 +273,20 @@ def _result(
     )
 
 
-def _strict(task: _Task) -> bool:
+def _strict(task: Task) -> bool:
     """Return whether each access determines its variables, costs a word an element, and shares none unless grouped."""
     apart = groups_of(task.terms, overlaps(task.terms, task.statement, task.sizes))
     costly = len(task.terms) == len(terms_of(task.statement)) and not task.gains.any()
     return costly and all(term.plain for term in task.terms) and bool((apart == task.groups).all())
 
 
-def _closed(task: _Task, weights: Weights) -> Formula | None:
+def _closed(task: Task, weights: Weights) -> Formula | None:
     """Return iterations / (c M^(sigma - 1)) where all is exact: no element costs less than a word."""
     volume = polynomial(task.statement.loops, task.sizes)
     if volume is None or task.gains.any():
         return None
     power = exact(weights.exponent) - 1
     return Formula(volume, power).scaled(math.exp(float(power) * math.log(task.memory) - weights.log_intensity))
-
-
-def constant(tiles: Tiles, sigma: float) -> float:
-    """Return log C, where the largest tile of X words has about C X^sigma iterations."""
-    free = Tiles(tiles.terms, tiles.names, tiles.divisors, np.full(len(tiles.names), np.inf))
-    return float(free.largest(LARGE).sum() - sigma * LARGE)
-
-
-def best(tiles: Tiles, memory: float) -> tuple[float, Floats]:
-    """Return log X0 and the logs of the tile's extents where iterations / (X - M) are fewest."""
-    total = np.log(tiles.elements(np.minimum(tiles.caps, LARGE))[0].sum())
-    low = np.log(memory) + 1e-3
-    high = max(low + 1e-3, min(total, low + WIDEST))
-    starts: list[Floats | None] = [None]
-
-    def intensity(log_words: float) -> float:
-        logs = tiles.largest(log_words, starts[-1])
-        starts.append(logs)
-        return float(logs.sum() - np.log(np.exp(log_words) - memory))
-
-    grid = np.linspace(low, high, COARSE)
-    values = [intensity(x) for x in grid]
-    middle = int(np.argmin(values))
-    around = (grid[max(middle - 1, 0)], grid[min(middle + 1, COARSE - 1)])
-    from scipy.optimize import minimize_scalar
-
-    found = minimize_scalar(intensity, bounds=around, method="bounded", options={"xatol": 1e-7})
-    log_words = float(found.x if found.fun < values[middle] else grid[middle])
-    return log_words, tiles.largest(log_words)
 
 
 def extents(covering: Covering, weights: Weights, log_words: float) -> Floats:

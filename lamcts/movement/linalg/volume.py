@@ -89,7 +89,7 @@ def volume(N: int, P: int, grid: Shape | str = "best", block: int | None = None)
     >>> found.grid, found.block
     ((13, 13, 6), 6)
     >>> {name: round(gb, 1) for name, gb in found.gb.items()}
-    {'ours': 39.8, 'bound': 19.7, 'conflux': 44.8, 'scalapack': 70.9, 'candmc': 108.2}
+    {'ours': 39.8, 'bound': 18.6, 'conflux': 44.8, 'scalapack': 70.9, 'candmc': 108.2}
     """
     whole_number(N, "N")
     whole_number(P, "P")

@@ -24,7 +24,7 @@ def test_a_stencil_has_no_bound_of_the_pebble_game(capsys):
     stencil = "for t in T: for i in 1..N-1: A[t+1,i] = A[t,i-1]+A[t,i+1]"
     _, out, _ = said(capsys, "bound", stencil, "--sizes", "N=200,T=50", "--memory", "400")
     assert "red-blue pebbles  " not in out
-    assert "note: A[t+1,i] reads results of the nest a constant step away: no bound of red-blue pebbles is known" in out
+    assert "note: A[t+1,i] reads results of the nest a step away: no bound of red-blue pebbles is known" in out
 
 
 def test_loops_over_time_have_misses_and_no_bound(capsys, tmp_path):

@@ -1,13 +1,16 @@
 """Lower bounds of eight known programs next to valid schedules of any tiling and skew, and to bounds in print."""
 
 import math
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from lamcts.movement import costs
+from lamcts.movement.costs.statement import Statement
+from lamcts.movement.costs.trace import ends
+from tests.movement.costs.test_bound_and_misses import random_nest, smallest
 
 Element = tuple[object, ...]  # name of an array, then indices
 
@@ -170,6 +173,32 @@ def test_the_pebble_bound_is_next_to_the_one_in_print(name: str) -> None:
     known = PROGRAMS[name]
     ratio = costs.nest(known.text, N=40_000).lower_bound(1024).daap / known.printed(40_000, 1024)
     assert ratio == pytest.approx(known.share, rel=0.05)
+
+
+def executed(body: Sequence[Any], values: Mapping[str, int], at: tuple[int, ...] = ()) -> Iterator[Instance]:
+    """Yield the iterations of a nest in program order."""
+    for item in body:
+        if isinstance(item, Statement):
+            *reads, write = [(one.array, *(int(i.value(values)) for i in one.indices)) for one in item.accesses]
+            yield Instance((*at, 0, 0, 0)[:3], tuple(reads), write)
+        else:
+            for value in range(*ends(item.loop, values)):
+                yield from executed(item.body, {**values, item.loop.name: value}, (*at, value))
+
+
+def test_no_valid_schedule_of_a_random_nest_loads_less_than_the_pebble_bound() -> None:
+    """As where elements of one diagonal are one element, or one statement computes what another reads."""
+    rng, tried = np.random.default_rng(34), 0
+    for _ in range(150):
+        text, sizes = random_nest(rng).text, (("N0", 12), ("N1", 11), ("N2", 10))
+        nest = costs.nest(text, **{name: size for name, size in sizes if name in text})
+        memory = smallest(nest) + int(rng.integers(0, 4))
+        bound = nest.lower_bound(memory)
+        if bound.daap > 30:
+            for schedule in schedules([*executed(nest.body, nest.sizes)], rng, tries=4):
+                assert bound.daap <= loads(schedule, memory, allocate=False) * (1 + 1e-6), (text, memory)
+                tried += 1
+    assert tried > 100
 
 
 def test_rows_that_stay_in_the_memory_load_a_stencil_once() -> None:
