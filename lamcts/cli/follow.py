@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lamcts.cli.console import complain, evaluation_of, number, say
 from lamcts.cli.evaluations import rows_in
 from lamcts.journal.lock import inspect_header, is_written
-from lamcts.optimizer.export import LAST
+from lamcts.optimizer.export import LAST, goal_columns
 from lamcts.study.known.rows import PRUNED
 from lamcts.study.load import journal_in
 from lamcts.types import Json
@@ -71,9 +71,10 @@ def _show(record: "Recorded", shown: int) -> int:
 def _line(record: "Recorded", row: Json) -> str:
     """Return a row as text: values or the failure, and the point."""
     goals = record.goals
-    own = [*goals.names, *map(str, goals.constraints)]
-    said = [_reason(row["message"])] if row["message"] else [f"{name} {number(row[name])}" for name in own]
-    point = [f"{name}={_brief(value)}" for name, value in row.items() if name not in {"trial", *own, *LAST}]
+    own = goal_columns(goals)
+    said = [f"{name} {number(row[column])}" for name, column in own.items()]
+    said = [_reason(row["message"])] if row["message"] else said
+    point = [f"{name}={_brief(value)}" for name, value in row.items() if name not in {"trial", *own.values(), *LAST}]
     return "  ".join([*said, *point[:MOST_SHOWN], *(["..."] if len(point) > MOST_SHOWN else [])])
 
 

@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from lamcts.optimizer.history import History
+    from lamcts.outcomes.goals import Goals
 
 LONGEST = 300  # characters of a value in a cell of HTML (by eye)
 LAST = ("seconds", "message")  # columns after the parameters
 
 
 def rows_of(history: "History") -> list[Json]:
-    """Return a dict for each evaluation; a name that is another column's is `point.NAME` or `metric.NAME`."""
-    names = history.goals.names
-    first = ["trial", *names, *sem_columns(history), *map(str, history.goals.constraints)]
+    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on."""
+    names, columns = history.goals.names, goal_columns(history.goals)
+    own, constraints = [columns[name] for name in names], [columns[str(one)] for one in history.goals.constraints]
+    first = ["trial", *own, *sem_columns(history), *constraints]
     values = history.values.reshape(len(history), len(names))
-    columns = (history.trial, values, history.constraints, history.seconds, history.points)
+    parts_of_rows = (history.trial, values, history.constraints, history.seconds, history.points)
     rows = []
-    for i, (trial, found, over, seconds, point) in enumerate(zip(*columns, strict=True)):
+    for i, (trial, found, over, seconds, point) in enumerate(zip(*parts_of_rows, strict=True)):
         sems = history.sems.get(i, (math.nan,) * len(names)) if history.sems else ()
         row: Json = dict(zip(first, [int(trial), *found.tolist(), *sems, *over.tolist()], strict=True))
         parts = dict(parts_of(point))
@@ -43,6 +45,12 @@ def rows_of(history: "History") -> list[Json]:
         row |= {column: metrics[name] for name, column in columns_of(metrics, (*row, *LAST), "metric").items()}
         rows.append(row | {"seconds": float(seconds), "message": history.message(i) or ""})
     return rows
+
+
+def goal_columns(goals: "Goals") -> dict[str, str]:
+    """Return the columns of objectives and constraints by name."""
+    values = columns_of(goals.names, ("trial", *LAST), "value")
+    return values | columns_of(map(str, goals.constraints), ("trial", *values.values(), *LAST), "constraint")
 
 
 def sem_columns(history: "History") -> list[str]:

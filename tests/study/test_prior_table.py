@@ -67,6 +67,21 @@ def test_columns_of_constraints_and_objectives_come_back(tmp_path: Path) -> None
     assert plain.checked[:2].tolist() == [False, True]
 
 
+def test_objectives_with_the_names_of_other_columns_come_back(tmp_path: Path) -> None:
+    goals: dict[str, Any] = {"objectives": {"seconds": "min", "message": "max", "trial": "min"}}
+    goals["constraints"] = ["seconds <= 0.5"]
+
+    def named(point: Any) -> dict[str, float]:
+        return {"seconds": float(point[0]), "message": float(point[1]), "trial": float(point.sum())}
+
+    ran = lamcts.minimize(named, BOX, budget=8, **goals, **OPTIONS)
+    names = ["value.seconds", "value.message", "value.trial"]
+    assert [[row[name] for name in names] for row in ran.rows()] == ran.history.values.tolist()
+    assert ran.rows()[0]["trial"] == 0 and ran.rows()[0]["message"] == ""
+    history = told(written(ran), tmp_path, BOX, named, **goals)
+    assert same(history.values[:8], ran.history.values)
+
+
 def test_metrics_and_standard_errors_come_back(tmp_path: Path) -> None:
     def measured(point: Any, trial: Any) -> Any:
         trial.note(seconds=3, device="cpu", ok=True, trial="again", none=None)

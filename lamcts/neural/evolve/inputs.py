@@ -56,6 +56,8 @@ def check_model(model: nn.Module, examples: Tensor, data: Data, task: Task | Non
     """Check that a model maps examples to class scores, or to a tensor that the loss of a task takes."""
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+    if not isinstance(task, (Task, type(None))):
+        raise ValueError(f"task: expected a lamcts.neural.train.Task, got {type(task).__name__}")
     if task is None and not data.classes:
         raise ValueError(f"task: expected a loss and a score, as the targets of {data.name} are no classes, got none")
     wanted = f"scores (n, {data.classes})" if task is None else "a tensor that the loss of the task takes"

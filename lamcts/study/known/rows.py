@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.optimizer.export import LAST, columns_of
+from lamcts.optimizer.export import LAST, columns_of, goal_columns
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Measured
@@ -115,11 +115,13 @@ class _Reader:
     def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str]) -> None:
         sems = {name: SEM if len(goals.names) == 1 else f"{SEM}.{name}" for name in goals.names}
         numbers = (*goals.names, *map(str, goals.constraints), SEM, *sems.values())
-        inside, held = members_of(space), (*numbers, *OWN)
+        goal = goal_columns(goals)
+        inside, held = members_of(space), (*numbers, *goal.values(), *OWN)
         columns = columns_of(inside, held)
         table = _trimmed(table, {*columns, *columns.values(), *held, *goals.quantities})
         there = {*table.names}
         self._columns = {name: columns[name] if columns[name] in there else name for name in inside}
+        self._goal = {name: column if column in there else name for name, column in goal.items()}
         used = {*self._columns.values(), *goals.quantities, *goals.names}
         self._sems = {name: own for name, own in sems.items() if own not in used}
         self._used = used | {*held}
@@ -131,10 +133,13 @@ class _Reader:
 
     def _check_columns(self, table: Table, measured: Sequence[str]) -> None:
         there = {*table.names}
-        known = {held.name for held in self._goals.constraints if str(held) in there} | {*measured}
+        known = {held.name for held in self._goals.constraints if self._goal[str(held)] in there} | {*measured}
         pairs = [(self._columns[name], member) for name, member in self._inside.items()]
         wanted = [own for own, member in pairs if self._text and not getattr(member, "when", None)]
-        wanted += [*self._goals.names, *(name for name in self._goals.quantities if name not in known)]
+        wanted += [
+            *(self._goal[name] for name in self._goals.names),
+            *(name for name in self._goals.quantities if name not in known),
+        ]
         for name in wanted if there else ():  # a study without trials has no columns
             if name not in there:
                 got = ", ".join(table.names)
@@ -197,7 +202,7 @@ class _Reader:
         values = {name: self._measured(row, name) for name in goals.names}
         quantities = {name: number for name in goals.quantities if (number := self._number(row, name)) is not None}
         for held in goals.constraints:
-            over = self._number(row, str(held))
+            over = self._number(row, self._goal[str(held)])
             if over is not None and held.name in goals.quantities and held.name not in quantities:
                 quantities[held.name] = held.quantity(over)
         empty = all(each is None for each in values.values())
@@ -206,7 +211,7 @@ class _Reader:
 
     def _measured(self, row: Row, name: str) -> float | Measured | None:
         """Return a value, with its standard error where the row has one."""
-        value, sem = self._number(row, name), self._sems.get(name)
+        value, sem = self._number(row, self._goal[name]), self._sems.get(name)
         error = None if sem is None else self._number(row, sem)
         return value if value is None or error is None else Measured(value, error)
 
