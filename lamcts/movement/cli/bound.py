@@ -42,6 +42,8 @@ def main(args: argparse.Namespace) -> int:
     table(rows)
     for clash in found.clashes:
         say(f"note: {clash}")
+    for name in found.repeated:
+        say(f"note: {name} is in no index: the bounds are those of one iteration of its loop")
     for target in found.produced:
         say(f"note: {target} reads results of the nest a step away: no bound of red-blue pebbles is known")
     return 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.movement.costs.intensity import least_of, linear
-from lamcts.movement.costs.nest import Nest, check_used
+from lamcts.movement.costs.nest import Nest, once
 from lamcts.movement.costs.statement import Access, Affine, Statement
 from lamcts.movement.costs.statement_bound import (
     Formula,
@@ -54,6 +54,8 @@ class LowerBound:
     produced : tuple of str
         Targets of statements that read results of the nest a step away, as stencils do: no bound of the pebble game is
         known for them.
+    repeated : tuple of str
+        Loops, such as over time, whose variable is in no index: the bounds are those of one of their iterations.
     """
 
     memory: int
@@ -65,6 +67,7 @@ class LowerBound:
     formula: str
     clashes: tuple[str, ...]
     produced: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     @property
     def main(self) -> StatementBound:
@@ -115,7 +118,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     >>> bound.formula, round(bound.loads)
     ('2 N^3 / sqrt(M)', 33554432)
     """
-    check_used(nest.body)
+    nest, repeated = once(nest)
     _check_memory(nest, memory)
     whole_number(processors, "processors")
     statements = _alone(nest, memory)
@@ -139,6 +142,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         else total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
         produced=tuple(str(statement.target) for statement in produced),
+        repeated=tuple(repeated),
     )
 
 

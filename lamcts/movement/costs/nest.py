@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lamcts.movement.costs.program import Program
 from lamcts.movement.costs.statement import Access, Affine, Block, Loop, Statement
 from lamcts.movement.costs.tiling import Tiling
+from lamcts.movement.costs.volume import least
 from lamcts.text import shortened
 from lamcts.types import whole_number
 
@@ -101,21 +102,42 @@ def _check_dimensions(statements: tuple[Statement, ...]) -> None:
             raise ValueError(f"{access.array}: expected {len(other.indices)} indices as in {other}, got {access}")
 
 
-def check_used(body: tuple[Block | Statement, ...]) -> set[str]:
-    """Check that each loop variable is in an index of some statement in its loop; return the names in indices."""
-    used: set[str] = set()
+def once(nest: Nest) -> tuple[Nest, list[str]]:
+    """Return a nest whose loops that repeat the same elements run once, and their names: what it loads, all load."""
+    _, paths = _repeated(nest.body)
+    statements = []
+    for statement in nest.statements:
+        loops = list(statement.loops)
+        for depth, loop in enumerate(statement.loops):
+            if statement.loops[: depth + 1] in paths:
+                inside = [*(inner.start for inner in loops[depth + 1 :]), *(inner.stop for inner in loops[depth + 1 :])]
+                ranged = any(loop.name in end.names for end in inside)
+                if ranged or least(loop.stop - loop.start, statement.loops[:depth], nest.sizes) < 1:
+                    raise ValueError(
+                        f"{loop.name}: expected an access in the loop over {loop.name} that uses this loop variable, "
+                        "got none: a bound is not known for loops that repeat the same elements and set the range of "
+                        f"another, or may be empty; use {loop.name} in an index, or remove its loop"
+                    )
+                loops[depth] = Loop(loop.name, loop.start, loop.start + 1)
+        statements.append(replace(statement, loops=tuple(loops)))
+    names = list(dict.fromkeys(path[-1].name for path in sorted(paths, key=len)))
+    return (replace(nest, statements=tuple(statements)), names) if paths else (nest, [])
+
+
+def _repeated(
+    body: tuple[Block | Statement, ...], outer: tuple[Loop, ...] = ()
+) -> tuple[set[str], set[tuple[Loop, ...]]]:
+    """Return the names in indices, and the loops, with those around them, whose variable is in no index."""
+    used, found = set[str](), set[tuple[Loop, ...]]()
     for item in body:
         if isinstance(item, Statement):
             used |= {name for access in item.accesses for name in access.names}
             continue
-        inner, name = check_used(item.body), item.loop.name
-        if name not in inner:
-            raise ValueError(
-                f"{name}: expected an access in the loop over {name} that uses this loop variable, got none: a bound "
-                f"is not known for loops that repeat the same elements; use {name} in an index, or remove its loop"
-            )
+        path = (*outer, item.loop)
+        inner, more = _repeated(item.body, path)
         used |= inner
-    return used
+        found |= more if item.loop.name in inner else {*more, path}
+    return used, found
 
 
 def _blocks(statements: tuple[Statement, ...], depth: int) -> tuple[Block | Statement, ...]:

@@ -193,7 +193,10 @@ def test_no_valid_schedule_of_a_random_nest_loads_less_than_the_pebble_bound() -
         text, sizes = random_nest(rng).text, (("N0", 12), ("N1", 11), ("N2", 10))
         nest = costs.nest(text, **{name: size for name, size in sizes if name in text})
         memory = smallest(nest) + int(rng.integers(0, 4))
-        bound = nest.lower_bound(memory)
+        try:
+            bound = nest.lower_bound(memory)
+        except ValueError:  # loops that repeat the same elements, and may be empty
+            continue
         if bound.daap > 30:
             for schedule in schedules([*executed(nest.body, nest.sizes)], rng, tries=4):
                 assert bound.daap <= loads(schedule, memory, allocate=False) * (1 + 1e-6), (text, memory)

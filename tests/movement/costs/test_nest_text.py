@@ -101,5 +101,7 @@ def test_a_loop_that_no_access_uses_repeats_its_elements() -> None:
     )
     for memory in (10, 40, 100):  # X[t] is read at each step: one more element in the memory
         assert 0 <= marked.reuse_distances().misses(memory + 1) - plain.reuse_distances().misses(memory) <= 6
+        assert plain.lower_bound(memory).repeated == ("t",)
+        assert plain.lower_bound(memory).loads <= plain.reuse_distances().misses(memory)
     with pytest.raises(ValueError, match=r"^t: expected an access .* uses this loop variable, got none: a bound"):
-        plain.lower_bound(100)
+        costs.nest("for t in T: for i in t: B[i] = A[i]", T=20).lower_bound(100)

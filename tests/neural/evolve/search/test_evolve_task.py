@@ -92,5 +92,5 @@ def test_targets_that_are_no_classes_need_a_task_that_takes_the_outputs() -> Non
 def test_a_score_has_a_name_of_its_own(name: str) -> None:
     with pytest.raises(ValueError, match=f"task: expected a score with a name of its own, got '{name}'"):
         evolved(Task(squared, name=name))
-    with pytest.raises(ValueError, match="task: expected a lamcts.neural.train.Task, got function"):
+    with pytest.raises(ValueError, match=r"task: expected a lamcts\.neural\.train\.Task, got function"):
         evolved(squared)  # type: ignore[arg-type]
