@@ -20,12 +20,12 @@ from lamcts.neural.nas.base import Graph, Point
 from lamcts.neural.train.loop import Trained, step_bytes, train
 from lamcts.neural.train.objective import EpochTrial, TrainObjective
 from lamcts.neural.train.seeds import Seeds
-from lamcts.optimizer.export import LAST
 from lamcts.rng import fresh_seed
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.integer import Int
 from lamcts.spaces.product import Space
 
+OWN = ("trial", "seconds", "message")  # columns of an evaluation
 STEP = "edit"  # parameters are called edit1, edit2, ...
 
 
@@ -111,7 +111,7 @@ class Evolution:
         if not isinstance(self.training.architectures, EvolvedNetworks):
             got = type(self.training.architectures).__name__
             raise ValueError(f"training: expected an objective of EvolvedNetworks, got {got}")
-        if (name := self.training.score_name) in (*COSTS, *self.networks.point(()), "trial", *LAST):
+        if (name := self.training.score_name) in (*COSTS, *self.networks.point(()), *OWN):
             raise ValueError(f"task: expected a score with a name of its own, got {name!r}, which is another column's")
 
     @property
