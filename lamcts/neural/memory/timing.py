@@ -33,14 +33,10 @@ def step_time(
 
     Parameters
     ----------
-    model : torch.nn.Module
-        The model to train.
-    batch : tensor, tuple or dict
-        Arguments of the model, see `trace`.
+    model, batch, loss
+        As of `measure`.
     plan : Plan, default None
         The plan; None runs ordinary steps.
-    loss : callable, default None
-        From the output to a scalar; None is the sum of all floats.
     traced : Trace, default None
         Trace of this model, batch and loss; needed for a plan.
 
