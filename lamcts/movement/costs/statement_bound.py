@@ -73,7 +73,7 @@ class Tiles:
                 slopes[row, part] = words[row] * extents[part] / total
         return words, slopes
 
-    def largest(self, log_words: float, start: Floats | None = None) -> Floats:
+    def largest(self, log_words: float) -> Floats:
         """Return the logs of the extents of the largest tile with at most X words."""
         count = len(self.names)
 
@@ -84,7 +84,7 @@ class Tiles:
             words, slopes = self.elements(logs)
             return np.asarray(-slopes.sum(0) / words.sum())
 
-        first = np.minimum(np.full(count, log_words / (2 * count)), self.caps) if start is None else start
+        first = np.minimum(np.full(count, log_words / (2 * count)), self.caps)
         bounds = [(0.0, float(min(cap, log_words))) for cap in self.caps]
         return smooth(
             lambda logs: -float(logs.sum()), lambda logs: -np.ones(count), first, bounds, [("ineq", room, slope)], 1e-12

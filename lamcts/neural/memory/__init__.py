@@ -80,3 +80,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'lamcts.neural.memory' has no attribute {name!r}")
     import_module("lamcts.neural.needs_torch")
     return getattr(import_module(f"lamcts.neural.memory.{_NEED_TORCH[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NEED_TORCH})

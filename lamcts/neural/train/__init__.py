@@ -50,3 +50,7 @@ def __getattr__(name: str) -> Any:
     from lamcts.neural.train.loop import train
 
     return train
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "train"})
