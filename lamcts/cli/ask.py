@@ -15,6 +15,7 @@ from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.values import scalar
 from lamcts.types import Json
+from lamcts.utils.files import FileKind, is_kind
 
 FILLED_IN = ("sem", "message", "note")  # columns for standard errors, reasons of failures and remarks
 MADE = ("param", "space", "objectives", "constraints", "maximize", "sampler", "seed")  # settings of a new run
@@ -70,9 +71,16 @@ def opened(args: argparse.Namespace) -> Optimizer:
             raise ValueError(f"{given[0]}: expected only with --param or --space, which make a new journal")
         if not Path(args.journal).exists():
             raise ValueError(f"expected a journal, got {args.journal}, which does not exist: --param makes a new one")
-        return Optimizer.load(args.journal)
+        return loaded(args.journal)
     words: Json = {"sampler": args.sampler or samplers.AUTO, "seed": args.seed}
     return Optimizer(space, journal=args.journal, maximize=bool(args.maximize), **goals_of(args), **words)
+
+
+def loaded(path: str) -> Optimizer:
+    """Return the optimizer of a journal, which records what is asked and told."""
+    if is_kind(path, FileKind.STATE):
+        raise ValueError(f"expected a journal, got {path}, {FileKind.STATE}, which records nothing: load it in Python")
+    return Optimizer.load(path)
 
 
 def write_sheet(opt: Optimizer, trials: Sequence[Trial], out: str | None) -> None:

@@ -3,15 +3,17 @@
 import argparse
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.cli.ask import loaded
 from lamcts.cli.console import counted, number, pairs, say
 from lamcts.cli.parser import Parser
 from lamcts.errors import EvaluationFailed
 from lamcts.optimizer import Optimizer
+from lamcts.optimizer.changes import Result, tell_all
 from lamcts.optimizer.losses import Taken, taken
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
@@ -47,7 +49,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    opt = Optimizer.load(args.journal)
+    opt = loaded(args.journal)
     lines = lines_of(args.sheet, opt)
     wrong = [line for line in lines if line.what == "corrected"]
     if wrong and not args.correct:
@@ -56,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
             f"{where}: expected what was told of trial {trial}, got other values ({counted(len(wrong), 'such line')} "
             "in all); --correct replaces them; nothing was told"
         )
-    tell(opt, lines)
+    tell_all(opt, results(lines))
     counts = Counter(line.what for line in lines)
     say(f"{args.sheet}: {', '.join(f'{counts[what]} {words}' for what, words in WORDS.items() if counts[what])}")
     failed = sum(isinstance(line.told.value, Exception) for line in lines)
@@ -145,16 +147,13 @@ def _is_told(opt: Optimizer, row: int, outcome: Taken) -> bool:
     return bool(same and np.array_equal(seen.g[row], outcome.g[0], equal_nan=True))
 
 
-def tell(opt: Optimizer, lines: Sequence[Line]) -> None:
-    """Tell an optimizer what it does not know, in the order of the lines."""
+def results(lines: Sequence[Line]) -> Iterator[Result]:
+    """Return what an optimizer does not know, in the order of the lines."""
     for what, trial, (point, value, constraints, _, metrics) in lines:
-        if isinstance(trial, Trial):
-            moved = point if what == "changed" else None
-            opt.tell(trial, value, constraints=constraints, metrics=metrics, point=moved)
-        elif what == "corrected" and trial is not None:
-            opt.correct(trial, value, constraints, point=point)
-        elif what == "new":
-            opt.tell_points([point], [value], [constraints], [metrics])
+        if what == "as asked":
+            point = None
+        if what not in ("empty", "before"):
+            yield Result(trial, point, value, constraints, metrics)
 
 
 def _best(opt: Optimizer) -> str:

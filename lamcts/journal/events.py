@@ -1,4 +1,5 @@
-"""What happened in a run, in order: ask (first trial, how many), tell (first row), forget (trial), once check (row).
+"""What happened in a run: ask (first trial, how many), tell (first row), forget (trial),
+correct (rows that are written again: the first, how many), once check (row).
 
 Beside a tell stands `by NAME` (first row): the part of its search that proposed these rows, as an arm of the default.
 """
@@ -18,6 +19,7 @@ EVENTS = JournalTable(
     "n INTEGER PRIMARY KEY, kind TEXT NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, time REAL NOT NULL",
     "n",
 )
+CORRECT = "correct"
 BY = "by "  # how such an event begins
 
 

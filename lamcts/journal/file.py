@@ -15,7 +15,7 @@ from lamcts.errors import JournalError
 from lamcts.journal.table import damaged
 from lamcts.journal.tables import TABLES, put_meta
 from lamcts.types import Json
-from lamcts.utils.files import JOURNAL
+from lamcts.utils.files import JOURNAL, unchanged_database
 
 FORMAT = 7  # raised with every change of the tables, or of what stands in them; 4: no reports of several objectives
 OLDEST = 3  # that is read: it has the same tables, and no metrics nor standard errors in the notes of rows
@@ -125,8 +125,10 @@ def _check_log(path: str) -> None:
     log = Path(path + "-wal")
     if not log.exists() or not log.stat().st_size:
         return
-    with open(path, "rb") as file:
-        if file.read(20)[18:] != b"\2\2":  # the versions for writing and reading: 2 stands for a log
+    with closing(unchanged_database(path)) as connection:
+        if not hasattr(connection, "serialize"):  # Python was built with an SQLite before 3.36
+            return
+        if connection.serialize()[18:20] != b"\2\2":  # the versions for writing and reading: 2 stands for a log
             raise damaged(path, f"its header does not know of the changes in {log.name}")
 
 

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -16,18 +16,21 @@ from lamcts.journal import events, tables
 from lamcts.journal.file import begin_writing, connect, create, explained, fill
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.intermediate_values import Report, put_reports
-from lamcts.journal.lock import MEMORY, Lock, inspect_header, named, resolved
+from lamcts.journal.lock import MEMORY, Lock, identities, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
 from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, widths_of
 from lamcts.optimizer.settings import shown
-from lamcts.optimizer.state import Delta
+from lamcts.optimizer.state import Delta, Mark
 from lamcts.outcomes.goals import VALUE
 from lamcts.types import Json, JsonValue
 from lamcts.utils.files import FileKind, is_kind
 
 if TYPE_CHECKING:
     from lamcts.optimizer.optimizer import Optimizer
+
+Stamp = tuple[int | None, str | None]  # the number of the last event and the entry `core`, which every write changes
+STAMP = "SELECT MAX(n) FROM events", "SELECT value FROM meta WHERE key = 'core'"
 
 
 class Journal:
@@ -57,7 +60,9 @@ class Journal:
         self._started = recorded.core is not None
         self._sampler = shown(recorded.fingerprint.get("sampler"))
         self._recorded: Recorded | None = recorded  # kept until the first write, so that it need not be read again
-        self._version = self._version_now()
+        self.stamp, self._version = self._stamp_now(), self._version_now()
+        self._next: tuple[Mark, Stamp] | None = None  # of a write under way
+        self._files = identities(path)
 
     # Opening --------------------------------------------------------------------------------------------------------
 
@@ -97,24 +102,31 @@ class Journal:
         inspect_header(path := resolved(path))  # a foreign file is refused before anything is made next to it
         lock = Lock(path)
         try:
-            if not inspect_header(path):
-                create(path, meta)
-            connection = connect(path, readonly=False)
-            try:
-                with explained(path):
-                    connection.execute("BEGIN")  # one moment for all tables
-                    journal = cls(path, connection, lock, held)
-                    connection.execute("COMMIT")
-                recorded = journal._recorded
-                compare(path, recorded.fingerprint if recorded else {}, fingerprint)
-                journal._begin_writing()  # not before: a journal that is refused is left as it is
-                if not held:
-                    journal._unlock()
-            except BaseException:
-                connection.close()
-                raise
+            journal = cls._locked(path, lock, meta, fingerprint, held)
+            if not held:
+                lock.release()
         except BaseException:
             lock.release()
+            raise
+        return journal
+
+    @classmethod
+    def _locked(cls, path: str, lock: Lock, meta: Json, fingerprint: Json, held: bool) -> "Journal":
+        """Open a journal whose lock is taken first."""
+        lock.take()
+        if not inspect_header(path):
+            create(path, meta)
+        connection = connect(path, readonly=False)
+        try:
+            with explained(path):
+                connection.execute("BEGIN")  # one moment for all tables
+                journal = cls(path, connection, lock, held)
+                connection.execute("COMMIT")
+            recorded = journal._recorded
+            compare(path, recorded.fingerprint if recorded else {}, fingerprint)
+            journal._begin_writing()  # not before: a journal that is refused is left as it is
+        except BaseException:
+            connection.close()
             raise
         return journal
 
@@ -163,8 +175,10 @@ class Journal:
         try:
             if journal.started:
                 opt.restore(replace(journal.recorded().state, fingerprint=opt.fingerprint()))  # they were compared
-        except ValueError as error:
+        except BaseException as error:
             journal.close()
+            if not isinstance(error, ValueError):
+                raise
             raise JournalError(
                 f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
                 "go back to a copy of it, or start a new one elsewhere"
@@ -217,7 +231,13 @@ class Journal:
 
     # Writing --------------------------------------------------------------------------------------------------------
 
-    def write(self, delta: Delta, memory: JsonValue = None, reports: Iterable[Report] = ()) -> None:
+    def write(
+        self,
+        delta: Delta,
+        memory: JsonValue = None,
+        reports: Iterable[Report] = (),
+        whole: Delta | None = None,
+    ) -> None:
         """Write what is new since `mark`, in one transaction.
 
         Parameters
@@ -229,6 +249,8 @@ class Journal:
         reports : iterable of (int, int, tuple of float), default ()
             Trial, step and losses of each report of the trials that are told now, a loss for each objective; inf for
             nan.
+        whole : Delta, default None
+            Everything since `Mark()`, where evaluations before `mark` were corrected: all are written again.
 
         Raises
         ------
@@ -242,21 +264,22 @@ class Journal:
                 "expected what is new since journal.mark, of the optimizer that took over recorded().state"
             )
         self.mark, self._recorded = replace(self.mark, searches=None), None  # should anything go wrong
-        with self._transaction() as db:
-            self._put(db, delta)
+        with self._transaction(until) as db:
+            for table in (tables.ROWS, tables.PENDING, LEADERS) if whole else ():
+                db.execute(f"DELETE FROM {table.name}")
+            self._put(db, whole or delta)
             tables.put_meta(db, {} if memory is None else {"memory": memory})
             put_reports(db, reports)
-            events.put_events(db, events.events_of(delta))
-        self.mark, self._started = until, True
+            events.put_events(db, events.events_of(delta) + ([(events.CORRECT, 0, since.rows)] if whole else []))
 
-    def rewrite(self, whole: Delta) -> None:
-        """Write all evaluations again, of which some were corrected; `whole` is everything since `Mark()`."""
-        self._recorded = None
-        with self._transaction() as db:
-            for table in (tables.ROWS, tables.PENDING, LEADERS):
-                db.execute(f"DELETE FROM {table.name}")
-            self._put(db, whole)
-        self.mark = whole.until
+    def settle(self) -> None:
+        """After an exception in the middle of a write: take note of whether the write is in the file."""
+        self._end_transaction()
+        if self._next is not None:
+            with suppress(JournalError), explained(self.path):
+                if self._stamp_now() == self._next[1]:
+                    self._finish()
+        self._next = None
 
     def _put(self, db: sqlite3.Connection, delta: Delta) -> None:
         tables.put_rows(db, delta)
@@ -267,14 +290,28 @@ class Journal:
 
     def _begin_writing(self) -> None:
         with explained(self.path):
-            if self._version_now() == self._version:  # else another process wrote, as the first write will say
+            if not self._is_changed():  # else another process wrote, as the first write will say
                 begin_writing(self._connection, self.path)
-                self._version = self._version_now()
+                self._version, self._files = self._version_now(), identities(self.path)
+
+    def _is_changed(self) -> bool:
+        """Return whether the content is another one than was read or written here last."""
+        return self._version_now() != self._version or self._stamp_now() != self.stamp
 
     def _version_now(self) -> int:
-        """Return the number that changes when another connection writes."""
+        """Return the number that changes when another connection writes, as long as this one is open."""
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return int(version)
+
+    def _stamp_now(self) -> Stamp:
+        """Return what every write changes: the number of the last event, and the entry `core`."""
+        last, core = (self._connection.execute(sql).fetchone() for sql in STAMP)
+        return last[0], core and core[0]
+
+    def _finish(self) -> None:
+        if self._next is not None:
+            self.mark, self.stamp = self._next
+            self._started, self._next = True, None
 
     def close(self) -> None:
         """Close the file; a journal that was closed is one single file."""
@@ -290,7 +327,6 @@ class Journal:
     def _unlock(self) -> None:
         if self._lock is not None:
             self._lock.release()
-            self._lock = None
 
     def __enter__(self) -> "Journal":
         return self
@@ -299,32 +335,53 @@ class Journal:
         self.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if not self._held:
-            self._lock = Lock(self.path)
+    def _transaction(self, until: Mark) -> Iterator[sqlite3.Connection]:
+        """Write until a mark in one transaction, under the lock."""
         try:
-            with self._begun() as db:
-                yield db
-        finally:
-            if not self._held:
-                self._unlock()
-
-    @contextmanager
-    def _begun(self) -> Iterator[sqlite3.Connection]:
-        with explained(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                if self._version_now() != self._version:
+            if self._lock is not None and not self._held:
+                self._lock.take()
+            with explained(self.path):
+                self._check_files()
+                self._connection.execute("BEGIN IMMEDIATE")
+                if self._is_changed():
                     raise JournalError(
                         f"another process wrote to the journal {self.path} meanwhile; nothing more is written here, "
                         "open it again"
                     )
                 yield self._connection
+                self._next = until, self._stamp_now()
                 self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+                self._check_files()
+                self._finish()
+        finally:
+            self._end_transaction()
+
+    def _end_transaction(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # the connection is closed
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        if not self._held:
+            self._unlock()
+
+    def _check_files(self) -> None:
+        """Raise JournalError where the path names another file by now; open a journal again that lost its log.
+
+        Another process removes the log when it closes the journal as the last one that has it open. SQLite prevents
+        that by locks, which this process loses where anything in it opens the file by other means and closes it.
+        """
+        if self.path == MEMORY or (now := identities(self.path)) == self._files:
+            return
+        if now[0] != self._files[0]:
+            raise JournalError(
+                f"the journal {self.path} was removed or replaced while it was open; nothing more is written: put it "
+                "back, or go on elsewhere with a copy of it"
+            )
+        self._connection.close()
+        self._connection = connect(self.path, readonly=False)
+        begin_writing(self._connection, self.path)
+        self._version, self._files = self._version_now(), identities(self.path)
+        if self._next is not None and self._stamp_now() != self._next[1]:
+            raise JournalError(f"the journal {self.path} lost its log during a write; do what you did again")
 
 
 def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from lamcts.errors import JournalError
 from lamcts.journal.file import in_use, is_busy
 from lamcts.journal.table import damaged
-from lamcts.utils.files import HEAD, SQLITE, FileKind, kind_of, opened
+from lamcts.utils.files import SQLITE, FileKind, database_kind, head_of, kind_of
 
 MEMORY = ":memory:"
 TRIES = 100  # each is lost only to a run that began or ended in that very moment (untuned)
@@ -39,9 +39,10 @@ def resolved(path: str) -> str:
 
 def inspect_header(path: str) -> bool:
     """Return whether a journal exists at `path` (an empty file counts as none); a foreign file raises JournalError."""
+    if database_kind(path) is FileKind.JOURNAL:
+        return True
     try:
-        with opened(path, "the journal", most=None) as file:  # it grows with its run
-            head = file.read(HEAD)
+        head = head_of(path, "the journal")
     except FileNotFoundError:
         return False
     except ValueError as error:
@@ -53,6 +54,19 @@ def inspect_header(path: str) -> bool:
     if head and (kind := kind_of(head)) is not FileKind.JOURNAL:
         raise JournalError(f"{path} is not a lamcts journal but {kind}; give another path, it was left as it is")
     return bool(head)
+
+
+def identities(path: str) -> list[tuple[int, int] | None]:
+    """Return what tells the files of a journal and of its log from others, None where there is none."""
+    found: list[tuple[int, int] | None] = []
+    for file in (path, f"{path}-wal"):
+        try:
+            there = os.stat(file)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((there.st_dev, there.st_ino))
+    return found
 
 
 def is_written(path: str | os.PathLike[str]) -> bool:
@@ -71,23 +85,35 @@ class Lock:
 
     Held in a file of its own, so that readers (`lamcts show`) are not locked out while a run goes on. That file goes
     away with the lock: a process that opened it just before locks a file that is gone, so it looks once more.
+    What was opened is kept here at once, so that `release` gives it back at whatever line an exception came.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path + "-lock"
+        self._journal, self._path = path, path + "-lock"
+        self._connection: sqlite3.Connection | None = None
+        self._own: tuple[int, int, int] | None = None  # what tells the file that was locked from others
+
+    def take(self) -> None:
+        """Take the lock; JournalError where another run holds it."""
         for _ in range(TRIES):
             before = self._identity()
-            connection = self._taken(path)
+            self._taken(self._journal)
             if before is not None and before == self._identity():  # at no time between has the path named another
-                self._connection = connection
+                self._own = before
                 return
-            connection.close()
-        raise in_use(path)
+            self.release()
+        raise in_use(self._journal)
 
     def release(self) -> None:
-        with suppress(OSError):  # Windows keeps files that are open
-            os.unlink(self._path)  # before the lock goes: the path is then free for a new file, with its own lock
+        """Give the lock back; nothing happens where it is not held."""
+        if self._connection is None:
+            return
+        if self._own is not None and self._own == self._identity():
+            with suppress(OSError):  # Windows keeps files that are open
+                os.unlink(self._path)  # before the lock goes: the path is then free for a new file, with its own lock
+        self._own = None
         self._connection.close()
+        self._connection = None
 
     def _identity(self) -> tuple[int, int, int] | None:
         """Return what tells the file now at the path from earlier ones; None where there is none."""
@@ -99,8 +125,9 @@ class Lock:
 
     def _taken(self, path: str) -> sqlite3.Connection:
         """Open the file, make it if need be, and lock it."""
+        self.release()
         try:
-            connection = sqlite3.connect(
+            self._connection = connection = sqlite3.connect(
                 self._path, isolation_level=None, timeout=LOOK_SECONDS, check_same_thread=False
             )
         except sqlite3.OperationalError as error:
@@ -111,7 +138,7 @@ class Lock:
             connection.execute("PRAGMA journal_mode = MEMORY")  # no second file beside it, which others would meet
             connection.execute("BEGIN EXCLUSIVE")  # a lock that SQLite knows to take on every system
         except sqlite3.DatabaseError as error:
-            connection.close()
+            self.release()
             if is_busy(error):
                 raise in_use(path) from None
             raise JournalError(

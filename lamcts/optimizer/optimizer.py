@@ -1,4 +1,7 @@
-"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop."""
+"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop.
+
+Each change of state goes through `changes.complete`: an exception at any line leaves all as it was.
+"""
 
 import os
 import weakref
@@ -10,7 +13,7 @@ import numpy as np
 from lamcts.errors import Exhausted
 from lamcts.models.predictor import BestPredicted, Prediction
 from lamcts.models.remaining_gain import RemainingGain
-from lamcts.optimizer import again, arguments, prediction, records, saving
+from lamcts.optimizer import again, arguments, changes, prediction, records, saving
 from lamcts.optimizer.again import CONFIRMING
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.export import dataframe_of
@@ -129,13 +132,16 @@ class Optimizer:
         codes, points = encoded(self.space, x0)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._journal: Journal | None = None
+        self._unfinished: changes.Moment | None = None  # what this was before a change that is not complete
+        self._corrected = False  # whether a change has replaced rows
+        self._widths = len(self.goals.objectives), self.goals.columns
+        self.seen = Observations(self.space.dim, self.repeat, keys_of(self.space), *self._widths)
         self._begin()
         if journal is not None:
             self._record_in(journal)
 
     def _begin(self) -> None:
-        self._widths = len(self.goals.objectives), self.goals.columns
-        self.seen = Observations(self.space.dim, self.repeat, keys_of(self.space), *self._widths)
+        self.seen.clear()
         self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
         self.failures: dict[int, str] = {}  # row -> what went wrong
         self.metrics: dict[int, Metrics] = {}  # row -> what was told next to its value, by name
@@ -169,13 +175,16 @@ class Optimizer:
         Exhausted
             If no point of a finite space is left.
         """
-        n, trials = whole_number(n, "ask"), list[Trial]()
-        left = None if left is None else whole_number(left, "ask: left")
+        n, left = whole_number(n, "ask"), None if left is None else whole_number(left, "ask: left")
+        return changes.complete(self, lambda: self._ask(n, left))
+
+    def _ask(self, n: int, left: int | None) -> list[Trial]:
+        trials, failed = list[Trial](), len(self._searches.failed)
         while len(trials) < n:
             try:
                 (x, notes), search = self._next(n - len(trials), None if left is None else left - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
-                if not trials:
+                if not trials or len(self._searches.failed) == failed:
                     raise
                 break
             if not len(x):
@@ -183,7 +192,6 @@ class Optimizer:
             trials += [self._trials.issue(point, search, note) for point, note in zip(x, notes, strict=True)]
         if not trials:
             raise Exhausted(nothing_left(self.space, self.seen))
-        self._record()
         return trials
 
     def _next(self, n: int, left: int | None) -> tuple[Proposal, int]:
@@ -240,6 +248,17 @@ class Optimizer:
         RuntimeWarning
             If a search raises on its results. The search is ended, the results stay.
         """
+        changes.complete(self, lambda: self._tell(trials, values, seconds, constraints, metrics, point))
+
+    def _tell(
+        self,
+        trials: Trial | Sequence[Trial],
+        values: object,
+        seconds: object,
+        constraints: object,
+        metrics: object,
+        point: Point,
+    ) -> None:
         if point is None:
             self._take(self._trials.told(trials, values, constraints, seconds, metrics))
             return
@@ -259,7 +278,6 @@ class Optimizer:
         self.seen.sems |= {int(rows[i]): each for i, each in sems.items()}
         self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
         self._searches.tell(self._trials.settle(told, rows))
-        self._record()
 
     # The same in other words ----------------------------------------------------------------------------------------
 
@@ -294,7 +312,9 @@ class Optimizer:
         constraints, metrics, seconds : list, default None
             Those of each point, as in `tell`.
         """
-        self._take(self._trials.told_points(points, values, constraints, metrics, seconds))
+        changes.complete(
+            self, lambda: self._take(self._trials.told_points(points, values, constraints, metrics, seconds))
+        )
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as that of a lost worker.
@@ -307,8 +327,7 @@ class Optimizer:
         trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
-        self._drop(trial)
-        self._record()
+        changes.complete(self, lambda: self._drop(trial))
 
     def correct(self, trial: int, value: object, constraints: object = None, point: Point = None) -> None:
         """Replace the value of an evaluation that was told; the search begins again with all evaluations.
@@ -336,11 +355,7 @@ class Optimizer:
         >>> opt.best.value, opt.rows()[0]["value before correction"]
         (1.2, 12.0)
         """
-        state = saving.corrected(self, trial, value, constraints, point)
-        self._begin()
-        saving.load_into(self, state)
-        if self._journal is not None:
-            self._journal.rewrite(self.delta(Mark()))
+        changes.complete(self, lambda: changes.correct(self, trial, value, constraints, point))
 
     @property
     def best(self) -> Best:
@@ -404,10 +419,12 @@ class Optimizer:
         9
         """
         n, axis = whole_number(n, "confirm"), FidelityAxis.of(self.space)
-        x = self._models.again(n) if axis is None else open_at_full(axis, self.seen, n)
-        trials = [self._trials.issue(point, CONFIRMING, None) for point in x]
-        self._record()
-        return trials
+
+        def issued() -> list[Trial]:
+            x = self._models.again(n) if axis is None else open_at_full(axis, self.seen, n)
+            return [self._trials.issue(point, CONFIRMING, None) for point in x]
+
+        return changes.complete(self, issued)
 
     # Evaluations ------------------------------------------------------------------------------------------------------
 
@@ -606,9 +623,9 @@ class Optimizer:
             opt.load_state_dict(state)
         return opt
 
-    def delta(self, since: Mark) -> Delta:
-        """Return what is new since a mark (`Mark()`: everything), with the next mark. Changes nothing."""
-        return saving.delta(self, since)
+    def delta(self, since: Mark | None = None) -> Delta:
+        """Return what is new since a mark (None: everything), with the next mark. Changes nothing."""
+        return saving.delta(self, since or Mark())
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
@@ -616,16 +633,13 @@ class Optimizer:
         """Take over what a journal holds, and record what follows there until this optimizer is gone."""
         from lamcts.journal import Journal
 
-        self._journal = Journal.resume(path, self, about, own, held=False)
-        weakref.finalize(self, self._journal.close)
+        journal = Journal.resume(path, self, about, own, held=False)
+        weakref.finalize(self, journal.close)
+        self._journal = journal
 
     def _drop(self, trial: Trial) -> None:
         self._trials.close([trial])
         self._searches.forget(trial.session, trial.note)
-
-    def _record(self) -> None:
-        if self._journal is not None:
-            self._journal.write(self.delta(self._journal.mark))
 
     def _given_points(self, n: int) -> tuple[Proposal, int] | None:
         """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""

@@ -56,7 +56,7 @@ def state_of(opt: "Optimizer") -> State:
     """Return the whole state of an optimizer."""
     parts = dict(opt.failures), opt._trials.state(), opt._searches.states(), dict(opt.seen.predicted)
     notes = dict(opt.seen.exact), dict(opt.metrics), dict(opt.seen.sems)
-    return State(opt.fingerprint(), _core(opt), opt.seen.columns(), *parts, *notes)
+    return State(opt.fingerprint(), core_of(opt), opt.seen.columns(), *parts, *notes)
 
 
 def restore(opt: "Optimizer", state: State) -> None:
@@ -67,8 +67,10 @@ def restore(opt: "Optimizer", state: State) -> None:
     check_consistent(state := state.widened(opt.space.dim), opt.design.n)
     try:
         load_into(opt, state)
-    except Exception as error:  # a user's sampler may raise anything
+    except BaseException as error:  # a user's sampler may raise anything
         opt._begin()
+        if not isinstance(error, Exception):
+            raise
         what = f"{type(error).__name__}: {error}"
         raise ValueError(
             f"state: expected what state_dict() returned, it cannot be taken over ({what}); {arguments.REUSE}"
@@ -105,7 +107,7 @@ def delta(opt: "Optimizer", since: Mark) -> Delta:
         closed=sorted(since.pending - until.pending),
         searches=opt._searches.states(since),
         ended=sorted(since.known.keys() - opt._searches.live.keys()),
-        core=_core(opt),
+        core=core_of(opt),
         leaders=records.leaders(opt.space, opt.seen, since),
         proposers=opt._searches.named(new),
         predicted={row: opt.seen.predicted[row] for row in new if row in opt.seen.predicted},
@@ -115,7 +117,8 @@ def delta(opt: "Optimizer", since: Mark) -> Delta:
     )
 
 
-def _core(opt: "Optimizer") -> Core:
+def core_of(opt: "Optimizer") -> Core:
+    """Return the small state of an optimizer."""
     return Core(opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged])
 
 

@@ -1,8 +1,8 @@
 """The search of a run: its session, the next one once that has converged, and the routing of results."""
 
-import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,14 +16,15 @@ from lamcts.spaces.regions.region import Region
 from lamcts.types import Note
 
 What = TypeVar("What")
+REVISIONS = count()  # of the process: a search that was restored has another number than any before
 
 
 @dataclass
 class LiveSearch:
-    """A live session, and how often it has changed."""
+    """A live session, and a number that is another one after each change."""
 
     session: Session
-    revision: int = 0
+    revision: int = field(default_factory=lambda: next(REVISIONS))
 
 
 class TrialResult(NamedTuple):
@@ -49,7 +50,9 @@ class Searches:
         self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it
         self.next = 0
         self._restored: set[int] = set()  # searches from a state that have not been asked since
+        self.failed: set[int] = set()  # searches that raised when they were begun or asked
         self._warned = False  # of proposals without a point
+        self._warnings: list[str] = []  # texts, for when the change is complete
 
     # What it proposes, and what it is told --------------------------------------------------------------------------
 
@@ -62,7 +65,7 @@ class Searches:
         if not len(proposal.x):
             self.end(number)
             return proposal, -1
-        search.revision += 1
+        search.revision = next(REVISIONS)
         return proposal, number
 
     def _ask(self, number: int, n: int) -> Proposal:
@@ -73,6 +76,7 @@ class Searches:
                 raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
             proposal = self._possible(number, Proposal(x, notes))
         except Exception as error:
+            self.failed.add(number)
             self.end(number)
             if number in self._restored:
                 what = f"{type(error).__name__}: {error}"
@@ -90,7 +94,7 @@ class Searches:
         if not self._warned:
             what = f"{self.sampler!r} proposed no point: expected coordinates within [0, 1], got {x[~within][0]}"
             cure = "another point is drawn; where values are near the largest float, return nan or a smaller penalty"
-            warnings.warn(f"{what}; {cure}", RuntimeWarning, stacklevel=6)
+            self._warnings.append(f"{what}; {cure}")
         self._warned = True
         self.live[number].session.forget([proposal.notes[i] for i in np.flatnonzero(~within)])
         return Proposal(x[within], [proposal.notes[i] for i in np.flatnonzero(within)])
@@ -99,7 +103,11 @@ class Searches:
         number, self.next = self.next, self.next + 1
         offered = whole.rows[:0] if self.converged else whole.rows
         rng = stream(self.seed, Purpose.SESSION, number)
-        self.live[number] = LiveSearch(self.sampler.start(replace(whole, rows=offered), self.seen, rng))
+        try:
+            self.live[number] = LiveSearch(self.sampler.start(replace(whole, rows=offered), self.seen, rng))
+        except Exception:
+            self.failed.add(number)
+            raise
         return number
 
     def tell(self, results: Iterable[TrialResult]) -> None:
@@ -112,14 +120,14 @@ class Searches:
             if result.search in self.live:
                 parts.setdefault(result.search, []).append(result)
         broken = [error for number, own in parts.items() if (error := self._attempt(number, self._tell, own))]
-        self._warn(broken)
+        self._note(broken)
 
     def _tell(self, number: int, results: list[TrialResult]) -> None:
         search = self.live[number]
         named = ((result.row, search.session.proposer(result.note)) for result in results)
         self.proposers |= {row: name for row, name in named if name is not None}
         search.session.tell([result.note for result in results], np.array([result.row for result in results], np.int64))
-        search.revision += 1
+        search.revision = next(REVISIONS)
         if search.session.done:
             incumbent = search.session.incumbent
             self.converged += [] if incumbent is None else [int(incumbent)]
@@ -133,11 +141,11 @@ class Searches:
         """Note that a point of a search will never be told; one that raises is ended with a warning, as in `tell`."""
         if number in self.live:
             error = self._attempt(number, self._forget, note)
-            self._warn([] if error is None else [error])
+            self._note([] if error is None else [error])
 
     def _forget(self, number: int, note: Note) -> None:
         self.live[number].session.forget([note])
-        self.live[number].revision += 1
+        self.live[number].revision = next(REVISIONS)
 
     def _attempt(self, number: int, call: Callable[[int, What], None], what: What) -> Exception | None:
         """Call a search; end it and return the error if it raises."""
@@ -148,10 +156,15 @@ class Searches:
             return error
         return None
 
-    def _warn(self, broken: list[Exception]) -> None:
+    def _note(self, broken: list[Exception]) -> None:
         for error in broken:
             what = f"{type(error).__name__}: {error}"
-            warnings.warn(f"a search of {self.sampler!r} failed and is given up ({what})", RuntimeWarning, stacklevel=5)
+            self._warnings.append(f"a search of {self.sampler!r} failed and is given up ({what})")
+
+    def take_warnings(self) -> list[str]:
+        """Return the texts of new warnings, each once."""
+        texts, self._warnings = self._warnings, []
+        return texts
 
     def end(self, number: int) -> None:
         """End a search; its outstanding results become unsolicited."""

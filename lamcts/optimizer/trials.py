@@ -159,14 +159,15 @@ class Trials:
         constraints: object,
         metrics: object = None,
         seconds: object = None,
+        candidates: Iterable[Trial] | None = None,
     ) -> Told:
-        """Check unsolicited results; one at the point of a pending trial belongs to that trial."""
+        """Check unsolicited results; one at the point of a candidate, a pending trial, belongs to that trial."""
         points = many(points, "tell_points: expected points")
         codes = [self._space.encode(point) for point in points]
         n = len(points)
         outcome = taken(as_list(values, n, "values"), as_list(constraints, n, "constraints"), self._goals)
         pending: dict[bytes, list[Trial]] = {}  # several have one code where repeats are allowed
-        for trial in self.pending.values():
+        for trial in self.pending.values() if candidates is None else candidates:
             pending.setdefault(self._code(trial).tobytes(), []).append(trial)
         here = (pending.get(code.tobytes()) for code in codes)
         trials = [same.pop() if same else None for same in here]  # the latest first
@@ -187,7 +188,7 @@ class Trials:
             self._told_of(each, 1, name, True)
             for each, name in ((values, "values"), (constraints, "constraints"), (metrics, "metrics"))
         )
-        told = self.told_points([point], value, held, noted, seconds)
+        told = self.told_points([point], value, held, noted, seconds, [own] if own.id in self.pending else [])
         return own, told if told.trials == [own] else told._replace(moved=own.id)
 
     def _code(self, trial: Trial) -> Floats:
@@ -228,6 +229,8 @@ class Trials:
                 self.late.pop(trial.id, None)
             else:
                 self.late[trial.id] = trial
+        if told.moved is not None and told.outcome.kind[0] in FINAL:
+            self.late.pop(told.moved, None)
         return first
 
     def close(self, trials: Iterable[Trial]) -> None:

@@ -61,6 +61,12 @@ class Observations:
         self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
         self.keyed = keys is not None  # different codes may be the same point, or none
         self._keys: Keys = keys or _bytes
+        self._shape, self._initial = (losses, constraints), tuple(known)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows and pending points; columns that were handed out before stay as they are."""
+        dim, (losses, constraints) = self.dim, self._shape
         self._n, self._n_good = 0, 0
         self._x = np.empty((CAPACITY, dim))
         self._f = np.empty((CAPACITY, losses))
@@ -72,7 +78,7 @@ class Observations:
         self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
         self._best: int | None = None
         self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
-        self._known: dict[Hashable, int] = dict.fromkeys(known, 1)  # how many times a point was issued or seen
+        self._known: dict[Hashable, int] = dict.fromkeys(self._initial, 1)  # how many times a point was issued or seen
         self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
         self.predicted: dict[int, Predicted] = {}  # pruned row -> the losses that its trial would have ended with
         self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told

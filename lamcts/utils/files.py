@@ -3,8 +3,11 @@
 import codecs
 import os
 import re
+import sqlite3
 import stat
+from contextlib import closing
 from enum import StrEnum
+from pathlib import Path
 from typing import BinaryIO
 
 JOURNAL = 0x6C414D43  # "lAMC": bytes 68 to 71 tell a journal from any other SQLite file
@@ -58,9 +61,14 @@ BEGINS_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')  #
 
 def opened(path: str | os.PathLike[str], what: str, most: int | None = LARGEST) -> BinaryIO:
     """Open an ordinary file of at most `most` bytes (None: any); ValueError calls it `what` and says what it is."""
+    _check_ordinary(path, what, most)
+    return open(path, "rb")
+
+
+def _check_ordinary(path: str | os.PathLike[str], what: str, most: int | None) -> None:
     found = os.stat(path)
     if stat.S_ISREG(found.st_mode) and (most is None or found.st_size <= most):
-        return open(path, "rb")
+        return
     trouble = f"it is {PLACES.get(stat.S_IFMT(found.st_mode), 'no ordinary file')}; give the path of a file"
     if stat.S_ISREG(found.st_mode):
         trouble = f"it has {found.st_size} bytes, and at most {most} are read; give a smaller file"
@@ -82,8 +90,40 @@ def text_of(path: str | os.PathLike[str], what: str) -> str:
 
 def kind_at(path: str | os.PathLike[str], what: str, most: int | None = LARGEST) -> FileKind:
     """Return the kind of a file; ValueError for what is none."""
-    with opened(path, what, most) as file:
-        return kind_of(file.read(HEAD))
+    _check_ordinary(path, what, most)
+    return database_kind(path) or kind_of(head_of(path, what))
+
+
+def head_of(path: str | os.PathLike[str], what: str) -> bytes:
+    """Return the first `HEAD` bytes of an ordinary file that is no database (see `database_kind`)."""
+    with opened(path, what, most=None) as file:
+        return file.read(HEAD)
+
+
+def database_kind(path: str | os.PathLike[str]) -> FileKind | None:
+    """Return the kind of an SQLite database, read by SQLite itself; None for any other file.
+
+    POSIX drops all locks of a process on a file as soon as the process closes any descriptor of that file: opened
+    and closed here, a database that this process is writing would lose the locks of SQLite (sqlite.org, "How to
+    corrupt an SQLite database file", 2.2). SQLite keeps such descriptors open as long as it needs the locks.
+    """
+    try:
+        if not os.path.getsize(path):
+            return None
+        with closing(unchanged_database(path)) as connection:
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            if application == JOURNAL:
+                return FileKind.JOURNAL
+            optuna = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'study_directions'").fetchone()
+    except (OSError, sqlite3.Error, UnicodeDecodeError):  # no database, or a damaged one
+        return None
+    return FileKind.OPTUNA if optuna else FileKind.SQLITE
+
+
+def unchanged_database(path: str | os.PathLike[str]) -> sqlite3.Connection:
+    """Open an SQLite file as it is on disk, without its log and without locks."""
+    uri = Path(os.fsdecode(path)).absolute().as_uri()
+    return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
 def is_kind(path: str | os.PathLike[str], kind: FileKind) -> bool:

@@ -5,6 +5,7 @@ import pytest
 
 import lamcts
 from lamcts.cli import main
+from lamcts.outcomes.observations import Observations
 
 NEW = ["--param", "t=20:90", "--param", "base=NaOH,KOH", "--objective=-yield", "--constraint", "pH<=8", "--seed", "0"]
 
@@ -144,3 +145,51 @@ def test_a_mixture_has_a_column_for_each_ingredient(tmp_path, monkeypatch, capsy
     fill(tmp_path / "b.csv", {0: {"mix.salt": "much", "value": "1"}})
     assert main(["tell", "lab.db", "b.csv"]) == 2
     assert "line 2, column 'mix'" in capsys.readouterr().err
+
+
+def test_a_sheet_with_swapped_points_is_told_whole(sheet, capsys):
+    lines = list(csv.DictReader(sheet.read_text().splitlines()))
+    swap = {0: {"t": lines[1]["t"], "base": lines[1]["base"]}, 1: {"t": lines[0]["t"], "base": lines[0]["base"]}}
+    fill(sheet, {i: swap.get(i, {}) | {"yield": str(60 + i), "pH": "7"} for i in range(4)})
+    for said in ("2 told as asked, 2 told with other parameters", "4 told before"):
+        assert main(["tell", "lab.db", "a.csv"]) == 0
+        assert said in capsys.readouterr().out
+    rows = lamcts.load("lab.db").rows()
+    assert [(row["trial"], row["yield"]) for row in rows] == [(0, 60.0), (1, 61.0), (2, 62.0), (3, 63.0)]
+    assert rows[0]["t"] == pytest.approx(float(lines[1]["t"])) and not lamcts.Optimizer.load("lab.db").pending
+
+
+def test_a_point_of_another_pending_trial_may_be_evaluated_twice(sheet):
+    lines = list(csv.DictReader(sheet.read_text().splitlines()))
+    fill(sheet, {0: {"t": lines[1]["t"], "base": lines[1]["base"], "yield": "50", "pH": "7"}})
+    main(["tell", "lab.db", "a.csv"])
+    assert [trial.id for trial in lamcts.Optimizer.load("lab.db").pending] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("call", range(5))
+def test_a_sheet_that_is_interrupted_is_told_whole_or_not_at_all(sheet, monkeypatch, call):
+    fill(sheet, {0: {"yield": "50", "pH": "7"}})
+    main(["tell", "lab.db", "a.csv"])
+    fill(sheet, {i: {"yield": str(60 + i), "pH": "7"} for i in range(4)})  # a correction, and three values
+    real, calls = Observations.append, []
+
+    def append(self, *given):
+        rows = real(self, *given)
+        calls.append(1)
+        if len(calls) == call + 1:
+            raise MemoryError
+        return rows
+
+    with monkeypatch.context() as patched:  # the journal is read, corrected, and three rows are added
+        patched.setattr(Observations, "append", append)
+        assert main(["tell", "lab.db", "a.csv", "--correct"]) != 0
+    assert [row["yield"] for row in lamcts.load("lab.db").rows()] == [50.0]
+    assert main(["tell", "lab.db", "a.csv", "--correct"]) == 0
+    assert [row["yield"] for row in lamcts.load("lab.db").rows()] == [60.0, 61.0, 62.0, 63.0]
+
+
+@pytest.mark.parametrize("command", [["ask", "run.npz", "--pending"], ["tell", "run.npz", "a.csv"]])
+def test_a_saved_optimizer_is_no_journal(sheet, capsys, command):
+    lamcts.Optimizer([(0, 1)], seed=0).save("run.npz")
+    assert main(command) == 2
+    assert "expected a journal, got run.npz, a file of Optimizer.save" in capsys.readouterr().err
