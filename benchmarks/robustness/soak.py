@@ -1,4 +1,4 @@
-"""Does it hold under fire? Six kinds of attack, drawn by seed, for as long as there is time.
+"""Does it hold under fire? Kinds of attack, drawn by seed, for as long as there is time.
 
     python -m benchmarks.robustness.soak --minutes 30 [--seed 1]
     python -m benchmarks.robustness.soak --seed 1 --only sessions:17        the same case again
@@ -10,8 +10,9 @@ bytes gives a JournalError or the right values. sessions: asks, tells of all sor
 over random spaces, with every sampler, next to a ledger. columns: the same with constraints and several objectives.
 restarts: a state loaded by a new process goes on with equal points. interrupts: Ctrl-C at a random moment of
 `lamcts run`, on functions and programs, with one and two workers: the run ends, without a traceback, with the points
-that it would have had. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the exit status
-says whether anything failed.
+that it would have had. calls: the calls of sessions and columns, interrupted at random moments and repeated, with a
+journal that others read. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the exit
+status says whether anything failed.
 """
 
 import signal
@@ -27,7 +28,7 @@ from types import FrameType
 import lamcts
 from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
-from benchmarks.robustness.attacks import columns, flips, interrupts, kills, restarts, sessions
+from benchmarks.robustness.attacks import calls, columns, flips, interrupts, kills, restarts, sessions
 from benchmarks.robustness.attacks.verdict import Broken, Case, brief
 
 Check = Callable[[Case, Path], int]  # returns how many attacks a case made; raises where one succeeded
@@ -38,8 +39,9 @@ KINDS: dict[str, Check] = {
     "columns": columns.check,
     "restarts": restarts.check,
     "interrupts": interrupts.check,
+    "calls": calls.check,
 }
-SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2, "interrupts": 1}  # cases
+SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2, "interrupts": 1, "calls": 2}  # cases
 HANG = 900.0  # seconds after which a case counts as one that never ends
 COLUMNS = ("kind", "cases", "attacks", "failures", "seconds", "seed", "version", "commit")
 

@@ -57,8 +57,7 @@ class Result(NamedTuple):
 
 def complete(opt: "Optimizer", change: Callable[[], T]) -> T:
     """Make a change and record it, or undo it and raise what was raised."""
-    if opt._unfinished is not None:  # undoing an earlier change was interrupted, too
-        undo(opt)
+    finish(opt)
     try:
         opt._unfinished = moment_of(opt)
         result = change()
@@ -71,6 +70,12 @@ def complete(opt: "Optimizer", change: Callable[[], T]) -> T:
     for text in opt._searches.take_warnings():  # not before: a user may have turned warnings into errors
         warnings.warn(text, RuntimeWarning, stacklevel=4)
     return result
+
+
+def finish(opt: "Optimizer") -> None:
+    """Undo an earlier change if undoing it was interrupted, too."""
+    if opt._unfinished is not None:
+        undo(opt)
 
 
 def moment_of(opt: "Optimizer") -> Moment:
@@ -141,7 +146,7 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
     def tell() -> None:
         for trial, point, value, constraints, metrics in results:
             if isinstance(trial, Trial):
-                opt._tell(trial, value, None, constraints, metrics, point)
+                opt._take(opt._told(trial, value, None, constraints, metrics, point))
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:

@@ -248,9 +248,11 @@ class Optimizer:
         RuntimeWarning
             If a search raises on its results. The search is ended, the results stay.
         """
-        changes.complete(self, lambda: self._tell(trials, values, seconds, constraints, metrics, point))
+        changes.finish(self)
+        told = self._told(trials, values, seconds, constraints, metrics, point)
+        changes.complete(self, lambda: self._take(told))
 
-    def _tell(
+    def _told(
         self,
         trials: Trial | Sequence[Trial],
         values: object,
@@ -258,18 +260,17 @@ class Optimizer:
         constraints: object,
         metrics: object,
         point: Point,
-    ) -> None:
+    ) -> Told:
+        """Check what `tell` was given."""
         if point is None:
-            self._take(self._trials.told(trials, values, constraints, seconds, metrics))
-            return
-        trial, told = self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
-        if trial.id in self._trials.pending and told.moved is not None:
-            self._drop(trial)
-        self._take(told)
+            return self._trials.told(trials, values, constraints, seconds, metrics)
+        return self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
 
     @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
+        if told.moved is not None and told.moved in self._trials.pending:
+            self._drop(self._trials.pending[told.moved])
         f, g, kind, messages, predicted, _, sems = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
@@ -312,9 +313,9 @@ class Optimizer:
         constraints, metrics, seconds : list, default None
             Those of each point, as in `tell`.
         """
-        changes.complete(
-            self, lambda: self._take(self._trials.told_points(points, values, constraints, metrics, seconds))
-        )
+        changes.finish(self)
+        told = self._trials.told_points(points, values, constraints, metrics, seconds)
+        changes.complete(self, lambda: self._take(told))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial that will never be told, such as that of a lost worker.

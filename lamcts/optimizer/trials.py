@@ -178,7 +178,7 @@ class Trials:
 
     def told_elsewhere(
         self, trials: Trial | Sequence[Trial], point: Point, values: object, constraints: object, *others: object
-    ) -> tuple[Trial, Told]:
+    ) -> Told:
         """Check the result of a single trial that was evaluated at another point; `others` are seconds and metrics."""
         given = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected a trial that ask() returned")
         if len(given) != 1:
@@ -189,7 +189,7 @@ class Trials:
             for each, name in ((values, "values"), (constraints, "constraints"), (metrics, "metrics"))
         )
         told = self.told_points([point], value, held, noted, seconds, [own] if own.id in self.pending else [])
-        return own, told if told.trials == [own] else told._replace(moved=own.id)
+        return told if told.trials == [own] else told._replace(moved=own.id)
 
     def _code(self, trial: Trial) -> Floats:
         """Return the code of a trial's point; its own x may differ in the last bit, and its point is the user's."""
