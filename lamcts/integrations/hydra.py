@@ -158,8 +158,8 @@ def swept_of(override: Override) -> Swept:
             return Swept(Int(math.ceil(low), math.floor(high), log=log))
         return Swept(Float(low, high, log=log))
     if isinstance(sweep, RangeSweep):
-        values = sweep.range()
-        values = values if isinstance(values, range) else [*values]
+        ranged = sweep.range()
+        values: Sequence[Any] = ranged if isinstance(ranged, range) else [*ranged]
         if len(values) > 1:
             return _range(sweep, values)
     else:  # of a choice its list: a shuffled one would be another space at each start

@@ -19,6 +19,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, OptimizeResult, Optimize
 
 import lamcts
 from lamcts.spaces import SearchSpace
+from lamcts.spaces.values import own_copy
 from lamcts.types import Floats, Point
 
 if TYPE_CHECKING:
@@ -82,13 +83,13 @@ class MappedCall:
 
 @dataclass(frozen=True)
 class _Caught:
-    """A call that returns its exception, so that the other points are evaluated."""
+    """A call that returns a copy of its result or its exception, so that the other points are evaluated."""
 
     call: Call
 
     def __call__(self, point: Point) -> Any:
         try:
-            return self.call(point)
+            return own_copy(self.call(point))
         except Exception as error:
             return error
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lamcts.outcomes.goals import Constraint
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.linear import Within
-from lamcts.spaces.values import brief
+from lamcts.spaces.values import brief, own_copy
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Point, array_of
 
@@ -58,7 +58,7 @@ class ConstraintFunction:
 
     def __call__(self, point: Point) -> dict[str, float]:
         """Return the numbers at a point by name; ValueError where they are more, or fewer, than at the start."""
-        values = _numbers(self.fun(point, *self.args))
+        values = _numbers(self.fun(own_copy(point), *self.args))
         if len(values) != len(self.names):
             raise ValueError(f"constraints: expected {len(self.names)} numbers as at the start, got {len(values)}")
         return {name: float(value) for name, value in zip(self.names, values, strict=True) if name is not None}
