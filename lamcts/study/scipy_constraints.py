@@ -143,7 +143,13 @@ def _measure(name: str, given: ScipyDict | ScipyFunction, point: Point) -> Const
         fun, args, first = given.fun, (), bool(np.any(getattr(given, "keep_feasible", False)))
     if not callable(fun):
         raise ValueError(f"constraints: expected a function as 'fun', got {brief(fun)}")
-    shape = np.broadcast_shapes(low.shape, high.shape) or _shape(name, fun, args, point)
+    shape = np.broadcast_shapes(low.shape, high.shape)
+    if shape in ((), (1,)):  # ends of one number hold for all numbers
+        try:
+            shape = _shape(name, fun, args, point) or shape
+        except ValueError:
+            if not shape:
+                raise
     low, high = np.broadcast_to(low, shape).ravel(), np.broadcast_to(high, shape).ravel()
     labels = [f"{name}[{i}]" for i in range(len(low))] if shape else [name]
     held = [_bounds(label, *ends) for label, *ends in zip(labels, low.tolist(), high.tolist(), strict=True)]
