@@ -1,5 +1,6 @@
 """The sampler that Optuna calls."""
 
+import copy
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -18,7 +19,6 @@ from lamcts.rng import fresh_seed
 from lamcts.samplers import Sampler
 from lamcts.types import whole_number
 
-SETTINGS = ("_seed", "_settings", "_several", "_constraints_func", "_independent")
 MOST_TRIES = 8  # in which another process proposed the same point at the same time: a bound, never met
 
 
@@ -162,12 +162,14 @@ class LamctsSampler(BaseSampler):
             raise ValueError("expected a study of one objective; LamctsSampler(several=True) takes several")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the settings: a copy in another process reads the study."""
-        return {name: value for name, value in vars(self).items() if name in SETTINGS}
+        """Return all but the lock: a copy goes on with the same points, after it has read the study."""
+        with self._lock:
+            own = {name: copy.deepcopy(vars(self)[name]) for name in ("_record", "_proposer")}
+        return {name: value for name, value in vars(self).items() if name != "_lock"} | own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
         self._begin(None, (False,))
+        vars(self).update(state)
 
 
 def derived(seed: int, number: int) -> int:
