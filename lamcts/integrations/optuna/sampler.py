@@ -25,7 +25,8 @@ MOST_TRIES = 8  # in which another process proposed the same point at the same t
 class LamctsSampler(BaseSampler):
     """A sampler of Optuna that proposes trials by `lamcts.Optimizer`.
 
-    It reads its results from the study and keeps nothing else, so several processes may share a study.
+    It reads its results from the study, so several processes may share one. A study that is saved or copied with its
+    sampler, by pickle or joblib, goes on with the same points as one that was not stopped.
 
     Parameters
     ----------
@@ -134,9 +135,9 @@ class LamctsSampler(BaseSampler):
     def _read(self, study: Study) -> list[FrozenTrial]:
         """Return all trials of a study, their finished ones recorded."""
         maximize = tuple(direction == StudyDirection.MAXIMIZE for direction in study.directions)
-        if (self._study_name, self._maximize) != (study.study_name, maximize):
-            self._begin(study.study_name, maximize)
         trials = study.get_trials(deepcopy=False)
+        if (self._study_name, self._maximize) != (study.study_name, maximize) or not self._record.is_of(trials):
+            self._begin(study.study_name, maximize)
         self._record.read(trials)
         return trials
 
