@@ -96,7 +96,7 @@ class LamctsNode(ExternalGenerationNode):  # type: ignore[misc]
         """Return a parameterization; pending ones were proposed here, or Ax refuses them as repeated."""
         assert self._search is not None, "Ax updates the state first"
         try:
-            return self._search.ask()[0].point
+            return dict(self._search.ask()[0].point)
         except lamcts.Exhausted as error:
             raise SearchSpaceExhausted(str(error)) from None
 

@@ -1,13 +1,15 @@
 """A sweeper for Hydra: `python train.py -m hydra/sweeper=lamcts 'lr=interval(0,1)' 'act=choice(relu,gelu)'`.
 
-The task returns a number, or a dict with several objectives and constrained quantities. Intervals, ranges and choices
-are searched; `tag(log, ...)` and `tag(int, ...)` set the scale and whole numbers, and all other overrides stay fixed.
+The task returns a number, or a dict with several objectives and constrained quantities. Intervals, ranges, choices and
+globs are searched. `tag(log, ...)` sets the scale of intervals, and of ranges of whole numbers with step 1;
+`tag(int, ...)` and `int(...)` set whole numbers. All other overrides stay fixed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lamcts
 from lamcts.errors import EvaluationFailed, Exhausted, MissingExtra
@@ -16,9 +18,18 @@ from lamcts.spaces import Choice, Float, Int, Space
 try:
     from hydra.core.config_store import ConfigStore
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
+    from hydra.core.override_parser.types import (
+        ChoiceSweep,
+        IntervalSweep,
+        Override,
+        Quote,
+        QuotedString,
+        RangeSweep,
+        Transformer,
+    )
     from hydra.core.plugins import Plugins
     from hydra.core.utils import JobReturn, JobStatus
+    from hydra.errors import HydraException
     from hydra.plugins.sweeper import Sweeper
     from omegaconf import OmegaConf
 except ImportError:
@@ -53,7 +64,7 @@ class SweeperSettings:
     journal : str or None, default None
         Journal, from which the same command resumes. None is `journal.db` in the folder of the sweep, which Hydra
         names by the time: give a path to resume.
-    params : dict of str to str
+    params : dict of str to str, or None
         Parameters and what they are swept over, in Hydra's grammar; the command line goes before them.
     """
 
@@ -66,7 +77,7 @@ class SweeperSettings:
     sampler: str = "auto"
     seed: int | None = None
     journal: str | None = None
-    params: dict[str, str] = field(default_factory=dict)
+    params: dict[str, str] | None = field(default_factory=dict)
 
 
 def register() -> None:
@@ -78,9 +89,9 @@ class LamctsSweeper(Sweeper):
     """Hydra's sweeper `lamcts`; it takes the settings of `SweeperSettings`."""
 
     def __init__(
-        self, budget: int, batch: int, params: Mapping[str, str], journal: str | None, **settings: Any
+        self, budget: int, batch: int, params: Mapping[str, str] | None, journal: str | None, **settings: Any
     ) -> None:
-        self.budget, self.batch, self.params, self.journal = budget, batch, dict(params), journal
+        self.budget, self.batch, self.params, self.journal = budget, batch, dict(params or {}), journal
         self.settings = {name: _plain(value) for name, value in settings.items()}
 
     def setup(self, *, hydra_context: "HydraContext", task_function: "TaskFunction", config: "DictConfig") -> None:
@@ -97,7 +108,7 @@ class LamctsSweeper(Sweeper):
         folder = Path(str(self.config.hydra.sweep.dir))
         folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, folder / "multirun.yaml")
-        space = Space({name: space_of(each) for name, each in swept.items()})
+        space = Space({name: each.space for name, each in swept.items()})
         opt = lamcts.Optimizer(space, journal=self.journal or folder / JOURNAL, **self.settings)
         waiting = opt.pending  # of a sweep that was stopped
         while (done := int((opt.seen.trial >= 0).sum())) < self.budget:
@@ -106,39 +117,93 @@ class LamctsSweeper(Sweeper):
             except Exhausted:
                 break
             trials, waiting = trials[: self.batch], trials[self.batch :]
-            jobs = [(*fixed, *(f"{name}={_written(value)}" for name, value in each.point.items())) for each in trials]
+            jobs = [
+                (*fixed, *(f"{name}={swept[name].text(value)}" for name, value in each.point.items()))
+                for each in trials
+            ]
             self.validate_batch_is_legal(jobs)
             found = self.launcher.launch(jobs, initial_job_idx=trials[0].id)
             opt.tell(trials, [value_of(job) for job in found])
-        OmegaConf.save(OmegaConf.create(results(opt)), folder / RESULTS)
+        OmegaConf.save(OmegaConf.create(results(opt, swept)), folder / RESULTS)
 
-    def _parsed(self, arguments: Sequence[str]) -> tuple[dict[str, Override], list[str]]:
-        """Return the overrides that are swept over by name, and all others as they were written."""
+    def _parsed(self, arguments: Sequence[str]) -> "tuple[dict[str, Swept], list[str]]":
+        """Return the parameters that are swept by name, and all other overrides as texts."""
         assert self.hydra_context is not None
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         given = [f"{name}={value}" for name, value in self.params.items()]
         overrides = {each.get_key_element(): each for each in parser.parse_overrides([*given, *arguments])}
-        swept = {name: each for name, each in overrides.items() if each.is_sweep_override()}
+        swept = {name: swept_of(each) for name, each in overrides.items() if each.is_sweep_override()}
         if not swept:
             raise ValueError("hydra/sweeper=lamcts: expected parameters such as lr=interval(0,1), got none that vary")
-        return swept, [str(each.input_line) for name, each in overrides.items() if name not in swept]
+        return swept, [
+            str(each.input_line) if each.is_delete() else f"{name}={text_of(each.value())}"
+            for name, each in overrides.items()
+            if name not in swept
+        ]
 
 
-def space_of(override: Override) -> Int | Float | Choice:
-    """Return the parameter of an override; ValueError for a sweep that is none of a range, an interval and a choice."""
+class Swept(NamedTuple):
+    """A swept parameter: its space, and the text of a point of it in Hydra's grammar."""
+
+    space: Int | Float | Choice
+    text: Callable[[Any], str] = repr
+
+
+def swept_of(override: Override) -> Swept:
+    """Return the parameter of an override that is a sweep; ValueError for one without values."""
     sweep, name = override.value(), override.get_key_element()
-    if isinstance(sweep, ChoiceSweep):
-        return Choice((*override.sweep_string_iterator(),))
-    if not isinstance(sweep, (IntervalSweep, RangeSweep)):
-        raise ValueError(f"{name}: expected a choice, a range or an interval, got {override.input_line}")
-    log = "log" in sweep.tags
     if isinstance(sweep, IntervalSweep):
-        low, high = float(sweep.start or 0), float(sweep.end or 0)
-        return Int(int(low), int(high), log=log) if "int" in sweep.tags else Float(low, high, log=log)
-    values = [*sweep.range()]
-    if isinstance(values[0], int):
-        return Int(min(values), max(values), log=log, step=None if log else int(abs(sweep.step)))
-    return Float(min(values), max(values), step=float(abs(sweep.step)))
+        low, high, log = sweep.start or 0, sweep.end or 0, "log" in sweep.tags
+        if "int" in sweep.tags or (isinstance(low, int) and isinstance(high, int)):  # int(interval(...)) makes them int
+            return Swept(Int(math.ceil(low), math.floor(high), log=log))
+        return Swept(Float(low, high, log=log))
+    if isinstance(sweep, RangeSweep):
+        ranged = sweep.range()
+        values: Sequence[Any] = ranged if isinstance(ranged, range) else [*ranged]
+        if len(values) > 1:
+            return _range(sweep, values)
+    else:  # of a choice its list: a shuffled one would be another space at each start
+        values = [*(sweep.list if isinstance(sweep, ChoiceSweep) else override.sweep_iterator())]
+    if not values:
+        raise ValueError(f"{name}: expected a sweep over at least one value, got {override.input_line}")
+    return Swept(Choice((*dict.fromkeys(map(text_of, values)),)), str)
+
+
+def _range(sweep: RangeSweep, values: Sequence[Any]) -> Swept:
+    """Return the parameter of a range of two or more values, which are launched as Hydra computes them."""
+    (low, high), step = sorted((values[0], values[-1])), abs(sweep.step)
+    if isinstance(values, range):
+        log = "log" in sweep.tags and step == 1
+        return Swept(Int(low, high, log=log, step=None if log else int(step)))
+    return Swept(
+        Float(low, high, step=float(step)), lambda point: repr(min(values, key=lambda each: abs(each - point)))
+    )
+
+
+def text_of(value: Any) -> str:
+    """Return a value in Hydra's grammar, in which it is read as the same value."""
+    return Transformer.str(_quoted(value))
+
+
+def _quoted(value: Any) -> Any:
+    """Return a value in which texts have quotes where Hydra would read something else."""
+    if isinstance(value, list):
+        return [*map(_quoted, value)]
+    if isinstance(value, Mapping):
+        return {_quoted(key): _quoted(each) for key, each in value.items()}
+    return QuotedString(value, Quote.single) if isinstance(value, str) and not _is_plain(value) else value
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return text != "" and read(Transformer.str(text)) == text
+    except HydraException:  # a character outside the grammar
+        return False
+
+
+def read(text: str) -> Any:
+    """Return the value of a text in Hydra's grammar."""
+    return OverridesParser.create().parse_override(f"value={text}").value()
 
 
 def value_of(job: JobReturn) -> Any:
@@ -148,14 +213,18 @@ def value_of(job: JobReturn) -> Any:
     return _plain(job.return_value)
 
 
-def results(opt: lamcts.Optimizer) -> dict[str, Any]:
+def results(opt: lamcts.Optimizer, swept: Mapping[str, Swept]) -> dict[str, Any]:
     """Return the best job, or the front, as plain values."""
+
+    def plain(found: Mapping[str, Any]) -> Any:
+        return _native({name: read(swept[name].text(each)) if name in swept else each for name, each in found.items()})
+
     if len(opt.goals.objectives) > 1:
-        return {"name": "lamcts", "solutions": _native(opt.front.rows())}
+        return {"name": "lamcts", "solutions": [*map(plain, opt.front.rows())]}
     if opt.seen.best is None:
         return {"name": "lamcts", "best_value": None}
     best = opt.best
-    return {"name": "lamcts", "best_evaluated_params": _native(best.point), "best_value": float(best.value)} | (
+    return {"name": "lamcts", "best_evaluated_params": plain(best.point), "best_value": float(best.value)} | (
         {"feasible": best.feasible, "constraints": _native(dict(best.constraints))} if opt.goals.constraints else {}
     )
 
@@ -172,8 +241,3 @@ def _native(value: Any) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_native(each) for each in value]
     return value.item() if hasattr(value, "item") else value
-
-
-def _written(value: Any) -> str:
-    """Return a value as Hydra reads it; options are as they were written."""
-    return value if isinstance(value, str) else repr(_native(value))

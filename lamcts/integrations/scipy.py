@@ -19,6 +19,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, OptimizeResult, Optimize
 
 import lamcts
 from lamcts.spaces import SearchSpace
+from lamcts.spaces.values import own_copy
 from lamcts.types import Floats, Point
 
 if TYPE_CHECKING:
@@ -82,13 +83,13 @@ class MappedCall:
 
 @dataclass(frozen=True)
 class _Caught:
-    """A call that returns its exception, so that the other points are evaluated."""
+    """A call that returns a copy of its result or its exception, so that the other points are evaluated."""
 
     call: Call
 
     def __call__(self, point: Point) -> Any:
         try:
-            return self.call(point)
+            return own_copy(self.call(point))
         except Exception as error:
             return error
 
@@ -145,7 +146,8 @@ def minimize(
     f : callable
         Returns a number. nan, an infinity or an exception is a failed evaluation.
     bounds : Bounds or sequence of (low, high)
-        Finite bounds. Equal bounds fix a coordinate.
+        Finite bounds. Equal bounds fix a coordinate. A single pair, such as Bounds(-1, 2), holds for all numbers of
+        `x0`.
     args : tuple, default ()
         Further arguments of `f`.
     x0 : array (n,), default None
@@ -183,7 +185,8 @@ def minimize(
     (60, True)
     """
     _refuse(options)
-    given = ArrayBounds(*ends_of(bounds), whole_of(integrality, bounds))
+    low, high = ends_of(bounds, x0)
+    given = ArrayBounds(low, high, whole_of(integrality, len(low)))
     call = Call(f, args if isinstance(args, tuple) else (args,))
     how: dict[str, Any] = {"workers": workers, "vectorized": bool(vectorized)}
     evaluated: Any = call
@@ -237,7 +240,7 @@ def method(
         if value is not None and value is not False:
             warnings.warn(f"Method lamcts does not use {name}.", RuntimeWarning, stacklevel=3)
     counts = [options.pop(name) for name in EVALUATIONS if name in options]
-    low, high = ends_of(bounds)
+    low, high = ends_of(bounds, x0)
     start = np.clip(np.atleast_1d(np.asarray(x0, float)), low, high)
     if not np.array_equal(start, np.atleast_1d(np.asarray(x0, float))):
         warnings.warn("Initial guess is not within the specified bounds", OptimizeWarning, stacklevel=3)
@@ -329,8 +332,8 @@ def _member(low: float, high: float, whole: bool) -> lamcts.Choice | lamcts.Int 
     return lamcts.Int(int(low), int(high)) if whole else lamcts.Float(float(low), float(high))
 
 
-def ends_of(bounds: Bounds | Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
-    """Return `Bounds`, or pairs, as arrays [n]."""
+def ends_of(bounds: Bounds | Sequence[tuple[float, float]], x0: ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """Return `Bounds`, or pairs, as arrays [n]; a single pair is repeated for each number of `x0`, as in SciPy."""
     if isinstance(bounds, Bounds):
         low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
     else:
@@ -341,10 +344,11 @@ def ends_of(bounds: Bounds | Sequence[tuple[float, float]]) -> tuple[Floats, Flo
     low, high = np.array(low, float), np.array(high, float)
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all() and len(low)):
         raise ValueError(f"bounds: expected finite ones, low <= high, got {bounds!r:.80}")
+    if len(low) == 1 and x0 is not None:
+        low, high = np.repeat(low, np.size(x0)), np.repeat(high, np.size(x0))
     return low, high
 
 
-def whole_of(integrality: ArrayLike | None, bounds: Bounds | Sequence[tuple[float, float]]) -> Mask:
+def whole_of(integrality: ArrayLike | None, n: int) -> Mask:
     """Return the coordinates that are whole numbers, [n]."""
-    n = len(ends_of(bounds)[0])
     return np.broadcast_to(np.asarray(False if integrality is None else integrality, bool), n)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.values import own_copy
 from lamcts.types import Point
 
 DIGITS = 16  # hexadecimal: 64 bits, which no two objectives share by chance
@@ -146,7 +147,7 @@ class TradeOff:
 
     def __call__(self, point: Any, *, seed: int | None = None) -> dict[str, float]:
         """Return value and cost by name."""
-        value, costs = self.objective(point, seed=seed), self.objective.cost(point)
+        value, costs = self.objective(own_copy(point), seed=seed), self.objective.cost(point)
         if self.cost not in costs:
             known = ", ".join(costs) or "none"
             raise RuntimeError(f"{self.name}: expected a cost that the objective has ({known}), got {self.cost!r}")

@@ -630,6 +630,12 @@ class Optimizer:
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
 
+    def __getstate__(self) -> Json:
+        if self._journal is not None:
+            cure = f"call Optimizer(..., journal={self._journal.path!r}) there, or save(path) and Optimizer.load(path)"
+            raise TypeError(f"pickle, copy: expected an optimizer without journal=, got one that writes it; {cure}")
+        return vars(self)
+
     def _record_in(self, path: str | os.PathLike[str], own: Json | None = None, about: Json | None = None) -> None:
         """Take over what a journal holds, and record what follows there until this optimizer is gone."""
         from lamcts.journal import Journal

@@ -4,6 +4,7 @@ An optimizer gives them and takes a state; a journal writes deltas and reads a s
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from operator import index
 
@@ -103,8 +104,8 @@ class State:
         }
 
     def to_json(self) -> Json:
-        """Return `to_dict` with lists for arrays."""
-        state = self.to_dict()
+        """Return a copy of `to_dict` with lists for arrays."""
+        state = deepcopy(self.to_dict())
         state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
         return state | {"pending": [trial | {"x": trial["x"].tolist()} for trial in state["pending"]]}
 
@@ -114,6 +115,7 @@ class State:
 
         ValueError for anything else.
         """
+        state = deepcopy(state)
         try:
             if state["format"] not in READABLE:
                 raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")

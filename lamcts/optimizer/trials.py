@@ -79,11 +79,14 @@ class Trials:
         x = np.array(waiting.x, dtype=float) + 0.0
         x.flags.writeable = False
         seed = derive(self._seed, Purpose.EVALUATION, waiting.id)
-        point = self._exact(x) if x.tobytes() in self._points else self._space.decode(x)
-        trial = Trial(waiting.id, point, x, seed, int(waiting.session), waiting.note)
+        trial = Trial(waiting.id, self._point(x), x, seed, int(waiting.session), waiting.note)
         self.pending[trial.id] = trial
         self._seen.expect(trial.id, x)
         return trial
+
+    def _point(self, x: Floats) -> Point:
+        """Return the point that is issued for a code [d]."""
+        return self._exact(x) if x.tobytes() in self._points else self._space.decode(x)
 
     def _exact(self, x: Floats) -> Point:
         """Return a copy of the point that was given for a code [d], None where there is none."""
@@ -111,7 +114,7 @@ class Trials:
             if trial.id in self.late and kind != OK and not self._was_checked(trial):
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
         noted = self._told_of(metrics, n, "metrics", single)
-        found = self._metrics(outcome, [trial.point for trial in own], noted)
+        found = self._metrics(outcome, [self._point(trial.x) for trial in own], noted)  # users may change theirs
         points = [self._exact(trial.x) for trial in own]
         x = self._matrix([trial.x for trial in own])
         return Told([*own], x, self._by_fidelity(outcome, x), times, points, found)

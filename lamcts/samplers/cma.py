@@ -178,7 +178,7 @@ class CmaRun:
         options: dict[str, object] = {
             "bounds": [0, 1],
             "seed": math.nan,  # together with `randn`: leave numpy's global generator alone
-            "randn": lambda *shape: self._rng.standard_normal(shape),
+            "randn": self._normal,
             "CMA_diagonal": dim >= DIAGONAL_FROM,
             "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
             "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
@@ -204,6 +204,9 @@ class CmaRun:
         self._bests: list[float] = []  # best value of each generation
         self._scale: float | None = None
         self._flat = False
+
+    def _normal(self, *shape: int) -> Floats:
+        return self._rng.standard_normal(shape)
 
     def draw(self, n: int, rng: np.random.Generator, wider: float = 1.0) -> Floats:
         """Return `n` draws of the current distribution, its step `wider` times as long, [n, d] in the cube."""

@@ -14,7 +14,7 @@ from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.integer import evenly, step_of
 from lamcts.spaces.kinds import register
 from lamcts.spaces.options import Lookup, labels
-from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when
+from lamcts.spaces.values import brief, check_items, is_list, items_of, own_copy, read_when
 from lamcts.types import Floats, Point
 
 HOT = math.sqrt(0.5)  # sets any two categories sqrt(HOT^2 + HOT^2) = 1 apart, like the ends of a number's range
@@ -73,8 +73,9 @@ class Choice(EncodedSpace):
     ----------
     options : sequence
         Distinct values of any kind. Options are found by equality, `True` is not `1`, and a list equals a tuple of the
-        same content; decoding returns the option itself. A number is also found by its first six digits, and a
-        function, a date or another object by the label that journals and tables have in its place.
+        same content; decoding returns the option itself, or a copy of a list, tuple, dict, set or array. A number is
+        also found by its first six digits, and a function, a date or another object by the label that journals and
+        tables have for it.
     ordered : bool, default False
         Options are steps from first to last on one coordinate. Otherwise each option has its own coordinate (one-hot),
         and two options have distance 1.
@@ -145,7 +146,7 @@ class Choice(EncodedSpace):
         return self.labels[self.place(point)]
 
     def decode(self, x: Floats) -> Point:
-        return self.options[int(self._places(np.asarray(x)[None])[0])]
+        return own_copy(self.options[int(self._places(np.asarray(x)[None])[0])])
 
     def snap(self, x: Floats) -> Floats:
         return self._rows(self._places(x))

@@ -13,7 +13,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.float import Float
 from lamcts.spaces.joint import JointSpace
 from lamcts.spaces.options import Lookup, labelled
-from lamcts.spaces.values import List, brief, freeze, is_list, plain, read_when
+from lamcts.spaces.values import List, brief, freeze, is_list, own_copy, plain, read_when
 from lamcts.types import Floats, Json, Point, array_of
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ class Finite(JointSpace):
         return x
 
     def decode(self, x: Floats) -> Point:
-        point = self.points[int(self.nearest(np.asarray(x)[None])[0])]
-        return point.copy() if isinstance(point, np.ndarray) else point
+        return own_copy(self.points[int(self.nearest(np.asarray(x)[None])[0])])
 
     def snap(self, x: Floats) -> Floats:
         return self.x[self.nearest(x)]
@@ -182,7 +181,7 @@ class Finite(JointSpace):
 def _kept(points: List) -> tuple[Point, ...] | NDArray[Any]:
     """Return a copy of the points that later changes of the user's list do not affect."""
     if not isinstance(points, np.ndarray):
-        return tuple(points)
+        return tuple(map(own_copy, points))
     if points.ndim == 1:
         return tuple(points.tolist())
     table = points.copy()

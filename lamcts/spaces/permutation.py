@@ -17,7 +17,7 @@ from lamcts.spaces.choice import Choice
 from lamcts.spaces.joint import JointSpace, some_of
 from lamcts.spaces.kinds import register
 from lamcts.spaces.options import Lookup
-from lamcts.spaces.values import MOST_ITEMS, brief, check_items, is_list, items_of, read_when, scalar
+from lamcts.spaces.values import MOST_ITEMS, brief, check_items, is_list, items_of, own_copy, read_when, scalar
 from lamcts.types import Floats, Point
 
 MOST_COUNTED = 170  # items whose permutations a float can count
@@ -90,7 +90,7 @@ class Permutation(JointSpace):
         return np.asarray(places_of(np.array([places]))[0])
 
     def decode(self, x: Floats) -> tuple[Point, ...]:
-        return tuple(self.items[i] for i in orders_of(np.asarray(x, np.float64)[None])[0])
+        return tuple(own_copy(self.items[i]) for i in orders_of(np.asarray(x, np.float64)[None])[0])
 
     def snap(self, x: Floats) -> Floats:
         """Return the nearest valid rows, the places of sorted coordinates."""

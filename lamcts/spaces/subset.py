@@ -16,7 +16,7 @@ from lamcts.spaces.joint import JointSpace, some_of
 from lamcts.spaces.kinds import register
 from lamcts.spaces.options import Lookup
 from lamcts.spaces.permutation import read_items
-from lamcts.spaces.values import brief, is_list, read_when, whole
+from lamcts.spaces.values import brief, is_list, own_copy, read_when, whole
 from lamcts.types import Floats, Point, Rows
 
 
@@ -93,7 +93,7 @@ class Subset(JointSpace):
         return x
 
     def decode(self, x: Floats) -> tuple[Point, ...]:
-        return tuple(self.items[i] for i in np.flatnonzero(self.snap(np.asarray(x, np.float64)[None])[0]))
+        return tuple(own_copy(self.items[i]) for i in np.flatnonzero(self.snap(np.asarray(x, np.float64)[None])[0]))
 
     def snap(self, x: Floats) -> Floats:
         """Return the nearest subsets, of the largest coordinates; of equal ones the first."""

@@ -9,6 +9,7 @@ import numpy as np
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace, comparable_of, identity_of, rows_of
 from lamcts.spaces.linear import Polytope, Within, polytope
+from lamcts.spaces.values import own_copy
 from lamcts.types import Floats, Json, Point
 
 Rule = Callable[[Point], object]
@@ -136,7 +137,8 @@ class Valid(SpaceAdapter):
 
     def holds(self, point: Point) -> bool:
         """Return whether a point is valid."""
-        return all(bool(rule(point)) for rule in self.rules)
+        several = len(self.rules) > 1  # each gets a copy, which it may change
+        return all(bool(rule(own_copy(point) if several else point)) for rule in self.rules)
 
     def spread(self, u: Floats) -> Floats:
         """Map `u` [n, dim] to valid rows; a row stays invalid if none is found for it."""

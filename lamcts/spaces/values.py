@@ -72,8 +72,17 @@ def check_items(count: int, cure: str, most: int = MOST_ITEMS) -> None:
 
 
 def items_of(values: List) -> tuple[object, ...]:
-    """Return the items of a list; numpy scalars become Python values."""
-    return tuple(values.tolist() if isinstance(values, np.ndarray) else map(scalar, values))
+    """Return the items of a list, as `own_copy` has them; numpy scalars become Python values."""
+    return tuple(map(own_copy, values.tolist() if isinstance(values, np.ndarray) else map(scalar, values)))
+
+
+def own_copy(value: Any) -> Any:
+    """Return copies of lists, tuples, dicts, sets and arrays, also inside each other; other objects are kept."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) is dict:
+        return {key: own_copy(part) for key, part in value.items()}
+    return type(value)(map(own_copy, value)) if type(value) in (list, tuple, set) else value
 
 
 def read_when(given: object) -> When | None:

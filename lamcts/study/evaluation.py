@@ -13,6 +13,7 @@ from lamcts.optimizer.losses import as_list
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.trial import free_parameter
+from lamcts.spaces.values import own_copy
 from lamcts.study.devices import Worker
 from lamcts.study.reporting import Reporter, Value
 from lamcts.study.scipy_constraints import Guarded
@@ -85,8 +86,11 @@ def evaluate(
     trial: Reporter | None = None,
     worker: Worker | None = None,
 ) -> Outcome:
-    """Call `f`, and return its value or its exception as text, which always survives the way back from a worker."""
-    start = time.perf_counter()
+    """Call `f` with a copy of the point, which it may change, and return its value or its exception as text.
+
+    Texts always survive the way back from a worker.
+    """
+    point, start = own_copy(point), time.perf_counter()
     value = error = note = held = None
     run, pruned = True, False
     words: Json = ({"seed": seed} if seeded else {}) | ({} if trial is None else {"trial": trial})
@@ -97,7 +101,7 @@ def evaluate(
         if not run:
             pass  # checked: the function is not run
         elif memory is not None:
-            value, note = f.recall(point, seed=seed, memory=memory)
+            value, note = f.recall(point, seed=seed, memory=own_copy(memory))
         else:
             value = f(point, **words)
     except (Exception, SystemExit) as raised:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lamcts.outcomes.goals import Constraint
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.linear import Within
-from lamcts.spaces.values import brief
+from lamcts.spaces.values import brief, own_copy
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Point, array_of
 
@@ -58,7 +58,7 @@ class ConstraintFunction:
 
     def __call__(self, point: Point) -> dict[str, float]:
         """Return the numbers at a point by name; ValueError where they are more, or fewer, than at the start."""
-        values = _numbers(self.fun(point, *self.args))
+        values = _numbers(self.fun(own_copy(point), *self.args))
         if len(values) != len(self.names):
             raise ValueError(f"constraints: expected {len(self.names)} numbers as at the start, got {len(values)}")
         return {name: float(value) for name, value in zip(self.names, values, strict=True) if name is not None}
@@ -143,7 +143,13 @@ def _measure(name: str, given: ScipyDict | ScipyFunction, point: Point) -> Const
         fun, args, first = given.fun, (), bool(np.any(getattr(given, "keep_feasible", False)))
     if not callable(fun):
         raise ValueError(f"constraints: expected a function as 'fun', got {brief(fun)}")
-    shape = np.broadcast_shapes(low.shape, high.shape) or _shape(name, fun, args, point)
+    shape = np.broadcast_shapes(low.shape, high.shape)
+    if shape in ((), (1,)):  # ends of one number hold for all numbers
+        try:
+            shape = _shape(name, fun, args, point) or shape
+        except ValueError:
+            if not shape:
+                raise
     low, high = np.broadcast_to(low, shape).ravel(), np.broadcast_to(high, shape).ravel()
     labels = [f"{name}[{i}]" for i in range(len(low))] if shape else [name]
     held = [_bounds(label, *ends) for label, *ends in zip(labels, low.tolist(), high.tolist(), strict=True)]

@@ -182,3 +182,34 @@ def test_what_the_method_cannot_use_is_a_warning_and_what_it_lacks_an_error() ->
 def test_mistakes_are_told(given: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         lamcts.scipy.minimize(bowl, **{"maxfev": 3, **given})
+
+
+@pytest.mark.parametrize(
+    "pair", [Bounds(-1, 2), Bounds([-1], 2), Bounds([-1], [2], True), [(-1, 2)], np.array([[-1, 2]])]
+)
+def test_one_pair_of_bounds_holds_for_all_numbers_of_x0_as_in_scipy(pair: Any) -> None:
+    start = np.full(3, 0.1)
+    theirs = optimize.minimize(bowl, start, bounds=pair, options={"maxiter": 2})
+    expected = lamcts.scipy.minimize(bowl, [(-1, 2)] * 3, x0=start, maxfev=5, integrality=[True, False, True], **FAST)
+    ours = lamcts.scipy.minimize(bowl, pair, x0=start, maxfev=5, integrality=[True, False, True], **FAST)
+    assert theirs.x.shape == ours.x.shape and np.array_equal(ours.history.x, expected.history.x)
+    inside = optimize.minimize(bowl, start, bounds=pair, method=lamcts.scipy.method, options={"maxfev": 5, **FAST})
+    assert inside.x.shape == (3,)
+    with pytest.raises(ValueError, match="x0: expected 2 numbers"):
+        lamcts.scipy.minimize(bowl, Bounds([-1, -1], 2), x0=start, maxfev=5)
+
+
+@pytest.mark.parametrize("ends", [(0.2, 0.8), ([0.2], [0.8]), ([0.2], 0.8), ([0.2] * 2, 0.8), (0.2, np.array([0.8]))])
+def test_ends_of_constraints_are_broadcast_as_in_scipy(ends: Any) -> None:
+    def rows(*ends: Any) -> Any:
+        held = [NonlinearConstraint(lambda x: x[:2], *ends), LinearConstraint(np.eye(3)[1:], *ends)]
+        return lamcts.scipy.minimize(bowl, [(0, 1)] * 3, constraints=held, maxfev=8, **FAST).history.constraints
+
+    theirs = optimize.minimize(bowl, [0.5] * 3, constraints=NonlinearConstraint(lambda x: x[:2], *ends), method="SLSQP")
+    assert np.all((theirs.x[:2] > 0.199) & (theirs.x[:2] < 0.801))
+    assert np.array_equal(rows(*ends), rows([0.2] * 2, [0.8] * 2)) and rows(*ends).shape == (8, 4)
+
+
+def test_a_function_of_one_number_with_ends_in_a_list_may_fail_at_the_start() -> None:
+    held = NonlinearConstraint(lambda x: x[0] if x[1] > 2 else 1 / 0, [0], [8])
+    assert lamcts.scipy.minimize(bowl, BOUNDS, x0=[0.5] * 3, constraints=held, maxfev=20, **FAST).x[1] > 2

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,11 @@ MOST_KNOWN = 64
 
 
 class TrialOutcome(NamedTuple):
-    """The outcome of a finished trial: its values (None: failed), and its constraints by name."""
+    """The outcome of a finished trial: its values (None: failed), its constraints by name, and when it ended."""
 
     values: Sequence[float] | None
     constraints: dict[str, float]
+    ended: datetime | None = None
 
 
 class Record:
@@ -44,6 +46,11 @@ class Record:
         self.outcomes: dict[int, TrialOutcome] = {}
         self._steps: dict[int, list[tuple[float, float]]] = {}  # step -> value there and at the end, as losses
 
+    def is_of(self, trials: Iterable[FrozenTrial]) -> bool:
+        """Return whether trials that were read ended when these did; another study may have the same name."""
+        read = ((self.outcomes[each.number], each) for each in trials if each.number in self.outcomes)
+        return all(outcome.ended == each.datetime_complete for outcome, each in read)
+
     def read(self, trials: Iterable[FrozenTrial]) -> None:
         """Read the new finished trials."""
         new = [trial for trial in trials if trial.state.is_finished() and trial.number not in self.outcomes]
@@ -53,7 +60,8 @@ class Record:
             if trial.state == TrialState.COMPLETE:
                 self._read_steps(trial)
         for trial in new:
-            self.outcomes[trial.number] = TrialOutcome(self._values(trial), constraints := constraints_of(trial))
+            values, constraints = self._values(trial), constraints_of(trial)
+            self.outcomes[trial.number] = TrialOutcome(values, constraints, trial.datetime_complete)
             self.constraints |= dict.fromkeys(constraints)
 
     def _read_parameters(self, trial: FrozenTrial) -> None:

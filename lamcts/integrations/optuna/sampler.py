@@ -1,5 +1,6 @@
 """The sampler that Optuna calls."""
 
+import copy
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +19,14 @@ from lamcts.rng import fresh_seed
 from lamcts.samplers import Sampler
 from lamcts.types import whole_number
 
-SETTINGS = ("_seed", "_settings", "_several", "_constraints_func", "_independent")
 MOST_TRIES = 8  # in which another process proposed the same point at the same time: a bound, never met
 
 
 class LamctsSampler(BaseSampler):
     """A sampler of Optuna that proposes trials by `lamcts.Optimizer`.
 
-    It reads its results from the study and keeps nothing else, so several processes may share a study.
+    It reads its results from the study, so several processes may share one. A study that is saved or copied with its
+    sampler, by pickle or joblib, goes on with the same points as one that was not stopped.
 
     Parameters
     ----------
@@ -134,9 +135,9 @@ class LamctsSampler(BaseSampler):
     def _read(self, study: Study) -> list[FrozenTrial]:
         """Return all trials of a study, their finished ones recorded."""
         maximize = tuple(direction == StudyDirection.MAXIMIZE for direction in study.directions)
-        if (self._study_name, self._maximize) != (study.study_name, maximize):
-            self._begin(study.study_name, maximize)
         trials = study.get_trials(deepcopy=False)
+        if (self._study_name, self._maximize) != (study.study_name, maximize) or not self._record.is_of(trials):
+            self._begin(study.study_name, maximize)
         self._record.read(trials)
         return trials
 
@@ -162,12 +163,14 @@ class LamctsSampler(BaseSampler):
             raise ValueError("expected a study of one objective; LamctsSampler(several=True) takes several")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the settings: a copy in another process reads the study."""
-        return {name: value for name, value in vars(self).items() if name in SETTINGS}
+        """Return all but the lock: a copy goes on with the same points, after it has read the study."""
+        with self._lock:
+            own = {name: copy.deepcopy(vars(self)[name]) for name in ("_record", "_proposer")}
+        return {name: value for name, value in vars(self).items() if name != "_lock"} | own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
         self._begin(None, (False,))
+        vars(self).update(state)
 
 
 def derived(seed: int, number: int) -> int:

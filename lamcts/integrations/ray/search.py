@@ -14,6 +14,7 @@ from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searc
 
 import lamcts
 from lamcts.integrations.options import Code, is_space, options_of
+from lamcts.spaces.values import own_copy
 
 LARGEST_LOG = 2**39  # the largest low end of a log Int of ours
 JOINT = "/"  # as Ray itself joins names
@@ -210,7 +211,7 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
 
     def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
         if trial_id in self._out:
-            self._last[trial_id] = {name: result.get(name) for name in self._metrics()}
+            self._last[trial_id] = {name: own_copy(result.get(name)) for name in self._metrics()}
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         trial, found = self._out.pop(trial_id, None), result or self._last.pop(trial_id, None)

@@ -17,7 +17,7 @@ from lamcts.objectives.control.network import Action
 from lamcts.objectives.control.world import Environment, World
 from lamcts.objectives.protocol import digest
 from lamcts.rng import Purpose, derive, fresh_seed
-from lamcts.types import Floats, Json, whole_number
+from lamcts.types import Floats, Json, number_of, whole_number
 
 ALIVE = ("reward_survive", "reward_alive")  # gymnasium's names of the part of a reward that is for being up
 IDLE = 0.85  # share of a return from which on it is the bonus for being alive and little else (untuned): a hopper
@@ -98,7 +98,7 @@ def play(world: World, policies: Sequence[Acting], seeds: Sequence[int]) -> list
         visited = list[Floats]()
 
         def act(state: Floats, policy: Acting = policy, visited: list[Floats] = visited) -> Action:
-            visited.append(state)
+            visited.append(np.array(state))  # the environment may return one array in all steps
             return policy.action(state)
 
         (last,) = deque(followed(env, act, state), maxlen=1)
@@ -111,11 +111,12 @@ def followed(env: Environment, act: Callable[[Floats], Action], state: Floats) -
     total, steps, alive, over, start = 0.0, 0, 0.0, False, None
     while not over:
         state, reward, ended, late, info = env.step(act(state))
-        total, steps, alive, over = total + float(reward), steps + 1, alive + alive_of(env, info), ended or late
+        total, steps, alive, over = total + number_of(reward), steps + 1, alive + alive_of(env, info), ended or late
         place = info.get("x_position")
         if steps == 1 and place is not None and "x_velocity" in info:
-            start = float(place) - float(info["x_velocity"]) * float(env.unwrapped.dt)  # v4 tells none at a reset
-        distance = None if start is None or place is None else float(place) - start
+            moved = number_of(info["x_velocity"]) * float(env.unwrapped.dt)
+            start = number_of(place) - moved  # v4 tells none at a reset
+        distance = None if start is None or place is None else number_of(place) - start
         yield Episode(total, steps, bool(ended), distance, alive)
 
 
@@ -123,7 +124,7 @@ def alive_of(env: Environment, info: Json) -> float:
     """Return the part of the last reward that was for being alive, as the environment states it."""
     for name in ALIVE:
         if name in info:
-            return float(info[name])
+            return number_of(info[name])
     return float(getattr(env.unwrapped, "healthy_reward", 0.0))  # v4 of Hopper and Walker2d leaves it out of `info`
 
 

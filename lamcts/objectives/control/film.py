@@ -148,7 +148,7 @@ def _picture(env: Environment) -> Pictures:
     if not isinstance(frame, np.ndarray) or frame.ndim != 3:
         got = f"{type(frame).__name__} from {type(env.unwrapped).__name__}"
         raise ValueError(f"expected render() to return a picture, an array (height, width, 3), got {got}: return one")
-    return frame
+    return frame.copy()
 
 
 def _environment_of(policy: object) -> tuple[str, Json]:

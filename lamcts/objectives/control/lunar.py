@@ -14,7 +14,7 @@ from lamcts.objectives.control.world import Environment, World
 from lamcts.rng import Purpose, derive, fresh_seed
 from lamcts.spaces.box import Box
 from lamcts.text import shortened
-from lamcts.types import Json, whole_number
+from lamcts.types import Json, number_of, whole_number
 
 ENV = "LunarLander-v3"
 WEIGHTS = 12  # Eriksson et al. 2019, section 3
@@ -97,7 +97,7 @@ class Lander:
         total, over = 0.0, False
         while not over:
             state, reward, landed, late, _ = env.step(action(w, state))
-            total += float(reward)
+            total += number_of(reward)
             over = landed or late
         return total
 

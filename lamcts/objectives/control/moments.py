@@ -75,7 +75,7 @@ def moments_of(given: MomentsLike, states: int, env: str) -> Moments | str | Non
         raise ValueError(f"expected moments of {states} states, all finite, got shape {shape}")
     if other != shape or (moments.squares < 0).any():
         raise ValueError(f"expected {states} squared deviations of at least 0 in the moments, got shape {other}")
-    return moments
+    return Moments(moments.count, moments.mean.copy(), moments.squares.copy())
 
 
 def _taken(given: str | os.PathLike[str] | Moments | Sequence[ArrayLike], states: int, env: str) -> Moments:

@@ -107,7 +107,7 @@ class LinearPolicy:
     @classmethod
     def of(cls, weights: ArrayLike, states: int, actions: int, moments: Moments | None = None) -> "LinearPolicy":
         """Return the policy of the flat `weights` [actions * states], row by row; no moments: states as they are."""
-        flat = np.asarray(weights, float)
+        flat = np.array(weights, float)
         if flat.shape != (states * actions,):
             raise ValueError(
                 f"expected {states * actions} weights in one row ({actions} actions x {states} states), "
@@ -189,7 +189,7 @@ class Form:
         Hidden layers start with random features: were they zero too, no single change of a weight would change the
         policy.
         """
-        flat = np.asarray(point, float)
+        flat = np.array(point, float)
         if flat.shape != (self.dim,):
             raise ValueError(f"expected {self.dim} weights in one row, got shape {list(flat.shape)}")
         layers, at = [], 0

@@ -12,6 +12,8 @@ import lamcts
 from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.objectives.control import Gym, gym
+from lamcts.objectives.control.episodes import followed
+from lamcts.objectives.control.film import _picture
 from lamcts.objectives.control.mujoco import gait
 from lamcts.objectives.control.network import Bounded, Discrete, Form, Network, actions_from_json
 
@@ -222,3 +224,58 @@ def test_missing_packages_name_what_brings_them(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[mujoco\]'"):
         gym("CartPole-v1")
+
+
+@pytest.mark.parametrize("kind", ["box", "discrete"])
+def test_an_environment_may_return_its_own_arrays_in_each_step(kind):
+    class Own(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-50, 50, (2,), np.float64)
+        action_space = gymnasium.spaces.Box(-1, 1, (1,)) if kind == "box" else gymnasium.spaces.Discrete(2)
+        metadata = gymnasium.Env.metadata | {"render_modes": ["rgb_array"]}
+        render_mode, buffered = "rgb_array", True
+
+        def given(self, *arrays):
+            return arrays if self.buffered else [np.array(each) for each in arrays]
+
+        def reset(self, *, seed=None, options=None):
+            self.state, self.reward, self.picture = np.array([0.0, 3.0]), np.zeros(1), np.zeros((32, 32, 3), np.uint8)
+            self.x, self.speed, self.dt = np.zeros(1), np.zeros(1), 0.1
+            return self.given(self.state)[0], {}
+
+        def step(self, action):
+            self.state += [0.5, -0.2]
+            self.reward += 1.0
+            self.picture += 10
+            self.x += 2.0
+            self.speed[:] = 20.0
+            state, reward, x, speed = self.given(self.state, self.reward, self.x, self.speed)
+            info = {"x_position": x, "x_velocity": speed, "reward_alive": reward}
+            return state, reward if self.buffered else float(reward[0]), False, bool(self.state[0] > 5), info
+
+        def render(self):
+            return self.given(self.picture)[0]
+
+    found = []
+    for name, buffered in ((f"lamcts-test/Own{next(NUMBERS)}-v0", True), (f"lamcts-test/Own{next(NUMBERS)}-v0", False)):
+        gymnasium.register(name, type("Mine", (Own,), {"buffered": buffered}), max_episode_steps=30)
+        moments = np.zeros(2), np.ones(2)
+        learned, given = gym(name, moments="running", rollouts=2), gym(name, moments=moments, rollouts=1)
+        point, policies = np.full(given.space.dim, 0.5), []
+        policies.append(given.acting(point))
+        before = [policies[0].to_json(), given.moments.to_json()]
+        if buffered:
+            for array in (*moments, point):
+                array[...] = 3
+        assert [policies[0].to_json(), given.moments.to_json()] == before
+        rollouts = learned.evaluate(learned.x0, seed=1)
+        frames = [picture.mean() for picture in pictures_of(name)]
+        found.append([rollouts.states.to_json(), rollouts.returns.tolist(), rollouts.distance.tolist(), frames])
+        del gymnasium.registry[name]
+    assert found[0] == found[1] and found[0][1] == [66.0, 66.0] and len({*found[0][3]}) == 12
+
+
+def pictures_of(name):
+    """Return the frames of an episode."""
+    env = gymnasium.make(name, disable_env_checker=True)
+    state, _ = env.reset(seed=0)
+    return [_picture(env) for _ in followed(env, lambda state: env.action_space.sample(), state)] + [env.render() * 0]
