@@ -1,5 +1,6 @@
 """Any program that prints numbers, as an objective: `Command("./train --lr {lr} --layers {layers}", space)`."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -177,6 +178,11 @@ class Command:
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
             "report": self.report,
         } | ({"inputs": {deck.file: deck.text for deck in self._decks}} if self._decks else {})
+
+    def sources(self) -> list[bytes]:
+        """Return checksums of the program and of the files among its arguments, which the fingerprint does not have."""
+        paths = [Path(shutil.which(self.words[0]) or ""), *map(Path, self.words[1:])]
+        return [hashlib.sha256(path.read_bytes()).digest() for path in paths if path.is_file()]
 
 
 def _members(space: object) -> dict[str, SearchSpace]:
