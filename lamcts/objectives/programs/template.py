@@ -9,16 +9,16 @@ import re
 import shlex
 import string
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
 
 import numpy as np
 
 from lamcts.spaces.base import SearchSpace, options_of
-from lamcts.study.known.rows import takes
 from lamcts.text import shortened
 from lamcts.utils.files import text_of
 
@@ -189,17 +189,22 @@ def _check_format(name: str, spec: str, members: Mapping[str, SearchSpace], wher
     """Raise ValueError for a format that does not fit some values of a parameter."""
     if re.search(r"\d{4}", spec):
         raise ValueError(f"{where}: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less")
-    values: Iterable[object] = {SEED: [0, 2**63 - 1], FOLDER: [ANY_PATH]}.get(name, [])
-    if name in members:
-        member, rng = members[name], np.random.default_rng(0)
-        ends = member.snap(np.array([np.zeros(member.dim), np.ones(member.dim), *member.sample(1, rng)]))
-        values = [*filter(partial(takes, member), options_of(member)), *map(member.decode, ends)]  # no single items
-    for value in values:
+    own: dict[str, list[object]] = {SEED: [0, 2**63 - 1], FOLDER: [ANY_PATH]}
+    for value in own[name] if name in own else _values(members[name]):
         try:
             format(_written(value), spec).encode()
         except (ValueError, TypeError, OverflowError) as error:
             got = f"{{{name}:{spec}}} for {shortened(str(value))!r}: {error}"
             raise ValueError(f"{where}: expected formats that fit the parameters, got {got}") from None
+
+
+def _values(member: SearchSpace) -> Iterator[object]:
+    """Yield values of a parameter: its options, else its ends and a draw."""
+    for option in options_of(member):
+        with suppress(ValueError):  # an item of values that hold several
+            yield member.decode(member.encode(option))
+    drawn = member.sample(1, np.random.default_rng(0))
+    yield from map(member.decode, member.snap(np.array([np.zeros(member.dim), np.ones(member.dim), *drawn])))
 
 
 def check_once(files: Sequence[str]) -> None:
