@@ -34,6 +34,8 @@ ADVICE = "sh -c 'echo \"$1\" | ...' sh {{{}}}"  # the value is an argument, whic
 WITH_A_VALUE = {"--rcfile", "--init-file"}  # options of bash whose value is a word of its own
 OPTION = re.compile(r"[-+\w./:]+=")  # what may stand before a value in its word
 BEHIND = re.compile(r"-[A-Za-z]*c|--(session-)?command")  # a word behind which stand commands
+NAME = r"[\w-]+(?: +[\w-]+)*"  # of a parameter in a command
+PLACE = re.compile(rf"(?<!\{{)\{{{NAME}(?::[^{{}}]*)?\}}(?!\}})")
 WITH_COMMANDS = re.compile(r"--(session-)?command=")
 
 
@@ -88,7 +90,8 @@ class Template:
         """Return the template of a text, split as by a shell, or of words; ValueError for anything else."""
         if isinstance(given, str):
             try:
-                words: Sequence[str] = shlex.split(given)
+                joined = PLACE.sub(lambda place: place[0].replace(" ", "\0"), given)  # a name may have blanks
+                words: Sequence[str] = [word.replace("\0", " ") for word in shlex.split(joined)]
             except ValueError as error:
                 cure = "close the quotation"
                 raise ValueError(f"template: expected words as in a shell, got {given!r} ({error}): {cure}") from None
@@ -180,7 +183,7 @@ def _parts(word: str) -> list[Part]:
     except ValueError as error:
         raise ValueError(f"template: expected {{name}}, got {word!r} ({error}): write {{{{ }}}} for braces") from None
     for _, name, spec, conversion in pieces:
-        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(r"[\w-]+", name)):
+        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(NAME, name)):
             raise ValueError(f"template: expected plain names as in {{lr}} or {{lr:.3g}}, got {word!r}")
     return [(text, name, spec or "") for text, name, spec, _ in pieces]
 

@@ -36,6 +36,19 @@ def test_words_are_filled_and_stay_words(tmp_path):
     assert f.name == "prog"
 
 
+@pytest.mark.parametrize("place", ["{learning rate}", "'{learning rate}'", "{learning rate:.2f}"])
+def test_names_of_parameters_may_have_blanks_in_commands_and_decks(place, tmp_path):
+    (tmp_path / "deck.tpl").write_text("rate = {learning rate:.2f}")
+    space = Space({"learning rate": Float(0, 1), "größe": Int(1, 9)})
+    f = of(f"prog --rate {place} -n{{größe}} '{{{{print $1}}}}' {{{{a b}}}}", space)
+    words = f.arguments({"learning rate": 0.25, "größe": 3}, 0)
+    assert words == ["prog", "--rate", "0.25", "-n3", "{print $1}", "{a", "b}"]
+    f = Command(
+        [sys.executable, "-c", "print(open('d').read())", "{größe}"], space, inputs={tmp_path / "deck.tpl": "d"}
+    )
+    assert f({"learning rate": 0.5, "größe": 3}) == 0.5
+
+
 def test_a_parameter_that_is_inactive_takes_its_words_with_it():
     when = {"when": {"act": "sgd"}}
     space = Space({"act": Choice(["sgd", "adam"]), "m": Float(0, 1, **when), "n": Int(0, 3, **when)})
