@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import fill
 
 from lamcts.cli.console import number, say, table
-from lamcts.cli.outputs import Outputs, check_figure, output_file
+from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.movement import costs
 from lamcts.movement.costs.program import Program
@@ -31,7 +31,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--levels", metavar="32KiB,1MiB", default="", help=line)
     line = "measure a share of the data, for more than 2e8 accesses, and print the standard error"
     one.add_argument("--sample", type=float, metavar="SHARE", help=line)
-    one.add_argument("--png", metavar="FILE", type=output_file, help="draw the misses by capacity, .png, .pdf or .svg")
+    one.add_argument("--png", metavar="FILE", help="draw the misses by capacity, .png, .pdf or .svg")
 
 
 def main(args: argparse.Namespace) -> int:

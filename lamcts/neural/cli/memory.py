@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lamcts import plot
 from lamcts.cli.console import say, table
-from lamcts.cli.outputs import Outputs, check_figure, output_file
+from lamcts.cli.outputs import Outputs, check_figure
 from lamcts.cli.parser import Parser
 from lamcts.neural.cli.training_step import TrainingStep, training_step
 from lamcts.neural.memory import Machine, Report, extent, fitting, layer_shares, size_text
@@ -54,12 +54,10 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--seconds", type=float, default=60.0, help="time limit of planning (default: 60)")
     how.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     out = one.add_argument_group("output")
-    out.add_argument(
-        "--png", metavar="FILE", type=output_file, help="a figure of live memory by step, .png, .pdf or .svg"
-    )
+    out.add_argument("--png", metavar="FILE", help="a figure of live memory by step, .png, .pdf or .svg")
     line = "time and memory by kind of layer, and what a first-fit pool of memory loses under each plan"
     out.add_argument("--by-layer", action="store_true", help=line)
-    out.add_argument("--csv", metavar="FILE", type=output_file, help="the table, in bytes")
+    out.add_argument("--csv", metavar="FILE", help="the table, in bytes")
 
 
 def main(args: argparse.Namespace) -> int:
