@@ -6,18 +6,23 @@ from pathlib import Path
 
 from lamcts import samplers
 from lamcts.cli.console import SCREEN, complain, counted
+from lamcts.cli.outputs import output_file
 from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import Parser, name_of
 from lamcts.cli.target import goals_of
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.export import columns_of, flat, write_csv
 from lamcts.outcomes.front import parts_of
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.trial import Trial
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import scalar
+from lamcts.study.known.rows import Names, members_of
+from lamcts.text import safe_repr, valid
 from lamcts.types import Json
 from lamcts.utils.files import FileKind, is_kind
 
-FILLED_IN = ("sem", "message", "note")  # columns for standard errors, reasons of failures and remarks
+MESSAGE, NOTE = "message", "note"  # columns for reasons of failures and remarks
 MADE = ("param", "space", "objectives", "constraints", "maximize", "sampler", "seed")  # settings of a new run
 
 
@@ -26,7 +31,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("journal", help="the journal; with --param or --space a new one is made where there is none")
     one.add_argument("-n", type=int, default=1, metavar="N", help="number of points (default: 1)")
     line = "file to write, which `lamcts tell` reads back once it is filled in (default: print it)"
-    one.add_argument("--out", "-o", metavar="FILE", help=line)
+    one.add_argument("--out", "-o", metavar="FILE", type=output_file, help=line)
     line = "write the points that were asked for and not told yet, and ask for no others"
     one.add_argument("--pending", action="store_true", help=line)
     new = one.add_argument_group("a new journal")
@@ -50,6 +55,7 @@ def main(args: argparse.Namespace) -> int:
     if args.out is not None and Path(args.out).exists():
         raise ValueError(f"--out: expected a new file, got {args.out}, which exists: it may hold values; tell it first")
     opt, before = opened(args), 0
+    header(opt.space, opt.goals)
     if args.pending:
         trials = opt.pending
         if not trials:
@@ -72,6 +78,7 @@ def opened(args: argparse.Namespace) -> Optimizer:
         if not Path(args.journal).exists():
             raise ValueError(f"expected a journal, got {args.journal}, which does not exist: --param makes a new one")
         return loaded(args.journal)
+    header(space, Goals.of(**goals_of(args)))
     words: Json = {"sampler": args.sampler or samplers.AUTO, "seed": args.seed}
     return Optimizer(space, journal=args.journal, maximize=bool(args.maximize), **goals_of(args), **words)
 
@@ -83,17 +90,27 @@ def loaded(path: str) -> Optimizer:
     return Optimizer.load(path)
 
 
+def header(space: SearchSpace, goals: Goals) -> list[str]:
+    """Return the columns that are filled in; ValueError for names of parameters that make no columns of their own."""
+    names = Names.of(space, goals)
+    members, points = members_of(space), list[str]()
+    for name, column in names.points.items():
+        parts = getattr(members[name], "names", None) or ()
+        points += [f"{column}.{part}" for part in parts] or [column]
+    empty = [*(names.goals[name] for name in goals.names), *names.quantities.values(), *names.sems.values(), MESSAGE]
+    empty += columns_of([NOTE], ["trial", *points, *empty], "metric").values()
+    for name in (made := [*points, *empty]):
+        if made.count(name) > 1 or "\0" in name or valid(name) != name:
+            raise ValueError(f"expected names that make columns of their own, got {safe_repr(name)}: rename one")
+    return empty
+
+
 def write_sheet(opt: Optimizer, trials: Sequence[Trial], out: str | None) -> None:
     """Write a line for each trial: its number, its parameters, and empty cells for what is measured."""
-    empty = (*opt.goals.names, *opt.goals.quantities, *FILLED_IN)
-    rows: list[Json] = []
-    for trial in trials:
-        parts = dict(parts_of(trial.point))
-        columns = columns_of(parts, ("trial", *empty))
-        row = {"trial": trial.id} | {columns[name]: scalar(value) for name, value in parts.items()}
-        rows.append(flat(row) | dict.fromkeys(empty, ""))
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    names = [*(name for name in names if name not in empty), *empty]
+    columns = Names.of(opt.space, opt.goals).points
+    points = [{columns[name]: scalar(value) for name, value in parts_of(trial.point)} for trial in trials]
+    rows = [flat({"trial": trial.id} | point) for trial, point in zip(trials, points, strict=True)]
+    names = [*dict.fromkeys(name for row in rows for name in row), *header(opt.space, opt.goals)]
     if out is None:
         write_csv(rows, names, SCREEN)
         return

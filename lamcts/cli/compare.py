@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lamcts import plot
 from lamcts.cli.console import counted, number, say, table
-from lamcts.cli.outputs import Outputs
+from lamcts.cli.outputs import Outputs, output_folder
 from lamcts.cli.parser import Parser
 from lamcts.cli.run import add_settings, add_target, named_in
 from lamcts.cli.search import number_or_threads
@@ -28,7 +28,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "runs at a time, each in a process; -1: one a core (default: 1)"
     how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
     line = "folder of the journals and the figure (default: named by the function)"
-    how.add_argument("--out", "-o", metavar="DIR", help=line)
+    how.add_argument("--out", "-o", metavar="DIR", type=output_folder, help=line)
     add_settings(one, argv, named_in(one, argv), but=["seeds"])  # of gaits, which keep their default
 
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from lamcts.cli.console import counted, say
+from lamcts.cli.outputs import output_file
 from lamcts.cli.parser import Parser
 from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS
 from lamcts.study.load import journal_in
@@ -16,7 +17,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     target = one.add_mutually_exclusive_group(required=True)
     target.add_argument("--optuna", metavar="URL", help=line)
     line = "a new journal with the evaluations of all runs, from which a run resumes with the settings of the first"
-    target.add_argument("--journal", metavar="FILE", help=line)
+    target.add_argument("--journal", metavar="FILE", type=output_file, help=line)
     one.add_argument("--study-name", metavar="NAME", help="name of the study (default: objective and seed)")
     line = f"with --journal, only evaluations of one kind: {', '.join(KINDS)}, or {FEASIBLE}"
     one.add_argument("--only", choices=(*KINDS, FEASIBLE), metavar="KIND", help=line)

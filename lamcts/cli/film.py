@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lamcts.cli.console import number, say
 from lamcts.cli.evaluate import RESULT
-from lamcts.cli.outputs import Outputs
+from lamcts.cli.outputs import Outputs, output_file
 from lamcts.cli.parser import Parser
 from lamcts.objectives.control import film as filming
 from lamcts.text import safe_text
@@ -26,7 +26,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--seed", type=int, default=0, help="random seed of the episode (default: 0)")
     one.add_argument("--frames", type=int, default=6, metavar="N", help="frames of the strip (default: 6)")
     line = "file to write, .gif, or .mp4 with imageio-ffmpeg; the strip has the same name (default: film in the folder)"
-    one.add_argument("--out", "-o", metavar="FILE", help=line)
+    one.add_argument("--out", "-o", metavar="FILE", type=output_file, help=line)
     line = "import the module that the file names and use its options: runs code, for files of your own only"
     one.add_argument("--trust", action="store_true", help=line)
 

@@ -26,6 +26,35 @@ def check_figure(option: str, path: str | None) -> None:
         raise ValueError(f"{option}: expected a name ending in .png, .pdf or .svg, got {path!r}")
 
 
+def output_file(text: str) -> str:
+    """Return the path of a file to write, as the type of an option; an error before anything is computed or changed."""
+    try:
+        if not os.path.lexists(text):
+            open(text, "xb").close()
+            os.unlink(text)
+        elif os.path.isdir(text) or not os.access(text, os.W_OK):
+            raise IsADirectoryError(0, "it is a folder, or must not be written")
+    except OSError as error:
+        cure = "make its folder first, or give another path"
+        raise argparse.ArgumentTypeError(
+            f"expected a file that can be written, got {text!r} ({error.strerror}): {cure}"
+        ) from None
+    return text
+
+
+def output_folder(text: str) -> str:
+    """Return the path of a folder to write to, as the type of an option; it need not exist yet."""
+    try:
+        place = Path(text).absolute()
+        there = next(each for each in (place, *place.parents) if each.exists())
+        fits = there.is_dir() and os.access(there, os.W_OK)
+    except OSError:  # a name that is too long
+        fits = False
+    if not fits:
+        raise argparse.ArgumentTypeError(f"expected a folder that can be written, got {text!r}: give another path")
+    return text
+
+
 class Outputs:
     """What a command has written so far, by name, and its exit code."""
 

@@ -14,7 +14,6 @@ A .json file that ConfigSpace wrote is read by ConfigSpace.
 """
 
 import json
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +31,6 @@ from lamcts.study.known.rows import members_of, value_of
 from lamcts.types import Json, Point
 from lamcts.utils.files import text_of
 
-NAME = re.compile(r"[A-Za-z_][\w-]*")
 RANGES = "LOW:HIGH, LOW:HIGH:log, LOW:HIGH:int, LOW:HIGH:step=STEP, A,B,C or bool (write constants out)"
 OPTIONS = "A,B,C or A,B,C:ordered, options without ':' (write them as a list in a --space file)"
 FORM = 'write NAME = "LOW:HIGH" or NAME = [OPTION, ...] for each parameter; files of other programs have other forms'
@@ -54,8 +52,8 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
     pairs = [*held.items(), *map(_pair, params)]
     members: dict[str, SearchSpace] = {}
     for name, written in pairs:
-        if not NAME.fullmatch(name):
-            raise ValueError(f"expected the name of a parameter, such as lr, got {name!r}")
+        if not name or not name.isprintable() or name.strip() != name:
+            raise ValueError(f"expected the name of a parameter, such as 'learning rate', got {name!r}")
         if name in members:
             raise ValueError(f"expected each parameter once, got {name!r} twice: drop one")
         try:

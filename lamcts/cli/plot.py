@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import say
+from lamcts.cli.outputs import output_file
 from lamcts.cli.parser import Parser
 from lamcts.cli.results import EFFECTS, effects_of, figure_of
 from lamcts.cli.show import read
@@ -27,7 +28,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = "a journal, or the folder of a run; several are compared, and runs that differ only in their seed are pooled"
     one.add_argument("journal", nargs="+", help=line)
     line = "file to write, .png, .pdf or .svg (default: next to the journal; of several, comparison.png)"
-    one.add_argument("--out", "-o", metavar="FILE", help=line)
+    one.add_argument("--out", "-o", metavar="FILE", type=output_file, help=line)
     line = f"{', '.join(KINDS)} (default: the most informative one)"
     one.add_argument("--kind", choices=KINDS, metavar="KIND", help=line)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts.cli.console import say
+from lamcts.cli.outputs import output_file
 from lamcts.cli.parser import Parser
 from lamcts.cli.several import labels
 from lamcts.cli.show import read
@@ -15,7 +16,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
     one.add_argument("journal", nargs="+", help="a journal, or the folder of a run; several are compared")
     line = "file to write (default: report.html)"
-    one.add_argument("--out", "-o", metavar="FILE", default="report.html", help=line)
+    one.add_argument("--out", "-o", metavar="FILE", type=output_file, default="report.html", help=line)
 
 
 def main(args: argparse.Namespace) -> int:

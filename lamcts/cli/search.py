@@ -12,7 +12,7 @@ from lamcts import samplers
 from lamcts.cli import INTERRUPTED
 from lamcts.cli.console import counted, say
 from lamcts.cli.evaluate import score_start, searching_seconds
-from lamcts.cli.outputs import Outputs
+from lamcts.cli.outputs import Outputs, output_folder
 from lamcts.cli.parameters import fixed_of
 from lamcts.cli.results import write_results
 from lamcts.cli.target import Target
@@ -53,7 +53,8 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     add_option(stop, "min_gain", "; 'noise': the noise of an evaluation", type=number_or_noise, metavar="VALUE")
     add_option(stop, "give_up", f" (default: {GIVE_UP}; 0: never)", type=int, default=GIVE_UP, metavar="N")
     out = one.add_argument_group("output")
-    out.add_argument("--out", "-o", metavar="DIR", help="folder of all files (default: named by objective and seed)")
+    line = "folder of all files (default: named by objective and seed)"
+    out.add_argument("--out", "-o", metavar="DIR", type=output_folder, help=line)
     add_option(out, "journal", ", and from which it resumes (default: DIR/journal.db)", metavar="FILE")
     out.add_argument("--no-plot", action="store_true", help="write no figures")
     out.add_argument("--quiet", action="store_true", help="print no progress")

@@ -100,9 +100,18 @@ def _command(args: argparse.Namespace) -> Target:
     if space is None:
         raise ValueError("--command: expected its parameters, got none: add --param NAME=RANGE or --space FILE")
     pattern, goals = _pattern(args), goals_of(args)
-    inputs = dict(_deck(text) for text in args.inputs) if args.inputs else None
+    decks = [_deck(text) for text in args.inputs or ()]
+    if len(inputs := dict(decks)) < len(decks):
+        raise ValueError("--template: expected each template file once, got one twice: copy it for a second deck")
     made = objectives.Command(
-        args.template, space, args.timeout, bool(args.maximize), pattern, report=args.report, inputs=inputs, **goals
+        args.template,
+        space,
+        args.timeout,
+        bool(args.maximize),
+        pattern,
+        report=args.report,
+        inputs=inputs or None,
+        **goals,
     )
     program = made.words[0]
     if "{" not in program and shutil.which(program) is None:

@@ -15,9 +15,10 @@ from lamcts.errors import EvaluationFailed
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.changes import Result, tell_all
 from lamcts.optimizer.losses import Taken, taken
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
-from lamcts.study.known.rows import PriorObservation, Table, members_of, observations_of
+from lamcts.study.known.rows import Names, PriorObservation, Table, members_of, observations_of
 from lamcts.study.known.sources import table_of
 
 SAME = 1e-9  # of a range: what a spreadsheet of 15 digits changes in a number
@@ -73,7 +74,7 @@ def lines_of(path: str, opt: Optimizer) -> list[Line]:
     table = table_of(path, opt.space, opt.goals)
     if not isinstance(table, Table) or not table.text:
         raise ValueError(f"expected a sheet in CSV, got {path}, which is another file")
-    table = _with_mixtures(table, opt.space)
+    table = _with_mixtures(table, opt.space, opt.goals)
     cells = {row.where: row.cells for row in table.rows}
     lines, places = [], dict[int, str]()
     for one in observations_of(table, opt.space, opt.goals):
@@ -86,9 +87,10 @@ def lines_of(path: str, opt: Optimizer) -> list[Line]:
     return lines
 
 
-def _with_mixtures(table: Table, space: SearchSpace) -> Table:
+def _with_mixtures(table: Table, space: SearchSpace, goals: Goals) -> Table:
     """Return a table in which the columns `NAME.PART` of a mixture are one column."""
-    for name, member in members_of(space).items():
+    columns = Names.of(space, goals).points
+    for name, member in ((columns[name], member) for name, member in members_of(space).items()):
         parts = {part: f"{name}.{part}" for part in getattr(member, "names", None) or ()}
         if name in table.names or not parts or {*parts.values()} - {*table.names}:
             continue
@@ -134,10 +136,12 @@ def _number(cells: Mapping[str, Any], where: str) -> int | None:
     """Return the number of the trial of a line, None where the cell is empty or there is none."""
     text = str(cells.get("trial", "")).strip()
     try:
-        found = int(float(text)) if text else -1
-    except (ValueError, OverflowError):
-        raise ValueError(f"{where}: expected the number of a trial or nothing, got {text!r}") from None
-    return found if found >= 0 else None
+        found = float(text) if text else -1.0
+        if not found.is_integer() or found < -1:
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"{where}, column 'trial': expected the number of a trial or nothing, got {text!r}") from None
+    return int(found) if found >= 0 else None
 
 
 def _is_told(opt: Optimizer, row: int, outcome: Taken) -> bool:

@@ -2,23 +2,27 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lamcts import samplers
-from lamcts.errors import LamctsError, MissingExtra
+from lamcts.errors import JournalError, LamctsError, MissingExtra
 from lamcts.journal import Journal
 from lamcts.optimizer.optimizer import Optimizer
 from lamcts.outcomes.constrained_rank import total_violation
 from lamcts.rng import Purpose, derive
 from lamcts.samplers.base import Session
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes
+from lamcts.study.function_identity import identity_of
 from lamcts.study.options import RunSettings
 from lamcts.study.peers import PEERS, Enough
 from lamcts.study.problem import RunProblem, problem_of
@@ -34,6 +38,8 @@ OURS = "lamcts"
 DEFAULT = ("cobyla", "cobyqa", "tpe", "cma", "random")  # of those, the installed ones
 SAME = 1e-9  # of a range: the tolerance of a point that a method asks for again
 MARKS = (0.25, 0.5, 1.0)  # shares of the budget at which methods are ranked
+OPTIONS = ("constraints", "objectives", "fix", "x0", "valid", "check_first", "reference")  # which all methods heed
+_EARLIER: dict[str, str] = {}  # identity after a comparison in this process -> before it, as runs may change data
 
 
 def compare(
@@ -59,28 +65,31 @@ def compare(
         Names of `lamcts.study.peers.PEERS`, or of samplers. None: "cobyla", "cobyqa", "tpe", "cma" and "random", as far
         as their packages are installed.
     seeds : int or list of int, default 5
-        The seeds, or their number: with 5, 0 to 4. The runs of a seed have the same initial design and the same seeds
-        of the noise.
+        Different seeds, or their number: with 5, 0 to 4. The runs of a seed have the same initial design and the same
+        seeds of the noise.
     folder : path, default "comparison"
-        Where each run has a journal. The same call again goes on with what is missing.
+        Where each run has a journal. The same call again goes on with what is missing. A call with another function
+        (also its data, and what it calls), space, budget or version of a method has journals of its own there.
     workers : int, str or None, default None
         Number of runs at a time, as in `minimize`.
     **options
-        `maximize`, `constraints`, `objectives` (one) and `fix` of `minimize`.
+        `maximize`, `constraints`, `objectives` (one), `fix`, `x0` and `valid` of `minimize`.
 
     Returns
     -------
     Comparison
-        A table, and the runs by method, which `lamcts.plot.best_so_far` draws.
+        A table, and the runs by method, which `lamcts.plot.best_so_far` draws. A peer that raises is left out, with a
+        RuntimeWarning.
 
     Raises
     ------
     ValueError
-        For several objectives, and for methods that do not exist.
+        For several objectives, a `Fidelity`, and methods that do not exist. Also where `folder` holds runs, and the
+        function has data that cannot be compared with theirs, such as an open file.
     MissingExtra
         If the package of a peer is not installed.
     LamctsError
-        If a method raises.
+        If the default search raises, or a file in `folder` is no journal.
 
     Examples
     --------
@@ -92,27 +101,47 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['lamcts', 'random']
     """
-    methods = [OURS, *dict.fromkeys(_known(peers))]
-    numbers = list(range(whole_number(seeds, "seeds"))) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    methods, numbers = [OURS, *dict.fromkeys(_known(peers))], _seeds(seeds)
+    if others := [name for name in options if name not in ("maximize", *OPTIONS)]:
+        raise TypeError(f"compare: expected options of {', '.join(OPTIONS)}, got {others[0]!r}, which the peers ignore")
     maximize = options.pop("maximize", None)
-    settings = RunSettings.of({"budget": budget, **options})
-    problem = problem_of(f, space, maximize, settings)
-    if len(problem.goals.objectives) > 1:
-        raise ValueError("compare: expected one objective, got several: the peers take one")
+    problem = problem_of(f, space, maximize, RunSettings.of({"budget": budget, **options}))
+    _check(problem)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
+    what = f, problem.space.signature(), problem.goals.arguments(), problem.maximize, budget, options
+    now = identity_of(what)
+    key = _EARLIER.get(now, now) if now is not None else None
     cases = [(method, seed) for seed in numbers for method in methods]  # a seed of all methods before the next one
-    run = OneRun(f, space, maximize, budget, str(place), options)
-    pool, waiting = pool_of(run, RunSettings.of({"budget": len(cases), "workers": workers})), iter(cases)
+    places = {case: _place(place, *case, key) for case in cases}
+    run = OneRun(f, space, maximize, budget, places, options)
+    try:
+        failed = _run_all(run, workers)
+    finally:
+        if key is not None and (now := identity_of(what)) is not None:
+            _EARLIER[now] = key
+    kept = [method for method in methods if method not in failed]
+    return Comparison(budget, {m: [Journal.read(places[m, seed].path) for seed in numbers] for m in kept})
+
+
+def _run_all(run: "OneRun", workers: int | str | None) -> set[str]:
+    """Run all cases, and return the peers that raised, which a warning names."""
+    pool, waiting = pool_of(run, RunSettings.of({"budget": len(run.places), "workers": workers})), iter(run.places)
+    failed: set[str] = set()
 
     def job() -> Job | None:
-        case = next(waiting, None)
+        case = next((each for each in waiting if each[0] not in failed), None)
         return None if case is None else Job(case, case, 0)
 
-    def ended(job: Job, outcome: Outcome) -> Outcome:
-        if outcome.error is not None:
-            raise LamctsError(f"compare: {job.what[0]} with seed {job.what[1]}: {': '.join(outcome.error)}")
-        return outcome
+    def ended(job: Job, outcome: Outcome) -> None:
+        if outcome.error is None:
+            return
+        (method, seed), text = job.what, ": ".join(outcome.error)
+        if method == OURS or outcome.error[0] == JournalError.__name__:
+            raise LamctsError(f"compare: {method} with seed {seed}: {text}")
+        if method not in failed:
+            warnings.warn(f"compare: {method} is left out, as it raised with seed {seed}: {text}", RuntimeWarning, 5)
+        failed.add(method)
 
     try:
         with interrupts.recorded():
@@ -120,7 +149,26 @@ def compare(
                 pass
     finally:
         pool.close()
-    return Comparison(budget, {m: [Journal.read(_journal(place, m, seed)) for seed in numbers] for m in methods})
+    return failed
+
+
+def _seeds(given: int | Sequence[int]) -> list[int]:
+    """Return the seeds; ValueError for a seed that occurs twice."""
+    if isinstance(given, (int, np.integer)):
+        return list(range(whole_number(given, "seeds")))
+    seeds = [whole_number(seed, "seeds", least=0) for seed in given]
+    if not seeds or len({*seeds}) < len(seeds):
+        raise ValueError(f"seeds: expected different numbers, at least one, got {seeds}: equal seeds are no replicates")
+    return seeds
+
+
+def _check(problem: RunProblem) -> None:
+    """Raise ValueError for a problem that not all methods can take at an equal cost."""
+    if len(problem.goals.objectives) > 1:
+        raise ValueError("compare: expected one objective, got several: the peers take one")
+    if (axis := FidelityAxis.of(problem.space)) is not None:
+        cure = f"fix={{{axis.name!r}: {axis.fidelity.high}}} compares at the full one, an Int searches it"
+        raise ValueError(f"compare: expected evaluations of equal costs, got the Fidelity {axis.name!r}: {cure}")
 
 
 def _known(peers: Iterable[str] | None) -> list[str]:
@@ -136,8 +184,33 @@ def _known(peers: Iterable[str] | None) -> list[str]:
     return names
 
 
-def _journal(folder: Path, method: str, seed: int) -> Path:
-    return folder / f"{re.sub(r'[^a-z0-9_]+', '-', method)}-seed{seed}.db"
+class Place(NamedTuple):
+    """The journal of a run, and what the run shares with those that may go on from it."""
+
+    path: Path
+    key: str
+
+
+def _place(folder: Path, method: str, seed: int, comparison: str | None) -> Place:
+    """Return the journal of a run: one of a longer name where the short one is that of another comparison."""
+    plain = re.sub(r"[^a-z0-9_]+", "-", method)
+    name = plain if plain == method else f"{plain}-{identity_of(method)}"  # names that differ in case or signs only
+    first = folder / f"{name}-seed{seed}.db"
+    if comparison is None and first.exists():
+        raise ValueError(
+            f"folder: expected one without runs, got {folder}: they may be of another function, as this one has data "
+            "that cannot be compared, such as an open file: give folder=..., or the function a method fingerprint()"
+        )
+    package = PEERS[method].package if method in PEERS else method.partition(":")[0]
+    versions = [metadata.version("lamcts")]
+    with suppress(metadata.PackageNotFoundError):  # a sampler of this package
+        versions.append(metadata.version(package))
+    key = str(identity_of((comparison, method, PEERS.get(method), versions)))
+    own = folder / f"{name}-seed{seed}-{key}.db"
+    with suppress(JournalError):  # of a file that is no journal, which the run names
+        taken = first.exists() and Journal.read(first).about.get("comparison") != key
+        return Place(own if own.exists() or taken else first, key)
+    return Place(first, key)
 
 
 @dataclass(frozen=True)
@@ -148,20 +221,21 @@ class OneRun:
     space: Any
     maximize: bool | None
     budget: int
-    folder: str
+    places: Mapping[tuple[str, int], Place]
     options: Json
 
     def __call__(self, case: tuple[str, int]) -> None:
         method, seed = case
-        path = _journal(Path(self.folder), method, seed)
+        path, key = self.places[case]
         words: Json = {"budget": self.budget, **self.options}
         if method not in PEERS:
             words |= {"sampler": "auto" if method == OURS else method, "seed": seed, "journal": path, "progress": False}
+            words["about"] = {"comparison": key}
             Study(self.f, self.space, self.maximize, **words).solve()
             return
         problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
         with suppress(Enough):
-            PEERS[method].run(RecordedSearch(problem, method, seed, self.budget, path))
+            PEERS[method].run(RecordedSearch(problem, method, seed, self.budget, self.places[case]))
 
 
 class PeerSampler:
@@ -190,13 +264,14 @@ class RecordedSearch:
     What the journal holds is not evaluated again, as each method asks for the same points in the same order.
     """
 
-    def __init__(self, problem: RunProblem, method: str, seed: int, budget: int, path: Path) -> None:
+    def __init__(self, problem: RunProblem, method: str, seed: int, budget: int, place: Place) -> None:
         self.problem, self.seed, self.budget, self.n = problem, seed, budget, 0
         self.space, self.dim = problem.space, problem.space.dim
         goals = problem.goals
         words = {"objectives": goals.names, "maximize": problem.maximize} if goals.plain else goals.arguments()
         self.opt = Optimizer(problem.space, seed=seed, sampler=PeerSampler(method), n_init=0, **words)
-        self.opt._record_in(path, about={"objective": problem.name, "budget": budget})
+        about = {"objective": problem.name, "budget": budget, "comparison": place.key}
+        self.opt._record_in(place.path, about=about)
         self.bounded = bool(goals.constraints)
         self._seeded = takes(problem.call, "seed")
         self._last, self._used = b"", set[str]()  # the last point, and what was asked for there

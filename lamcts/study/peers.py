@@ -20,6 +20,7 @@ from lamcts.types import Floats
 RADIUS = 0.25  # first step of COBYLA and COBYQA in the unit cube: their default, 1, is the whole of it
 SIGMA = 0.3  # of the unit cube: pycma's own advice, a third to a fifth of the range
 DIAGONAL = 1000  # dimensions from which pycma's covariance is diagonal: in full it would not fit into memory
+MEMBERS = 5  # of a population of differential evolution, at least: SciPy takes no fewer
 STARTUP = 10  # first trials of Optuna's samplers: their own default
 
 
@@ -89,6 +90,8 @@ def differential_evolution(search: Search) -> None:
     from scipy import optimize
 
     rng, population = search.rng(), search.initial()
+    if len(population) < MEMBERS:
+        population = np.vstack([population, rng.random((MEMBERS - len(population), search.dim))])
     bounds = optimize.Bounds(np.zeros(search.dim), np.ones(search.dim))
     while search.left:
         optimize.differential_evolution(search, bounds, init=population, maxiter=10**6, polish=False, rng=rng)

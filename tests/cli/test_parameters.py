@@ -46,6 +46,10 @@ def test_parameters_come_from_options_and_files_in_order(tmp_path):
     assert space_of([], None) is None
 
 
+def test_names_may_have_blanks_and_any_letters():
+    assert space_of(["learning rate=0:1", "größe = 1:8:int"], None).names == ("learning rate", "größe")
+
+
 def test_a_table_in_a_file_says_where_a_parameter_is_active(tmp_path):
     (tmp_path / "space.toml").write_text(
         'solver = ["sgd", "adam"]\nmomentum = {range = "0:0.9", when = {solver = "sgd"}}\n'
@@ -92,7 +96,8 @@ def test_bounds_with_a_dimension_are_a_box():
         (["act=0:1,log"], "options without ':'"),
         (["act=relu,"], "'act': expected an option after the last comma, got 'relu,'"),
         (["act=a,:ordered"], "after the last comma"),
-        (["a b=0:1"], "the name of a parameter"),
+        (["=0:1"], "the name of a parameter"),
+        (["a\tb=0:1"], "the name of a parameter"),
         (["a=0:1", "a=0:2"], "'a' twice"),
     ],
 )

@@ -1,11 +1,16 @@
 import csv
 import re
+import tempfile
 
+import numpy as np
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 import lamcts
 from lamcts.cli import main
 from lamcts.outcomes.observations import Observations
+from tests.commands import said
 
 NEW = ["--param", "t=20:90", "--param", "base=NaOH,KOH", "--objective=-yield", "--constraint", "pH<=8", "--seed", "0"]
 
@@ -151,9 +156,9 @@ def test_a_sheet_with_swapped_points_is_told_whole(sheet, capsys):
     lines = list(csv.DictReader(sheet.read_text().splitlines()))
     swap = {0: {"t": lines[1]["t"], "base": lines[1]["base"]}, 1: {"t": lines[0]["t"], "base": lines[0]["base"]}}
     fill(sheet, {i: swap.get(i, {}) | {"yield": str(60 + i), "pH": "7"} for i in range(4)})
-    for said in ("2 told as asked, 2 told with other parameters", "4 told before"):
+    for words in ("2 told as asked, 2 told with other parameters", "4 told before"):
         assert main(["tell", "lab.db", "a.csv"]) == 0
-        assert said in capsys.readouterr().out
+        assert words in capsys.readouterr().out
     rows = lamcts.load("lab.db").rows()
     assert [(row["trial"], row["yield"]) for row in rows] == [(0, 60.0), (1, 61.0), (2, 62.0), (3, 63.0)]
     assert rows[0]["t"] == pytest.approx(float(lines[1]["t"])) and not lamcts.Optimizer.load("lab.db").pending
@@ -193,3 +198,134 @@ def test_a_saved_optimizer_is_no_journal(sheet, capsys, command):
     lamcts.Optimizer([(0, 1)], seed=0).save("run.npz")
     assert main(command) == 2
     assert "expected a journal, got run.npz, a file of Optimizer.save" in capsys.readouterr().err
+
+
+RESERVED = [
+    "trial",
+    "seconds",
+    "message",
+    "note",
+    "sem",
+    "value",
+    "point",
+    "metric.note",
+    "point.note",
+    "value.message",
+]
+HOSTILE = [
+    "learning rate",
+    "a,b",
+    "c;d",
+    "e\tf",
+    'g"h',
+    "'i'",
+    "größe",
+    "=1+1",
+    "+x",
+    "-y",
+    "@z",
+    "#k",
+    "j.k",
+    " pad ",
+    " ",
+    "\n",
+]
+TEXT = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+NAMES = st.lists(
+    st.sampled_from([*RESERVED, *HOSTILE]) | st.text(TEXT, min_size=1, max_size=4), min_size=4, max_size=6, unique=True
+)
+MEMBERS = [
+    lamcts.Float(0, 1),
+    lamcts.Int(0, 9),
+    lamcts.Choice(["a", "b,c"]),
+    lamcts.Bool(),
+    lamcts.Float(0, 1),
+    lamcts.Int(0, 9),
+]
+
+
+@given(names=NAMES, value=st.sampled_from([*RESERVED, *HOSTILE[:-2]]), quantity=st.sampled_from([*RESERVED, "p H"]))
+@settings(max_examples=25, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+def test_a_sheet_with_any_names_is_told_as_it_was_asked(names, value, quantity):
+    space = lamcts.Space(dict(zip(names, MEMBERS, strict=False)))
+    with tempfile.TemporaryDirectory() as folder:
+        path, sheet = f"{folder}/lab.db", f"{folder}/a.csv"
+        opt = lamcts.Optimizer(space, seed=0, objectives=[value], constraints=[f"{quantity} <= 8"], journal=path)
+        del opt
+        assert main(["ask", path, "-n", "3", "-o", sheet]) == 0
+        asked = [trial.point for trial in lamcts.Optimizer.load(path).pending]
+        with open(sheet, newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        assert len({*head}) == len(head)
+        for i, row in enumerate(rows):
+            row[len(names) + 1] = str(i + 0.5)
+            if quantity != value:
+                row[len(names) + 2] = str(i + 0.25)
+            row[-1] = "a remark"
+        with open(sheet, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([head, *rows])
+        assert main(["tell", path, sheet]) == 0
+        history = lamcts.load(path).history
+        assert [*history.points] == asked and np.allclose(history.values, [0.5, 1.5, 2.5])
+        told = [0.5, 1.5, 2.5] if quantity == value else [0.25, 1.25, 2.25]
+        assert np.allclose(history.constraints[:, 0], np.subtract(told, 8))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"mix.a": lamcts.Float(0, 1), "mix": lamcts.Simplex(["a", "b"])}, {"a\0b": MEMBERS[0]}, {"\ud800": MEMBERS[0]}],
+)
+def test_names_that_make_no_columns_of_their_own_are_refused_before_anything_is_asked(tmp_path, capsys, names):
+    lamcts.Optimizer(names, seed=0, journal=tmp_path / "lab.db")
+    assert main(["ask", str(tmp_path / "lab.db"), "-o", str(tmp_path / "a.csv")]) == 2
+    assert "columns of their own" in capsys.readouterr().err
+    assert not lamcts.Optimizer.load(tmp_path / "lab.db").pending and not (tmp_path / "a.csv").exists()
+
+
+def test_a_new_journal_with_the_names_of_other_columns_is_asked_and_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    new = [
+        "--param",
+        "note=0:1",
+        "--param",
+        "message=a,b,c:simplex",
+        "--param",
+        "learning rate=0:1",
+        "--objective",
+        "message",
+    ]
+    assert main(["ask", "lab.db", *new, "--objective=-note", "--constraint", "note<=3", "-o", "a.csv"]) == 0
+    head = (tmp_path / "a.csv").read_text().splitlines()[0].split(",")
+    parts = [f"point.message.{name}" for name in "abc"]
+    assert head[:6] == ["trial", "point.note", *parts, "learning rate"]
+    assert head[6:] == ["value.message", "note", "sem.message", "sem.note", "message", "metric.note"]
+    fill(tmp_path / "a.csv", {0: {"value.message": "2", "note": "1.5", "sem.note": "0.25", "metric.note": "cloudy"}})
+    assert main(["tell", "lab.db", "a.csv"]) == 0
+    row = lamcts.load("lab.db").rows()[0]
+    assert (row["value.message"], row["note"], row["sem.note"], row["metric.note"]) == (2, 1.5, 0.25, "cloudy")
+
+
+@pytest.mark.parametrize("cell", ["1.7", "0.5", "-0.5", "-3", "nan", "inf", "1e400", "two"])
+def test_a_trial_that_is_no_whole_number_is_an_error_with_line_and_column(sheet, capsys, cell):
+    fill(sheet, {1: {"trial": cell, "yield": "1", "pH": "7"}})
+    assert main(["tell", "lab.db", "a.csv"]) == 2
+    assert "a.csv, line 3, column 'trial': expected the number of a trial" in capsys.readouterr().err
+    assert not len(lamcts.load("lab.db").history)
+
+
+@pytest.mark.parametrize("out", ["none/a.csv", "lab.db/a.csv", "folder", "n" * 300])
+def test_a_sheet_that_cannot_be_written_is_refused_before_anything_is_asked(tmp_path, monkeypatch, capsys, out):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    code, _, err = said(capsys, "ask", "new.db", *NEW, "-o", out)
+    assert code == 2 and "--out/-o: expected a file that can be written" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_evaluated(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    for out in ("file", "file/sub", "n" * 300):
+        code, _, err = said(capsys, command, "ackley", "--dim", "2", "--budget", "2", "--out", out)
+        assert code == 2 and "--out/-o: expected a folder that can be written" in err

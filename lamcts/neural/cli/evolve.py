@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts import pruners
 from lamcts.cli.console import counted, say
-from lamcts.cli.outputs import Outputs
+from lamcts.cli.outputs import Outputs, output_folder
 from lamcts.cli.parser import Parser
 from lamcts.cli.search import GIVE_UP, number_or_threads
 from lamcts.neural.cli import own_networks, trained
@@ -45,7 +45,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     line = f"file of the best child's source, with its weights next to it (default: DIR/{BEST})"
     out.add_argument("--out", "-o", metavar="FILE.py", help=line)
     line = "folder of all other files (default: named by network, data and seed)"
-    out.add_argument("--folder", metavar="DIR", help=line)
+    out.add_argument("--folder", metavar="DIR", type=output_folder, help=line)
     out.add_argument("--journal", metavar="FILE", help="journal to write and to resume from (default: DIR/journal.db)")
     out.add_argument("--no-plot", action="store_true", help="write no figures")
     out.add_argument("--quiet", action="store_true", help="print no progress")

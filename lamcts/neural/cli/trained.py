@@ -15,7 +15,7 @@ import numpy as np
 
 from lamcts import pruners
 from lamcts.cli.console import number, say, table
-from lamcts.cli.outputs import Outputs
+from lamcts.cli.outputs import Outputs, output_file
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
@@ -153,7 +153,7 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
     of.add_argument("--memory", metavar="SIZE", help=line)
     line = "export the best network: a .pt2 file of torch.export, or .onnx; repeatable"
-    of.add_argument("--export", action="append", metavar="FILE", help=line)
+    of.add_argument("--export", action="append", metavar="FILE", type=output_file, help=line)
     line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
     of.add_argument("--pruner", metavar="NAME", help=line)
     line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"

@@ -1,5 +1,6 @@
 """Any program that prints numbers, as an objective: `Command("./train --lr {lr} --layers {layers}", space)`."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import Reporting, Watch, check_report, last_words, run
-from lamcts.objectives.programs.template import FOLDER, SEED, Deck, Template
+from lamcts.objectives.programs.template import FOLDER, SEED, Deck, Template, check_once
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
 from lamcts.outcomes.metrics import Metric
 from lamcts.rng import fresh_seed
@@ -26,6 +27,10 @@ from lamcts.types import Json
 NUMBER = re.compile(
     r"(?<![\w.+-])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
 )
+
+
+OBJECT = re.compile(r"^\{|\{\s*[\"']")  # how a JSON object, or a dict of Python, begins
+CLOSING = re.compile(r"[\s)\]%\"']*")  # what may follow the number of a line that no newline ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,8 @@ class Command:
 
     Notes
     -----
-    A time-out, a non-zero exit status, no number, and more than 64 MiB of output raise: the evaluation fails. So do
+    A time-out, a non-zero exit status, no number, and more than 64 MiB of output raise: the evaluation fails. So do a
+    last line that may be cut off (a part of a JSON object, or no newline after text that follows the number), and
     regular expressions that take longer than the time-out, at least 1 and at most 10 seconds.
     """
 
@@ -85,8 +91,11 @@ class Command:
 
     def __post_init__(self) -> None:
         members = _members(self.space)
+        check_once([deck.file for deck in self._decks])
         in_decks = {place[1] for deck in self._decks for place in deck.places(members)}
         self._template.check(members, in_decks)
+        for deck in self._decks:
+            deck.check(members)
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ValueError(f"timeout_seconds: expected a number above 0 or None, got {self.timeout_seconds!r}")
         _check_patterns(self.pattern, self.names)
@@ -162,6 +171,7 @@ class Command:
                 return self._with_metrics(_numbers(output, self.names, patterns, matcher), output)
             if self.pattern is None:
                 _refuse_object(output)
+                _refuse_part(output, *self.names)
             return _number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
 
     def _with_metrics(self, numbers: dict[str, float | None], output: str) -> dict[str, Metric]:
@@ -177,6 +187,11 @@ class Command:
             "pattern": dict(self.pattern) if isinstance(self.pattern, Mapping) else self.pattern,
             "report": self.report,
         } | ({"inputs": {deck.file: deck.text for deck in self._decks}} if self._decks else {})
+
+    def sources(self) -> list[bytes]:
+        """Return checksums of the program and of the files among its arguments, which the fingerprint does not have."""
+        paths = [Path(shutil.which(self.words[0]) or ""), *map(Path, self.words[1:])]
+        return [hashlib.sha256(path.read_bytes()).digest() for path in paths if path.is_file()]
 
 
 def _members(space: object) -> dict[str, SearchSpace]:
@@ -234,6 +249,8 @@ def _number(output: str, pattern: str | None, matcher: Matcher) -> float:
     else:
         text, wanted = (NUMBER.findall(_last_line(output)) or [None])[-1], "a number on the last line of the output"
     try:
+        if text and text.endswith(".") and output.endswith(text):  # "1." of "1.25": no newline follows
+            raise ValueError
         return float(text or "")
     except ValueError:
         got = text[:SHOWN] if text else output.strip()[-SHOWN:]
@@ -270,6 +287,25 @@ def _refuse_object(output: str) -> None:
             f"expected a number, got a JSON object of {', '.join(held)[:SHOWN] or 'nothing'}: name the objective, "
             f"such as objectives=[{name!r}] (--objective {name}), or give a pattern"
         )
+
+
+def _refuse_part(output: str, name: str | None = None) -> None:
+    """Raise ValueError where the last line may be cut off, or its last number is another's than that of `name`."""
+    line = _last_line(output).strip()
+    found = [*NUMBER.finditer(line)]
+    begun = re.search(r"^\s*\{", output, re.MULTILINE)
+    rest = output[begun.start() :] if begun else line
+    cut = line[found[-1].end() :] if found else ""
+    keyed = None if name is None else [*re.finditer(rf"(?<!\w){re.escape(name)}[\"']?\s*[:=]\s*", line)]
+    if OBJECT.search(line) or rest.count("{") > rest.count("}"):
+        wanted = "a JSON object or a number"
+    elif found and not output.endswith(("\n", "\r")) and not CLOSING.fullmatch(cut):
+        wanted = "a last line that ends in its number or with a newline"
+    elif keyed and [each.start() for each in found if each.start() >= keyed[-1].end()] != [keyed[-1].end()]:
+        wanted = f"one number behind {name!r}"
+    else:
+        return
+    raise ValueError(f"expected {wanted}, got {line[-SHOWN:]!r}: print all of it, or give a pattern")
 
 
 def _object(output: str, names: Sequence[str]) -> Json:

@@ -102,6 +102,10 @@ class Function:
         """Return what two runs must share for one to go on where the other stopped: the file's name, not its folder."""
         return {"function": os.path.basename(self.target)}
 
+    def sources(self) -> list[object]:
+        """Return what the values depend on and the fingerprint does not contain."""
+        return [load(self.target)]
+
 
 def load(target: str) -> Callable[..., object]:
     """Return the function that `target` names."""

@@ -58,7 +58,7 @@ class Watch:
         ):  # no seek: the program writes where it would lead
             self._read += len(new)
             self._take(new)
-        if ended:
+        if ended and not self._rest.endswith(b"."):  # a number that is cut off
             self._take(b"\n")
 
     def _take(self, new: bytes) -> None:

@@ -4,10 +4,13 @@ No list of programs that start a shell is complete: such a text must be a word o
 option. Known programs that pass whole words to a shell do not get it either.
 """
 
+import os
 import re
 import shlex
 import string
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +24,7 @@ from lamcts.utils.files import text_of
 
 SEED = "seed"  # the name of the place for a trial's own number
 FOLDER = "folder"  # and for the folder of its configuration
+LONGEST = 255  # bytes of the name of a file: that of most file systems
 ANY_PATH = "a b;c"  # what a shell would read in the path of a folder
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"}
 SHELLS = {"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}
@@ -30,6 +34,8 @@ ADVICE = "sh -c 'echo \"$1\" | ...' sh {{{}}}"  # the value is an argument, whic
 WITH_A_VALUE = {"--rcfile", "--init-file"}  # options of bash whose value is a word of its own
 OPTION = re.compile(r"[-+\w./:]+=")  # what may stand before a value in its word
 BEHIND = re.compile(r"-[A-Za-z]*c|--(session-)?command")  # a word behind which stand commands
+NAME = r"[\w-]+(?: +[\w-]+)*"  # of a parameter in a command
+PLACE = re.compile(rf"(?<!\{{)\{{{NAME}(?::[^{{}}]*)?\}}(?!\}})")
 WITH_COMMANDS = re.compile(r"--(session-)?command=")
 
 
@@ -46,8 +52,8 @@ class Deck:
     @classmethod
     def read(cls, path: str, file: str) -> "Deck":
         """Return the deck of a template file; ValueError where there is none, or the name is no name."""
-        if not file or PurePath(file).name != file:
-            raise ValueError(f"inputs: expected the name of a file in the trial's folder, got {file!r}")
+        if PurePath(file).name != file or file in ("", "..") or "\0" in file or len(os.fsencode(file)) > LONGEST:
+            raise ValueError(f"inputs: expected the name of a file in the trial's folder, got {shortened(file)!r}")
         try:
             return cls(text_of(path, "inputs: the template"), file)
         except OSError as error:
@@ -57,6 +63,11 @@ class Deck:
         """Return the places of some names."""
         known = "|".join(map(re.escape, names))
         return [*re.finditer(rf"\{{({known})(?::([^{{}}]*))?\}}", self.text)] if known else []
+
+    def check(self, members: Mapping[str, SearchSpace]) -> None:
+        """Raise ValueError for formats that do not fit the parameters."""
+        for place in self.places([*members, SEED, FOLDER]):
+            _check_format(place[1], place[2] or "", members, f"inputs: {self.file}")
 
     def written(self, point: Mapping[str, object], names: Iterable[str], seed: int, folder: str) -> str:
         """Return the text with the values of a point; an inactive parameter leaves nothing."""
@@ -79,7 +90,8 @@ class Template:
         """Return the template of a text, split as by a shell, or of words; ValueError for anything else."""
         if isinstance(given, str):
             try:
-                words: Sequence[str] = shlex.split(given)
+                joined = PLACE.sub(lambda place: place[0].replace(" ", "\0"), given)  # a name may have blanks
+                words: Sequence[str] = [word.replace("\0", " ") for word in shlex.split(joined)]
             except ValueError as error:
                 cure = "close the quotation"
                 raise ValueError(f"template: expected words as in a shell, got {given!r} ({error}): {cure}") from None
@@ -130,11 +142,9 @@ class Template:
                 raise ValueError(f"template: expected one program, got {word!r}, which is for a shell: use {advice}")
         self._check_places(members, {*elsewhere})
         self._check_shells(members)
-        rng = np.random.default_rng(0)
-        try:
-            self.arguments({name: member.decode(member.sample(1, rng)[0]) for name, member in members.items()}, seed=0)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ValueError(f"template: expected formats that fit the parameters, got {error}") from None
+        for _, name, spec in (part for parts in self.parts.values() for part in parts):
+            if name is not None:
+                _check_format(name, spec, members, "template")
 
     def _check_places(self, names: Iterable[str], elsewhere: Collection[str]) -> None:
         used = [name for parts in self.parts.values() for _, name, _ in parts if name is not None]
@@ -173,13 +183,38 @@ def _parts(word: str) -> list[Part]:
     except ValueError as error:
         raise ValueError(f"template: expected {{name}}, got {word!r} ({error}): write {{{{ }}}} for braces") from None
     for _, name, spec, conversion in pieces:
-        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(r"[\w-]+", name)):
+        if conversion or "{" in (spec or "") or (name is not None and not re.fullmatch(NAME, name)):
             raise ValueError(f"template: expected plain names as in {{lr}} or {{lr:.3g}}, got {word!r}")
-        if re.search(r"\d{4}", spec or ""):
-            raise ValueError(
-                f"template: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less"
-            )
     return [(text, name, spec or "") for text, name, spec, _ in pieces]
+
+
+def _check_format(name: str, spec: str, members: Mapping[str, SearchSpace], where: str) -> None:
+    """Raise ValueError for a format that does not fit some values of a parameter."""
+    if re.search(r"\d{4}", spec):
+        raise ValueError(f"{where}: expected at most 999 characters for a value, got {{{name}:{spec}}}: write less")
+    own: dict[str, list[object]] = {SEED: [0, 2**63 - 1], FOLDER: [ANY_PATH]}
+    for value in own[name] if name in own else _values(members[name]):
+        try:
+            format(_written(value), spec).encode()
+        except (ValueError, TypeError, OverflowError) as error:
+            got = f"{{{name}:{spec}}} for {shortened(str(value))!r}: {error}"
+            raise ValueError(f"{where}: expected formats that fit the parameters, got {got}") from None
+
+
+def _values(member: SearchSpace) -> Iterator[object]:
+    """Yield values of a parameter: its options, else its ends and a draw."""
+    for option in options_of(member):
+        with suppress(ValueError):  # an item of values that hold several
+            yield member.decode(member.encode(option))
+    drawn = member.sample(1, np.random.default_rng(0))
+    yield from map(member.decode, member.snap(np.array([np.zeros(member.dim), np.ones(member.dim), *drawn])))
+
+
+def check_once(files: Sequence[str]) -> None:
+    """Raise ValueError for names of decks that are one file, on systems that ignore case too."""
+    folded = [unicodedata.normalize("NFC", file).casefold() for file in files]
+    if twice := [file for file, one in zip(files, folded, strict=True) if folded.count(one) > 1]:
+        raise ValueError(f"inputs: expected another file name for each deck, got {' and '.join(twice)}: rename one")
 
 
 def _written(value: object) -> object:

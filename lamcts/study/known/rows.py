@@ -55,6 +55,25 @@ class Table(NamedTuple):
         return self._replace(names=[*dict.fromkeys(new.values())], rows=rows)
 
 
+class Names(NamedTuple):
+    """The columns of a table by the names of parameters, of objectives and constraints, and of quantities."""
+
+    points: Mapping[str, str]
+    goals: Mapping[str, str]
+    quantities: Mapping[str, str]
+    sems: Mapping[str, str]  # standard errors by objective
+
+    @classmethod
+    def of(cls, space: SearchSpace, goals: Goals) -> "Names":
+        """Return a column of its own for each; a name that is another column's is `point.NAME` and so on."""
+        own, names = goal_columns(goals), goals.names
+        sems = {name: SEM if len(names) == 1 else f"{SEM}.{name}" for name in names}
+        sems = {name: sem for name, sem in sems.items() if sem not in own.values()}
+        held = (*names, *own, *own.values(), SEM, *sems.values(), *OWN)
+        quantities = columns_of(goals.quantities, held, "quantity")
+        return cls(columns_of(members_of(space), (*held, *quantities.values()), "point"), own, quantities, sems)
+
+
 class PriorObservation(NamedTuple):
     """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
 
@@ -113,23 +132,24 @@ class _Reader:
     """Reads the rows of one table."""
 
     def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str]) -> None:
-        sems = {name: SEM if len(goals.names) == 1 else f"{SEM}.{name}" for name in goals.names}
-        numbers = (*goals.names, *map(str, goals.constraints), SEM, *sems.values())
-        goal = goal_columns(goals)
-        inside, held = members_of(space), (*numbers, *goal.values(), *OWN)
-        columns = columns_of(inside, held)
-        table = _trimmed(table, {*columns, *columns.values(), *held, *goals.quantities})
+        inside, own = members_of(space), Names.of(space, goals)
+        known = {name for part in own for pair in part.items() for name in pair} | {SEM, *OWN}
+        table = _trimmed(table, known)
         there = {*table.names}
-        self._columns = {name: columns[name] if columns[name] in there else name for name in inside}
-        self._goal = {name: column if column in there else name for name, column in goal.items()}
-        used = {*self._columns.values(), *goals.quantities, *goals.names}
-        self._sems = {name: own for name, own in sems.items() if own not in used}
-        self._used = used | {*held}
+        self._columns, self._goal, self._quantity = (
+            {name: column if column in there else name for name, column in part.items()} for part in own[:3]
+        )
+        used = {*self._columns.values(), *self._goal.values()}
+        self._quantity = {name: column for name, column in self._quantity.items() if column not in {*used, *OWN}}
+        used |= {*goals.quantities, *self._quantity.values()}
+        self._sems = {name: sem for name, sem in own.sems.items() if sem not in used}
+        self._used = used | known
         self._inside, self._goals, self._text = inside, goals, table.text
         self._named = isinstance(_sample(space), Mapping)
         self.rows = table.rows
         self._check_columns(table, measured)
-        self._comma = self._has_commas(table, (*goals.quantities, *numbers))
+        numbers = (*self._quantity.values(), *self._goal.values(), SEM, *self._sems.values())
+        self._comma = self._has_commas(table, numbers)
 
     def _check_columns(self, table: Table, measured: Sequence[str]) -> None:
         there = {*table.names}
@@ -138,7 +158,7 @@ class _Reader:
         wanted = [own for own, member in pairs if self._text and not getattr(member, "when", None)]
         wanted += [
             *(self._goal[name] for name in self._goals.names),
-            *(name for name in self._goals.quantities if name not in known),
+            *(self._quantity.get(name, name) for name in self._goals.quantities if name not in known),
         ]
         for name in wanted if there else ():  # a study without trials has no columns
             if name not in there:
@@ -200,7 +220,8 @@ class _Reader:
         """Return the value of a row, by name where goals have several; None where it is empty. And its quantities."""
         goals = self._goals
         values = {name: self._measured(row, name) for name in goals.names}
-        quantities = {name: number for name in goals.quantities if (number := self._number(row, name)) is not None}
+        read = {name: self._number(row, column) for name, column in self._quantity.items()}
+        quantities = {name: number for name, number in read.items() if number is not None}
         for held in goals.constraints:
             over = self._number(row, self._goal[str(held)])
             if over is not None and held.name in goals.quantities and held.name not in quantities:

@@ -36,6 +36,19 @@ def test_words_are_filled_and_stay_words(tmp_path):
     assert f.name == "prog"
 
 
+@pytest.mark.parametrize("place", ["{learning rate}", "'{learning rate}'", "{learning rate:.2f}"])
+def test_names_of_parameters_may_have_blanks_in_commands_and_decks(place, tmp_path):
+    (tmp_path / "deck.tpl").write_text("rate = {learning rate:.2f}")
+    space = Space({"learning rate": Float(0, 1), "größe": Int(1, 9)})
+    f = of(f"prog --rate {place} -n{{größe}} '{{{{print $1}}}}' {{{{a b}}}}", space)
+    words = f.arguments({"learning rate": 0.25, "größe": 3}, 0)
+    assert words == ["prog", "--rate", "0.25", "-n3", "{print $1}", "{a", "b}"]
+    f = Command(
+        [sys.executable, "-c", "print(open('d').read())", "{größe}"], space, inputs={tmp_path / "deck.tpl": "d"}
+    )
+    assert f({"learning rate": 0.5, "größe": 3}) == 0.5
+
+
 def test_a_parameter_that_is_inactive_takes_its_words_with_it():
     when = {"when": {"act": "sgd"}}
     space = Space({"act": Choice(["sgd", "adam"]), "m": Float(0, 1, **when), "n": Int(0, 3, **when)})
@@ -65,9 +78,11 @@ def test_the_seed_is_the_trials_and_a_new_one_without():
         ("loss: 1e-3\n\n  \n", 1e-3),
         ("epoch 7 accuracy=91.5%\n", 91.5),
         ("score (0.1, -.5)", -0.5),
-        ("final loss 3.", 3),
-        ("1E+05 after 3.2s in v2", 1e5),
-        ("2024-01-02 run-3", 2024),
+        ("final loss 3.\n", 3),
+        ("1E+05 after 3.2s in v2\n", 1e5),
+        ("2024-01-02 run-3\n", 2024),
+        ("{epoch 3}\nloss: 0.5", 0.5),
+        ("{'epoch': 3}\r\n91.5 %", 91.5),
     ],
 )
 def test_the_last_number_of_the_last_line_counts(output, value):
@@ -105,13 +120,57 @@ def test_a_line_after_the_object_of_a_named_objective_is_not_its_value():
     assert named.read('{"step": 1}\n0.25\n') == named.read("loss 0.25") == 0.25
 
 
+CUT = [
+    '{"loss": 3.0, "epochs": 7',
+    '{"loss": 3.0, "epochs": 7\n',
+    '{"loss": 3.0} after 7 s\n',
+    "{'loss': 3.0, 'epochs': 7}\n",
+    ' {"loss": 3.0, "epochs": 7}}\n',
+    'INFO {"loss": 3.0, "epochs": 7}\n',
+    PRETTY[:-5],
+    f"begun\n{PRETTY[:-3]}\n",
+    '{\n  "front": [\n    1,\n    2',
+    "loss 1.",
+    "loss -",
+    "epoch 7, loss -",
+    "epoch 7, loss 1e",
+    "epoch 7, loss 1e-",
+    "epoch 7, loss: ",
+    "epoch 7, loss=",
+    "epoch 7, lo",
+    "epoch 7, loss na",
+    "3.0, ",
+]
+
+
+@pytest.mark.parametrize("output", CUT)
+def test_no_number_is_taken_from_a_line_that_may_be_cut_off(output):
+    for goals in ({}, {"objectives": ["loss"]}, {"objectives": ["loss", "mass"]}):
+        with pytest.raises(ValueError, match="expected"):
+            of("echo {lr} {layers}", **goals).read(output)
+
+
+def test_a_pattern_takes_no_number_that_may_be_cut_off():
+    found = of("echo {lr} {layers}", pattern=r"loss (\S+)")
+    assert found.read("loss 1.\n") == found.read("loss 1.0") == 1
+    with pytest.raises(ValueError, match=r"got '1\.'"):
+        found.read("loss 1.")
+
+
+@pytest.mark.parametrize("output", ["loss: 3.0, epochs: 7\n", "loss: 3.0 (7 s)\n", "loss= epochs=7\n"])
+def test_a_number_of_another_name_is_not_that_of_the_objective(output):
+    with pytest.raises(ValueError, match="expected one number behind 'loss'"):
+        of("echo {lr} {layers}", objectives=["loss"]).read(output)
+    assert of("echo {lr} {layers}", objectives=["loss"]).read("epochs: 7, loss: 3.0\n") == 3
+
+
 READ = """
 from lamcts.objectives import Command
 from lamcts.spaces import Float, Space
 f = Command("echo {x}", Space({"x": Float(0, 1)}))
 for line in ("1" * 10**6 + "x", "0." + "1" * 10**6 + "x", "1e" + "1" * 10**6 + "x", "1." * 10**6, "1.1e1" * 10**5):
     try:
-        raise SystemExit(f.read("0.5 or " + line) != 0.5)
+        raise SystemExit(f.read("0.5 or " + line + chr(10)) != 0.5)
     except ValueError as error:
         assert len(str(error)) < 200
 """
@@ -317,6 +376,7 @@ DECK = '{{ "lr": {lr:.3f}, "act": "{act}", "seed": {seed}, other: {} }}\n'
 def deck(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deck.tpl").write_text(DECK)
+    (tmp_path / "b.tpl").write_text(DECK)
     program = "import re\ntext = open('deck.in').read()\nopen('log', 'w').write(text)\n"
     (tmp_path / "sim.py").write_text(f"{program}print(re.search(r'\"lr\": ([0-9.]+)', text)[1])\n")
     return {"inputs": {"deck.tpl": "deck.in"}}
@@ -338,13 +398,33 @@ def test_a_deck_is_written_into_the_folder_of_its_trial_where_the_program_starts
     ("inputs", "space", "words"),
     [
         ({"none.tpl": "deck.in"}, {"lr": lamcts.Float(0, 1)}, "expected a template file, got none.tpl"),
-        ({"deck.tpl": "../deck.in"}, {"lr": lamcts.Float(0, 1)}, "name of a file in the trial's folder"),
+        *(
+            ({"deck.tpl": name}, {"lr": lamcts.Float(0, 1)}, "name of a file in the trial's folder")
+            for name in ("../deck.in", "..", ".", "", "/deck.in", "in/", "a\0b", "n" * 256, "\u00e4" * 128)
+        ),
+        *(
+            ({"deck.tpl": "deck.in", "b.tpl": name}, {"lr": lamcts.Float(0, 1)}, "another file name for each deck")
+            for name in ("deck.in", "Deck.in")
+        ),
         ({"deck.tpl": "deck.in"}, {"size": lamcts.Float(0, 1)}, "a place for every parameter, got none for 'size'"),
     ],
 )
 def test_a_deck_that_is_missing_or_lacks_a_parameter_is_an_error(deck, inputs, space, words):
     with pytest.raises(ValueError, match=words):
         Command("true", lamcts.Space(space), inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    "spec", ["{x:d}", "{x:.3q}", "{x:1000}", "{x:%s}", "{x} {seed:c}", "{x} {folder:d}", "{x} {n:d}", "{x} {n:c}"]
+)
+def test_formats_that_do_not_fit_are_refused_before_the_first_evaluation(deck, spec):
+    space = {"x": lamcts.Float(0, 1), "n": lamcts.Choice((1, -2, 3, 4, "auto"))}
+    Path("deck.tpl").write_text(f"X={spec} {{n}}")
+    with pytest.raises(ValueError, match=r"inputs: deck\.in: expected (formats|at most)"):
+        Command("true", lamcts.Space(space), **deck)
+    with pytest.raises(ValueError, match=r"template: expected (formats|at most)"):
+        Command(f"true {spec} {{n}}", lamcts.Space(space))
+    Command("true {p:>9s} {on:5}", lamcts.Space({"p": Permutation([1, 2]), "on": Bool()}))
 
 
 def test_the_command_line_takes_decks(deck, capsys):
@@ -355,3 +435,5 @@ def test_the_command_line_takes_decks(deck, capsys):
     assert main([*line, "--template", "deck.tpl:deck.in"]) == 0
     assert main([*line, "--template", "deck.tpl"]) == 2
     assert "--template: expected FILE:NAME" in capsys.readouterr().err
+    assert main([*line, "--template", "deck.tpl:deck.in", "--template", "deck.tpl:other.in"]) == 2
+    assert "each template file once" in capsys.readouterr().err
