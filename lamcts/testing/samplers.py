@@ -3,6 +3,7 @@
 import dataclasses
 import zlib
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,13 +147,14 @@ def a_restored_session_goes_on_bit_for_bit(sampler: Sampler, space: SearchSpace,
 
 def same_future(search: Search, seed: int) -> None:
     """Check that a restored copy of the search and the search itself make and say the same."""
-    saved = search.saved()
-    copy = search.resumed()
+    saved, state = search.saved(), search.session.state()
+    kept, copy = deepcopy(state), search.resumed()
     expect(copy.saved() == saved, "restore: a session whose state and log are those it was made from", "others")
     for _ in range(3):
         mine, other = search.go(1, 3), copy.go(1, 3)
         expect(np.array_equal(mine, other), "restore: the points that the first session asks for", "others")
     expect(copy.saved() == search.saved(), "restore: the state of the first session after three rounds", "another")
+    expect(state == kept, "state: values that the session does not change later", "others")
 
 
 def points_stay_inside_the_region(sampler: Sampler, space: SearchSpace, seed: int) -> None:
