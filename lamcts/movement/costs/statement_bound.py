@@ -164,15 +164,15 @@ def bound_statement(statement: Statement, nest: Program, memory: int, producers:
     task = Task(statement, terms, own, groups, np.arange(len(terms)), sizes, memory)
     plain = all(term.plain for term in terms)
     found = _plain(task) if plain else _summed(task)
-    free = [bool(_is_fresh(term, statement, nest)) for term in terms]
-    counts = [_first_reads(task, place) for place in range(len(terms))]
-    volumes = [volume for (_, volume), one in zip(counts, free, strict=True) if one and volume is not None]
-    exact_form = plain and not own.any() and len(volumes) == sum(free)
+    reads = {term: _first_reads(task, place) for place, term in enumerate(terms)}
+    fresh = [reads.pop(term) for term in terms if _is_fresh(term, statement, nest)]
+    volumes = [volume for _, volume in fresh if volume is not None]
+    exact_form = plain and not own.any() and len(volumes) == len(fresh)
     return replace(
         found,
-        fresh=float(sum(words for (words, _), one in zip(counts, free, strict=True) if one)),
+        fresh=float(sum(words for words, _ in fresh)),
         fresh_closed=Formula(sum(volumes, Polynomial()) * -1, Fraction(0)) if exact_form else None,
-        first_reads={term: words for term, (words, _), one in zip(terms, counts, free, strict=True) if not one},
+        first_reads={term: words for term, (words, _) in reads.items()},
     )
 
 

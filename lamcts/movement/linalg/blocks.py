@@ -124,7 +124,7 @@ def has_normal_pivots(upper: Array) -> bool:
 def _quotient(x: Array, pivot: Any) -> Array:
     """Return `x / pivot`; with subnormal complex pivots, NumPy's own overflows."""
     scale = 2.0**600 if abs(pivot) < TINY else 1.0
-    return x * scale / (pivot * scale)
+    return np.asarray(x * scale / (pivot * scale))
 
 
 def _echelon(values: Array) -> tuple[Rows, Array]:
