@@ -99,8 +99,8 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     own results a step away, at all loop variables, have no such bound here: a stencil that keeps a row in the memory
     loads none. First reads of results of other statements do not count where these may just have been computed: in LU
     the columns, N^2 / 2 words in section 6; and the elements of a sum that another statement sets to 0. Indices that
-    are sums, such as `i+j`, are bounded over tiles of any shape. For sigma > 1 the closed form is `X0 = sigma M / (sigma - 1)` and
-    `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
+    are sums, such as `i+j`, are bounded over tiles of any shape. For sigma > 1 the closed form is
+    `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
 
     `loads` needs no assumption on the sizes. It counts misses of a cache that allocates on writes, on arrays that the
     nest reads. Accesses that may touch one element count once, and statements that share arrays share loads.
