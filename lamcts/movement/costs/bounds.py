@@ -21,7 +21,7 @@ from lamcts.movement.costs.statement_bound import (
     memory_name,
     total_formula,
 )
-from lamcts.movement.costs.terms import Term, overlaps, pivots, terms_of
+from lamcts.movement.costs.terms import Term, fillers, overlaps, pivots, terms_of
 from lamcts.movement.costs.volume import iterations, least
 from lamcts.types import whole_number
 
@@ -97,10 +97,10 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     `daap` follows sections 3 to 6 of [1]_ and holds to leading order only. The paper counts all reads of a set of
     iterations as its dominator (3.1), which is not so where the set computes them itself. So statements that read their
     own results a step away, at all loop variables, have no such bound here: a stencil that keeps a row in the memory
-    loads none. Results of other statements that are read once each do not count, as they may just have been computed;
-    in LU these are the columns, N^2 / 2 words in section 6. Indices that are sums, such as `i+j`, are bounded over
-    tiles of any shape. For sigma > 1 the closed form is `X0 = sigma M / (sigma - 1)` and
-    `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
+    loads none. First reads of results of other statements do not count where these may just have been computed: in LU
+    the columns, N^2 / 2 words in section 6; and the elements of a sum that another statement sets to 0. Indices that
+    are sums, such as `i+j`, are bounded over tiles of any shape. For sigma > 1 the closed form is
+    `X0 = sigma M / (sigma - 1)` and `rho = C X0^sigma / (X0 - M)`; short loops cap the tile.
 
     `loads` needs no assumption on the sizes. It counts misses of a cache that allocates on writes, on arrays that the
     nest reads. Accesses that may touch one element count once, and statements that share arrays share loads.
@@ -126,10 +126,12 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
     sound = [one for one in statements if one.statement not in produced]
     reuse, parts = _shared(nest, sound)
     parts += [one.closed for one in sound if one.loads] + [one.fresh_closed for one in sound if one.fresh]
-    needs = [one.loads - one.fresh for one in sound]
-    total = sum(needs) - sum(reuse.values())
+    needs = [max(0.0, one.loads - one.fresh) for one in sound]
+    whole = not produced and all(one.loads >= (1 - CLOSE) * one.fresh for one in sound)  # no statement without loads
+    twice = _counted_twice(nest, sound, needs)
+    total = sum(needs) - sum(reuse.values()) - twice
     most = max(needs, default=0.0)
-    least = _inputs(nest) if produced else 0.0
+    least = 0.0 if whole else _inputs(nest)
     return LowerBound(
         memory=memory,
         processors=processors,
@@ -138,7 +140,7 @@ def lower_bound(nest: Nest, memory: int, processors: int = 1) -> LowerBound:
         statements=tuple(statements),
         reuse=reuse,
         formula=""
-        if produced or most > total + CLOSE * most
+        if not whole or twice > CLOSE * total or most > total + CLOSE * most
         else total_formula(parts, memory_name(nest.sizes), processors),
         clashes=_clashes(nest),
         produced=tuple(str(statement.target) for statement in produced),
@@ -196,6 +198,31 @@ def _shared(nest: Nest, statements: list[StatementBound]) -> tuple[dict[str, flo
             reuse[array] = reuse.get(array, 0.0) + one.shares[array] * one.loads
             parts.append(one.closed and one.closed.scaled(-one.shares[array]))
     return reuse, parts
+
+
+def _counted_twice(nest: Nest, sound: Sequence[StatementBound], needs: Sequence[float]) -> float:
+    """Return the words that a statement loads, directly or not, for results whose first reads another one counts."""
+    total = 0.0
+    loaded = {id(one.statement): need for one, need in zip(sound, needs, strict=True)}
+    for one, need in zip(sound, needs, strict=True):
+        words = 0.0
+        for term, first_reads in one.first_reads.items():
+            sources = _sources(nest, one.statement, term.access)
+            words += min(first_reads, sum(loaded.get(id(source), 0.0) for source in sources))
+        total += min(need, words)
+    return total
+
+
+def _sources(nest: Nest, statement: Statement, access: Access) -> list[Statement]:
+    """Return the other statements whose results a statement reads by an access, directly or not."""
+    found: list[Statement] = []
+    new = fillers(access, statement, nest.statements, nest.sizes)
+    while new:
+        source = new.pop()
+        if source is not statement and all(source is not one for one in found):
+            found.append(source)
+            new += [one for read in source.reads for one in fillers(read, source, nest.statements, nest.sizes)]
+    return found
 
 
 def _clashes(nest: Nest) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lamcts.movement.costs.intensity import Covering, Weights, capped, exact, least_of, smooth, uncapped
 from lamcts.movement.costs.program import Program
 from lamcts.movement.costs.statement import Statement
-from lamcts.movement.costs.terms import Term, clash, overlaps, patterns, terms_of
+from lamcts.movement.costs.terms import Term, clash, fillers, overlaps, patterns, terms_of
 from lamcts.movement.costs.volume import Polynomial, extent, iterations, polynomial
 from lamcts.types import Floats
 
@@ -108,6 +108,7 @@ class StatementBound:
     strict: bool = False
     fresh: float = 0.0  # of `loads`, what another statement may just have computed
     fresh_closed: Formula | None = None  # minus its closed form
+    first_reads: Mapping[Term, float] = field(default_factory=dict, hash=False)  # of other elements, in words
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,39 @@ def bound_statement(statement: Statement, nest: Program, memory: int, producers:
     task = Task(statement, terms, own, groups, np.arange(len(terms)), sizes, memory)
     plain = all(term.plain for term in terms)
     found = _plain(task) if plain else _summed(task)
-    others = {other.target.array for other in nest.statements if other is not statement}
-    fresh = [term.access.array in others and is_full(term, statement) for term in terms]
-    if not any(fresh):
-        return found
-    words = np.minimum(task.iterations, task.tiles().elements(task.caps)[0][fresh])
-    volume = polynomial(statement.loops, sizes) if plain and not own.any() else None
-    closed = None if volume is None else Formula(volume, Fraction(0)).scaled(-sum(fresh))
-    return replace(found, fresh=float(words.sum()), fresh_closed=closed)
+    reads = {term: _first_reads(task, place) for place, term in enumerate(terms)}
+    fresh = [reads.pop(term) for term in terms if _is_fresh(term, statement, nest)]
+    volumes = [volume for _, volume in fresh if volume is not None]
+    exact_form = plain and not own.any() and len(volumes) == len(fresh)
+    return replace(
+        found,
+        fresh=float(sum(words for words, _ in fresh)),
+        fresh_closed=Formula(sum(volumes, Polynomial()) * -1, Fraction(0)) if exact_form else None,
+        first_reads={term: words for term, (words, _) in reads.items()},
+    )
+
+
+def _is_fresh(term: Term, statement: Statement, nest: Program) -> bool:
+    """Return whether another statement may just have computed what `loads` counts as loaded, each element once."""
+    if is_own(term, statement):
+        return bool(fillers(term.access, statement, nest.statements, nest.sizes))
+    others = [other.target.array for other in nest.statements if other is not statement]
+    return term.access.array in others and is_full(term, statement)
+
+
+def _first_reads(task: Task, place: int) -> tuple[float, Polynomial | None]:
+    """Return how many of the loads may be first reads of elements of a term, and a closed form or None.
+
+    A sum of its own has at most one an element, even where it shares them with other accesses.
+    """
+    term = task.terms[place]
+    loops = tuple(loop for loop in task.statement.loops if loop.name in term.names)
+    words = float(task.tiles().elements(task.caps)[0][place])
+    if is_own(term, task.statement) and not is_full(term, task.statement):
+        words *= float(np.bincount(task.groups)[task.groups[place]])
+    if any(loop.range_names & set(task.statement.names) - set(term.names) for loop in loops):
+        return min(words, task.iterations), None
+    return min(words, iterations(loops, task.sizes)), polynomial(loops, task.sizes)
 
 
 def is_full(term: Term, statement: Statement) -> bool:
@@ -196,10 +222,14 @@ def log_extents(statement: Statement, sizes: Mapping[str, int]) -> Floats:
     return np.array([math.log(extent(name, statement.loops, sizes)) for name in statement.names])
 
 
+def is_own(term: Term, statement: Statement) -> bool:
+    """Return whether a statement reads the element that it writes."""
+    return (term.access.array, term.access.indices) == (statement.target.array, statement.target.indices)
+
+
 def _gain(term: Term, statement: Statement, producers: Mapping[str, float]) -> float:
     """Return the logarithm of how many elements of an access cost one word (Lemma 8): 0 for sums of its own."""
-    own = (term.access.array, term.access.indices) == (statement.target.array, statement.target.indices)
-    if own and not is_full(term, statement):
+    if is_own(term, statement) and not is_full(term, statement):
         return 0.0
     return math.log(max(1.0, producers.get(term.access.array, 1.0)))
 
@@ -323,7 +353,7 @@ def total_formula(parts: Iterable[Formula | None], memory: str, processors: int 
             return ""
         sums[part.power] = sums.get(part.power, Polynomial()) + part.polynomial
     kept = [Formula(polynomial, power) for power, polynomial in sorted(sums.items(), reverse=True) if polynomial.terms]
-    text = " + ".join(formula.text(memory) for formula in kept).replace("+ -", "- ") or "0"
+    text = " + ".join(formula.text(memory) for formula in kept).replace("+ -", "-") or "0"
     if processors == 1:
         return text
     return f"({text}) / P" if " " in text else f"{text} / P"

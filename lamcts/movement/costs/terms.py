@@ -83,6 +83,45 @@ def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, in
     return not any(least(gap * sign, statement.loops, sizes) > 0 for gap in gaps for sign in (1, -1))
 
 
+def fillers(
+    access: Access, statement: Statement, statements: Sequence[Statement], sizes: Mapping[str, int]
+) -> list[Statement]:
+    """Return the other statements that may write an element before a statement reads it.
+
+    Of the element that it writes itself, as in a sum, they may also have read the first value.
+    """
+    own = (access.array, access.indices) == (statement.target.array, statement.target.indices)
+    here, found = next(at for at, other in enumerate(statements) if other is statement), list[Statement]()
+    for at, other in enumerate(statements):
+        if other is statement:
+            continue
+        shared = min(one.shared for one in statements[min(at, here) + 1 : max(at, here) + 1])
+        names = [loop.name for loop in statement.loops[:shared]]
+        before = [one for one in (other.accesses if own else [other.target]) if one.array == access.array]
+        if any(_may_precede(one, access, statement, names, sizes, at < here) for one in before):
+            found.append(other)
+    return found
+
+
+def _may_precede(
+    one: Access, access: Access, statement: Statement, shared: Sequence[str], sizes: Mapping[str, int], first: bool
+) -> bool:
+    """Return whether an access may come before one of a statement to the same element, by the loops that they share.
+
+    Where one iteration of these has both, `first` tells whether it comes first in the program.
+    """
+    for name in shared:
+        place = next((i for i, index in enumerate(one.indices) if index.coefficients == ((name, 1),)), None)
+        if place is None:
+            return True
+        gap = access.indices[place] - one.indices[place]  # by how many passes of this loop it comes later
+        if least(gap, statement.loops, sizes) > 0:
+            return False
+        if gap != Affine():
+            return True
+    return first
+
+
 def overlaps(terms: Sequence[Term], statement: Statement, sizes: Mapping[str, int]) -> Callable[[Term, Term], bool]:
     """Return a test of whether two terms may touch one element of an array in any two iterations."""
     arrays = [term.access.array for term in terms]

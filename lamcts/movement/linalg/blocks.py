@@ -7,6 +7,7 @@ import numpy as np
 from lamcts.movement.linalg.comm import Array
 from lamcts.types import Rows
 
+TINY = np.finfo(float).tiny  # BLAS and LAPACK go wrong at smaller pivots, whose reciprocals may overflow
 Part = tuple[Array, Rows]  # values, and the numbers of their rows, ascending
 Chosen = tuple[Array, Rows]  # L and U of the diagonal block, or L alone; pivots
 
@@ -107,12 +108,23 @@ def eliminate(values: Array) -> tuple[Rows, Array]:
         return np.arange(len(values)), values
     getrf: Any = get_lapack_funcs("getrf", (values,))
     packed, swaps, zero = getrf(values)
-    if zero > 0:
+    if zero > 0 or not has_normal_pivots(packed):
         return _echelon(values)
     order = list(range(len(values)))
     for i, other in enumerate(swaps):
         order[i], order[other] = order[other], order[i]
     return np.array(order), packed
+
+
+def has_normal_pivots(upper: Array) -> bool:
+    """Return whether no entry of the diagonal is zero or subnormal."""
+    return bool((np.abs(np.diagonal(upper)) >= TINY).all())
+
+
+def _quotient(x: Array, pivot: Any) -> Array:
+    """Return `x / pivot`; with subnormal complex pivots, NumPy's own overflows."""
+    scale = 2.0**600 if abs(pivot) < TINY else 1.0
+    return np.asarray(x * scale / (pivot * scale))
 
 
 def _echelon(values: Array) -> tuple[Rows, Array]:
@@ -125,7 +137,7 @@ def _echelon(values: Array) -> tuple[Rows, Array]:
             continue
         for array in (upper, lower, order):
             array[[row, best]] = array[[best, row]]
-        lower[row + 1 :, row] = upper[row + 1 :, column] / upper[row, column]
+        lower[row + 1 :, row] = _quotient(upper[row + 1 :, column], upper[row, column])
         upper[row + 1 :] -= np.outer(lower[row + 1 :, row], upper[row])
         upper[row + 1 :, column] = 0
         row += 1
@@ -158,17 +170,28 @@ def solve_left(corner: Chosen, part: Part) -> Part:
 
     (packed, pivots), (values, rows) = corner, part
     keep = np.isin(rows, pivots, invert=True)
-    if np.all(np.diagonal(packed)):
+    if has_normal_pivots(packed):
         return solve_triangular(packed, values[keep].T, trans="T", check_finite=False).T, rows[keep]
     return _solve_echelon(np.triu(packed), values[keep]), rows[keep]
 
 
 def _solve_echelon(upper: Array, values: Array) -> Array:
     """Solve X U = values where U is in row echelon form and the rows of values depend on those of U."""
-    rest, found = values.copy(), np.zeros_like(values)
+    rest = values.astype(np.result_type(upper, values))
+    found = np.zeros_like(rest)
     for row in range(len(upper)):
         if upper[row].any():
             lead = int(np.flatnonzero(upper[row])[0])
-            found[:, row] = rest[:, lead] / upper[row, lead]
+            found[:, row] = _quotient(rest[:, lead], upper[row, lead])
             rest -= np.outer(found[:, row], upper[row])
     return found
+
+
+def back_substitution(upper: Array, right: Array) -> Array:
+    """Return x with `upper @ x = right`, for one or several right-hand sides."""
+    from scipy.linalg import solve_triangular
+
+    if has_normal_pivots(upper):
+        return np.asarray(solve_triangular(upper, right))
+    found = _solve_echelon(upper.T[::-1, ::-1], right.reshape(len(right), -1).T[:, ::-1])  # all turned: x.T U.T = b.T
+    return found.T[::-1].reshape(right.shape)

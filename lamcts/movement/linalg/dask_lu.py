@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.movement.linalg.blocks import Chosen, Part, checked
+from lamcts.movement.linalg.blocks import Chosen, Part, back_substitution, checked
 from lamcts.movement.linalg.comm import Array, Handle, Post, Wait, run_ranks
 from lamcts.movement.linalg.factorise import Piece, factorise
 from lamcts.movement.linalg.grid import Grid, checked_block
@@ -106,7 +106,21 @@ class DaskLU:
         right: Any = b if isinstance(b, da.Array) else da.from_array(np.asarray(b))
         permuted = self._permuted(checked_right(right, self.a.shape[0]).rechunk(-1)).rechunk({0: self.block})
         y = da.linalg.solve_triangular(self.L.rechunk(self.block), permuted, lower=True)
-        return da.linalg.solve_triangular(self.U.rechunk(self.block), y)
+        return self._solved(y)
+
+    def _solved(self, y: Any) -> Any:
+        """Return x with `U @ x = y`, block row by block row from the last: Dask's own fails at subnormal pivots."""
+        import dask.array as da
+
+        upper, letters = self.U.rechunk(self.block), "ik"[: y.ndim]
+        found: list[Any] = []
+        for row in reversed(range(upper.numblocks[0])):
+            rest = y.blocks[row]
+            for column, x in enumerate(found, row + 1):
+                rest = rest - upper.blocks[row, column] @ x
+            pair = (upper.blocks[row, row], "ji", rest, letters.replace("i", "j"))
+            found.insert(0, da.blockwise(back_substitution, letters, *pair, concatenate=True, dtype=rest.dtype))
+        return da.concatenate(found)
 
     def _permuted(self, right: Any) -> Any:
         """Return right-hand sides in the order of the pivots."""

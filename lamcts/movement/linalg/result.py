@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from lamcts.movement.linalg.blocks import Chosen, bounds
+from lamcts.movement.linalg.blocks import Chosen, back_substitution, bounds
 from lamcts.movement.linalg.comm import Array, Words
 from lamcts.movement.linalg.factorise import Piece
 from lamcts.movement.linalg.grid import Grid
@@ -67,7 +67,7 @@ class LU:
         check_pivots(np.diagonal(self.U), self.block)
         right = checked_right(np.asarray(b), len(self.a))
         y = solve_triangular(self.L, right[self.perm], lower=True, unit_diagonal=True)
-        return np.asarray(solve_triangular(self.U, y))
+        return back_substitution(self.U, y)
 
 
 def residual_of(a: Array, perm: Array, lower: Array, upper: Array) -> float:

@@ -10,10 +10,7 @@ from lamcts.types import whole_number
 
 WORD = 8  # bytes
 USED = 0.9  # least share of the ranks that a best grid has (untuned)
-LU_NEST = (
-    "for k in N: for i in k+1..N: A[i,k] = A[i,k]/A[k,k]; "
-    "for k in N: for i,j in k+1..N: A[i,j] -= A[i,k]*A[k,j]"
-)  # section 6 of the paper
+LU_NEST = costs.kernels.KERNELS["lu"].text  # section 6 of the paper
 Shape = tuple[int, int, int]
 
 

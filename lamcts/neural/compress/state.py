@@ -12,6 +12,8 @@ from lamcts.neural.compress.group import Group, Traffic
 from lamcts.neural.compress.report import HEADERS, Report
 from lamcts.neural.compress.schemes import Dense, Scheme
 
+MOST = 2.0**110  # of what is kept: sums of 2^18 such numbers are finite
+
 
 class Memory:
     """A vector for each parameter; 0 where nothing was kept yet."""
@@ -28,7 +30,9 @@ class Memory:
         return (total if factor == 1 else total.mul_(factor)).add_(flat)
 
     def keep(self, bucket: Bucket, flat: Tensor) -> None:
-        """Keep a vector, cut by parameter."""
+        """Keep a vector, cut by parameter, without numbers that would make all later steps overflow."""
+        if not float(torch.linalg.vector_norm(flat)) < MOST:
+            flat = torch.where(flat.abs() < MOST, flat, 0.0)
         self._parts.update(zip(bucket.keys, torch.split(flat, bucket.sizes), strict=True))
 
     def state_dict(self) -> dict[int, Tensor]:
@@ -102,7 +106,7 @@ class State:
     -----
     A nan or an infinity in the gradient of any worker makes the mean nan in the whole bucket, on all workers. The
     memory of the bucket stays as it was, as if the step had not happened: a `GradScaler` skips such steps. Its scale
-    changes the unit of gradients, and the memory keeps the old one for some steps.
+    changes the unit of gradients, and the memory keeps the old one for some steps. Numbers above 2^110 are not kept.
     """
 
     def __init__(

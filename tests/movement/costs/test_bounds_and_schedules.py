@@ -10,7 +10,7 @@ import pytest
 from lamcts.movement import costs
 from lamcts.movement.costs.statement import Statement
 from lamcts.movement.costs.trace import ends
-from tests.movement.costs.test_bound_and_misses import random_nest, smallest
+from tests.movement.costs.test_bound_and_misses import random_access, random_nest, smallest
 
 Element = tuple[object, ...]  # name of an array, then indices
 
@@ -135,6 +135,58 @@ def schedules(program: list[Instance], rng: np.random.Generator, tries: int) -> 
             yield found
 
 
+def predecessors(program: list[Instance]) -> list[set[int]]:
+    """Return, for each iteration, those that have to come before it."""
+    written: dict[Element, int] = {}
+    readers: dict[Element, set[int]] = {}
+    found = []
+    for number, one in enumerate(program):
+        last = {written[element] for element in (*one.reads, one.write) if element in written}
+        found.append((last | readers.pop(one.write, set())) - {number})
+        written[one.write] = number
+        for element in one.reads:
+            readers.setdefault(element, set()).add(number)
+    return found
+
+
+def fused(program: list[Instance], rng: np.random.Generator, tries: int) -> Iterator[list[Instance]]:
+    """Yield schedules that run what an iteration needs just before it, in random orders and tiles of its loops.
+
+    In each second one only iterations that no other one needs ask for others.
+    """
+    needs, at = predecessors(program), np.array([one.at for one in program])
+    read = set().union(*needs)
+    for number in range(tries):
+        tiles, loops = rng.choice([1, 2, 4, 100], at.shape[1]), at[:, rng.permutation(at.shape[1])]
+        order = [int(i) for i in np.lexsort(np.c_[loops // tiles, loops].T[::-1]) if not number % 2 or i not in read]
+        done: dict[int, None] = {}
+        for last in (*order, *range(len(program))):
+            stack = [last]
+            while stack:
+                missing = [i for i in sorted(needs[stack[-1]], reverse=True) if i not in done]
+                if missing:
+                    stack += missing
+                else:
+                    done.setdefault(stack.pop())
+        yield [program[i] for i in done]
+
+
+def joined_nest(rng: np.random.Generator) -> str:
+    """Return the text of two or three statements, of which one fills an array that the others add to or read."""
+    loops = {"i": "for i in N0: ", "j": "for j in N1: ", "k": "for k in N2: "}
+    chosen = sorted(rng.choice(list("ijk"), rng.integers(1, 3), replace=False))
+    array = f"T{len(chosen)}[{','.join(chosen)}]"
+    head, every = "".join(loops[name] for name in chosen), "".join(loops.values())
+    parts = [f"{head}{array} {rng.choice(['=', '+='])} {random_access(rng, chosen)}"]
+    for _ in range(rng.integers(1, 3)):
+        reads = f"{random_access(rng, list('ijk'))} * {random_access(rng, list('ijk'))}"
+        own = rng.random() < 0.6
+        parts.append(
+            f"{every}{array} += {reads}" if own else f"{every}{random_access(rng, ['j'])} += {array} * {reads}"
+        )
+    return "; ".join(parts)
+
+
 def loads(schedule: list[Instance], memory: int, allocate: bool) -> int:
     """Return the loads of the best replacement; without `allocate`, what is written needs no load."""
     accesses: list[tuple[Element, bool]] = []  # the elements, and whether they are written
@@ -198,10 +250,63 @@ def test_no_valid_schedule_of_a_random_nest_loads_less_than_the_pebble_bound() -
         except ValueError:  # loops that repeat the same elements, and may be empty
             continue
         if bound.daap > 30:
-            for schedule in schedules([*executed(nest.body, nest.sizes)], rng, tries=4):
+            program = [*executed(nest.body, nest.sizes)]
+            for schedule in (*schedules(program, rng, tries=3), *fused(program, rng, tries=2)):
                 assert bound.daap <= loads(schedule, memory, allocate=False) * (1 + 1e-6), (text, memory)
                 tried += 1
     assert tried > 100
+
+
+def test_no_fused_schedule_loads_less_than_the_pebble_bound() -> None:
+    """Results of one statement that another adds to or reads may never be loaded."""
+    rng, tried = np.random.default_rng(35), 0
+    for _ in range(80):
+        sizes = {"N0": int(rng.integers(4, 12)), "N1": int(rng.integers(2, 12)), "N2": int(rng.integers(2, 9))}
+        nest = costs.nest(joined_nest(rng), **sizes)
+        memory = smallest(nest) + int(rng.integers(0, 30))
+        bound = nest.lower_bound(memory)
+        if bound.daap > 10:
+            for schedule in fused([*executed(nest.body, nest.sizes)], rng, tries=4):
+                assert bound.daap <= loads(schedule, memory, allocate=False) * (1 + 1e-4), (nest.text, sizes, memory)
+                tried += 1
+    assert tried > 150
+
+
+FIRST = "for i in N, k in N: A[i,k] = B[i,k]; "
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "words"),
+    [  # and the loads of a fused schedule
+        ("for i in N, j in N: D[i,j] = A[i]; for i in N, j in N, k in K: D[i,j] += B[k]", {"K": 10}, 1010),
+        ("for i in N, j in N: D[i,j] += A[i]; for i in N, j in N, k in K: D[i,j] += B[k]", {"K": 10}, 10**6 + 1010),
+        (f"{FIRST}for i in N, j in K, k in N: C[i,j] += A[i,k]*D[k,j]", {"K": 3}, 10**6 + 6000),
+        (
+            f"{FIRST}for i in N, k in N: E[i,k] = A[i,k]; for i in N, j in K, k in N: C[j] += E[i,k]",
+            {"K": 3},
+            10**6 + 3,
+        ),
+        ("for i in N: A[i] += A[i]; for i in N: A[i] += A[i]", {}, 1000),
+        ("for i in N: A[i] += A[i]; for i in N, k in K: B[k] += A[i]", {"K": 3}, 1003),
+    ],
+)
+def test_what_a_fused_schedule_keeps_is_not_counted(text: str, sizes: dict[str, int], words: int) -> None:
+    bound = costs.nest(text, N=1000, **sizes).lower_bound(10_000)
+    assert 0.95 * words <= bound.daap <= words * (1 + 1e-6)
+
+
+def test_sums_that_begin_at_zero_keep_the_leading_term_of_their_bound() -> None:
+    zero = "for i,j in N: C[i,j] = 0; "
+    assert costs.nest(zero + PROGRAMS["gemm"].text, N=4000).lower_bound(1024).formula == "2 N^3 / sqrt(M) - N^2"
+    scaled = costs.nest("for i,j in N: C[i,j] = C[i,j]*b[0]; " + PROGRAMS["gemm"].text, N=4000).lower_bound(1024)
+    assert scaled.formula == "2 N^3 / sqrt(M)"  # the first statement loads what the second does not
+
+
+@pytest.mark.parametrize("kernel", ["attention", "grouped_attention", "im2col", "outer_products", "fft"])
+def test_kernels_of_several_statements_in_a_large_memory_load_each_element_once(kernel: str) -> None:
+    nest = costs.kernels.make(kernel)
+    bound = nest.lower_bound(10**6)
+    assert bound.daap <= nest.reuse_distances().misses(10**6)
 
 
 def test_rows_that_stay_in_the_memory_load_a_stencil_once() -> None:

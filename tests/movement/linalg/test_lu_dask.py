@@ -112,6 +112,20 @@ def test_complex_and_whole_numbers() -> None:
     assert np.allclose(linalg.lu(whole).solve([2, 5]).compute(), 1)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_matrices_with_subnormal_pivots_are_factorised_and_solved(size: int) -> None:
+    rng = np.random.default_rng(5)
+    a, expected = rng.normal(size=(20, 20)), rng.normal(size=(20, size)).squeeze()
+    small = a * 2.0**-600 * 2.0**-440
+    found = linalg.lu(da.from_array(small, chunks=6))
+    assert found.residual < 1e-8
+    assert np.allclose(found.solve(small @ expected).compute(), expected, rtol=1e-3, atol=1e-3)
+    a[:, 4] *= 1e-310
+    found = linalg.lu(da.from_array(a, chunks=(4, 7)))
+    assert found.residual < 1e-14 and np.abs(found.L).max().compute() < 20
+    assert np.allclose(found.solve(a[:, 4]).compute(), np.eye(20)[4], atol=1e-6)
+
+
 def test_bad_input() -> None:
     array = da.from_array(np.eye(6), chunks=2)
     with pytest.raises(ValueError, match="grid, comm: expected none with a Dask array"):

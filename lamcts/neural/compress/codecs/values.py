@@ -12,6 +12,7 @@ from torch import Tensor
 from lamcts.neural.compress.codecs.bits import bytes_of, codes_from_bytes, codes_to_bytes
 
 LARGEST = 0x7F7FFFFF  # the bits of the largest finite float32
+FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -106,14 +107,17 @@ def decode(data: Tensor, values: str, top: float, count: int) -> Tensor:
     return RangeFloat(bits, top).decode(codes_from_bytes(data, bits, count))
 
 
-def to_half(x: Tensor, top: float) -> Tensor:
-    """Return numbers as float16, divided by the power of two above `top`, so that small gradients keep their bits."""
-    return (x * math.ldexp(1, -_exponent(top))).half()
+def to_half(x: Tensor, top: float, most: float = math.inf) -> Tensor:
+    """Return numbers as float16, divided by the power of two above `top`, so that small gradients keep their bits.
+
+    Quotients are clipped to `most` in magnitude.
+    """
+    return (x * math.ldexp(1, -_exponent(top))).clamp_(-most, most).half()
 
 
 def from_half(x: Tensor, top: float) -> Tensor:
-    """Return the float32 numbers that `to_half` was given, rounded."""
-    return x.float() * math.ldexp(1, _exponent(top))
+    """Return the float32 numbers that `to_half` was given, rounded, or divided by a number of workers since."""
+    return (x.float() * math.ldexp(1, _exponent(top))).clamp_(-FLOAT_MAX, FLOAT_MAX)  # rounding up may overflow
 
 
 def size_of(values: str, count: int) -> int:

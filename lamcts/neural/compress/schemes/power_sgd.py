@@ -1,15 +1,18 @@
 """PowerSGD: gradients of matrices as products of two thin ones, by one power iteration a step."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.group import Group
 
-TINY = 1e-30  # no norm is divided by that is below
+TINY = 1e-45  # no norm is divided by that is below: the least float32 above 0
+EXPLORED = 2.0**-12  # random part of the factor that starts a step; its square, the loss, is a rounding error
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,15 @@ class PowerSgd:
         return [(k, shape) for k, shape in zip(bucket.keys, bucket.shapes, strict=True) if self._is_thin(shape)]
 
     def _start(self, key: int, shape: torch.Size, bucket: Bucket, like: Tensor) -> Tensor:
-        """Return the right factor of the last step, or at random."""
+        """Return the right factor of the last step with a small random part, or a random one; equal on all workers.
+
+        The random part restarts columns that are zero or not finite, and finds gradients that the last factor misses.
+        """
+        maker = Bucket((key,), (shape,), bucket.step, bucket.seed).generator(0, like.device)
+        start = unit(torch.randn(shape.numel() // shape[0], self.rank, generator=maker, device=like.device))
         if key in bucket.kept:
-            return bucket.kept[key].to(like.device)
-        maker = Bucket((key,), (shape,), 0, bucket.seed).generator(0, like.device)
-        return torch.randn(shape.numel() // shape[0], self.rank, generator=maker, device=like.device)
+            start = unit(bucket.kept[key].to(like.device)).nan_to_num(0.0) + EXPLORED * start
+        return orthonormal(start)
 
     def _lefts(self, parts: list[Tensor], starts: list[Tensor], thin: list[bool]) -> list[Tensor]:
         """Return the left factors of a worker, and its other gradients as they are."""
@@ -86,14 +93,15 @@ class PowerSgd:
         return [part.view(len(left), -1).T @ left for part, left in zip(matrices, lefts, strict=True)]
 
 
+def unit(matrix: Tensor) -> Tensor:
+    """Return the columns divided by their norms, first by the largest magnitudes, whose squares neither overflow."""
+    return normalize(normalize(matrix, p=math.inf, dim=0, eps=TINY), dim=0, eps=TINY)
+
+
 def orthonormal(matrix: Tensor) -> Tensor:
-    """Return orthonormal columns with the same span, by Gram-Schmidt; 0 for columns that depend on others."""
-    columns = list(matrix.T.clone())
-    for i, one in enumerate(columns):
-        one /= torch.linalg.vector_norm(one).clamp(min=TINY)
-        for other in columns[i + 1 :]:
-            other -= (one @ other) * one
-    return torch.stack(columns, 1)
+    """Return orthonormal columns whose span contains that of the columns given, of any scale."""
+    columns: Tensor = torch.linalg.qr(unit(matrix)).Q
+    return columns
 
 
 def _sum(local: list[list[Tensor]], group: Group) -> list[Tensor]:

@@ -110,8 +110,8 @@ class TernGrad(Gathered):
 
 
 def rounded(x: Tensor, scale: Tensor, levels: int, generator: torch.Generator) -> Tensor:
-    """Return codes from 0 to 2 * levels: x * levels / scale, rounded at random so that its mean is kept."""
-    ratio = torch.where(scale > 0, x * levels / scale, 0.0)
+    """Return codes from 0 to 2 * levels: x / scale * levels, rounded at random so that its mean is kept."""
+    ratio = torch.where(scale > 0, x / scale * levels, 0.0)  # x * levels may overflow
     noise = torch.rand(ratio.shape, generator=generator, device=x.device)
     return (ratio + noise).floor_().clamp_(-levels, levels).int() + levels
 

@@ -1,6 +1,5 @@
 """Sparse schemes: every worker sends its largest numbers, or all send those at indices that one worker picks."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -98,7 +97,7 @@ class SharedTopK:
             total = group.sum(sent)
         bucket.sent += [indices] * len(gradients)
         mean = torch.zeros_like(gradients[0])
-        mean[indices] = self._numbers(total, top) / group.size
+        mean[indices] = self._numbers(total, top, group.size)
         return mean
 
     def _pick(self, gradient: Tensor, chosen: bool, bucket: Bucket) -> Tensor:
@@ -110,11 +109,15 @@ class SharedTopK:
         return sparse.encode_indices(indices, float(magnitude[indices].max()), len(gradient))
 
     def _sent(self, x: Tensor, top: float, workers: int) -> Tensor:
-        """Return numbers in the format of the ring, small enough for a sum over all workers."""
-        if self.values == "fp32":
-            return x
-        limit = math.ldexp(HALF_MAX // workers, math.frexp(top)[1])
-        return to_half(x.clamp(-limit, limit), top)
+        """Return numbers in the format of the ring, small enough for a sum over all workers.
 
-    def _numbers(self, x: Tensor, top: float) -> Tensor:
-        return x if self.values == "fp32" else from_half(x, top)
+        Where the worker in turn has zeros alone, so that there is no scale, they stay float32.
+        """
+        if self.values == "fp32" or top == 0:
+            return x
+        return to_half(x, top, HALF_MAX // workers)
+
+    def _numbers(self, x: Tensor, top: float, workers: int = 1) -> Tensor:
+        """Return the mean in float32 of numbers that were added in the format of the ring."""
+        mean = x.float() / workers
+        return from_half(mean, top) if x.dtype == torch.float16 else mean
