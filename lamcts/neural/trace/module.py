@@ -74,7 +74,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with data_dependence(), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
+    with data_dependence(module), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer], accumulate)
 
@@ -94,9 +94,15 @@ def _traced(
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:
-    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
+    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one.
+
+    Buffers of one element, such as counts of batches, have values, which modules may read as numbers.
+    """
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
+    numbers = [one for one in module.buffers() if one.numel() == 1 and not one.is_meta and one.layout == torch.strided]
+    convert = fake.fake_tensor_converter.from_real_tensor
+    made |= {id(one): convert(fake, one.detach().clone(), make_constant=True) for one in numbers}
     args, kwargs = arguments(batch)
     args, kwargs = tree_map(lambda one: fake.from_tensor(one) if isinstance(one, Tensor) else one, (args, kwargs))
     return {name: made[id(one)] for name, one in real.items()}, args, kwargs

@@ -65,8 +65,9 @@ class Script:
         slots = self.moved.union(reads)
         self.calls = [self._reduced(one, slots) for one in calls]
         graph, actions = schedule.traced.graph, schedule.actions
+        size = {n: schedule.sizes.get(n, graph.storages[n].bytes) for n in slots}
         self.new_slots = {
-            n: NewSlot(graph.storages[n].bytes, graph.storages[n].name, graph.makers[n][-1], actions[n])
+            n: NewSlot(size[n], graph.storages[n].name, graph.makers[n][-1], actions[n])
             for n in slots.intersection(actions)
         }
         self.views: set[int] = set()

@@ -34,7 +34,6 @@ class ForwardPass:
         self.ran = self.packed = 0
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
-        self.sizes: dict[int, int] = {}  # of storages of unknown size in the trace, by storage
         self.calls: list[Call] = []
         self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._end: ModelEnd | None = None
@@ -68,6 +67,8 @@ class ForwardPass:
         if not changes and not any(self.graph.storages[n].bytes for n in written):
             return ()
         self._follow(KINDS.get(op, op), written)
+        for n, tensor in written.items():
+            self._check_bytes(n, tensor, (func, args, kwargs, result))
         writes = []
         for n in [n for n in written if n in self.schedule.actions]:
             output = None if n in changes else index_of(result, written[n])
@@ -144,14 +145,12 @@ class ForwardPass:
             expected = steps[self.ran].name if self.ran < len(steps) else "no further one"
             raise RuntimeError(f"operation {self.ran} of the forward pass: expected {expected}, got {kind}: {AGAIN}")
         self.ran += 1
-        for number, tensor in written.items():
-            self._check_bytes(number, tensor)
 
-    def _check_bytes(self, number: int, tensor: Tensor) -> None:
-        storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
-        if not storage.bytes and got and storage.role != "outside":  # such as a workspace
-            self.sizes[number] = got
-        elif storage.bytes not in (0, got):
+    def _check_bytes(
+        self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None
+    ) -> None:
+        if not self.schedule.is_size(number, tensor, call):
+            storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
 
     def _number(self, tensor: Tensor) -> int:
