@@ -25,6 +25,7 @@ class Trace:
 
     graph: StepGraph
     packed: tuple[int, ...]  # storage of each tensor that autograd saved, in order
+    outside: tuple[int, ...]  # storages of parameters, buffers and inputs, in order
     parameter_bytes: int
     buffer_bytes: int
     input_bytes: int
@@ -90,7 +91,7 @@ def _traced(
     outside = (1 + states) * parameters + buffers + given + before
     graph = recorder.graph(gradients, outside, added)
     packed, without_grad = tuple(recorder.packed), frozenset(recorder.without_grad)
-    return Trace(graph, packed, parameters, buffers, given, without_grad, before)
+    return Trace(graph, packed, recorder.outside, parameters, buffers, given, without_grad, before)
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:

@@ -52,8 +52,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Record the steps of a forward and a backward pass.
 
     outside: tensors that exist before and after, such as parameters and inputs. fake: converts other real tensors, such
-    as labels, before use; else their views would get separate storages. `packed`: storage of each saved tensor, in
-    order.
+    as labels, before use; else their views would get separate storages. `outside`, `packed`: storages of these and of
+    the saved tensors, in order.
     """
 
     def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
@@ -75,8 +75,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive: list[int] = []  # gradients and intermediate results
         self._until: dict[int, int] = {}  # last step at which these were alive
         self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # use counts of names: steps, storages
-        for tensor in outside:
-            self._number(tensor, "outside", "outside")
+        self.outside = tuple(self._number(tensor, "outside", "outside") for tensor in outside)
 
     def __torch_dispatch__(self, func: Op, types: object, args: Args = (), kwargs: Kwargs | None = None) -> object:
         kwargs = kwargs or {}

@@ -33,6 +33,7 @@ class Pass(Protocol):
     schedule: PlanSchedule
     link: Link
     slots: dict[int, StorageSlot]
+    same: dict[int, int]
 
     def end(self) -> int:
         """Begin to prefetch; return the saved bytes on the device."""
@@ -170,6 +171,7 @@ class LossPass:
         if self.packed >= len(self.schedule.traced.packed):
             return False
         expected, number = self.schedule.traced.packed[self.packed], self._number(tensor)
+        expected = self.model.run.same.get(expected, expected)
         if expected in self._known:
             return number == expected
         later = any(step >= self.model.end.ran for step in self.graph.makers.get(expected, ()))

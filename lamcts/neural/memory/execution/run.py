@@ -25,9 +25,13 @@ def run_step(call: Callable[..., Any], batch: object, loss: Loss | None) -> None
 
 @contextmanager
 def restored(model: nn.Module) -> Iterator[torch.device]:
-    """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device."""
+    """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device.
+
+    Embeddings with `max_norm` modify their weights in the forward pass, which are restored too.
+    """
     device = next((one.device for one in model.parameters()), torch.device("cpu"))
-    before = {name: one.detach().clone() for name, one in model.named_buffers()}
+    scaled = [one.weight for one in model.modules() if getattr(one, "max_norm", None) is not None]
+    before = [(one, one.detach().clone()) for one in (*model.buffers(), *scaled)]
     gradients = [(one, one.grad) for one in model.parameters()]
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
@@ -36,5 +40,5 @@ def restored(model: nn.Module) -> Iterator[torch.device]:
         for one, gradient in gradients:
             one.grad = gradient
         with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                buffer.copy_(before[name])
+            for one, value in before:
+                one.copy_(value)

@@ -34,13 +34,17 @@ class ForwardPass:
         self.ran = self.packed = 0
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
+        self.same: dict[int, int] = {}  # storages outside by those of the trace, where one tensor may be two inputs
         self.calls: list[Call] = []
         self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._end: ModelEnd | None = None
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
-        for tensor in outside:
-            self._number(tensor)
+        for number, tensor in zip(schedule.traced.outside, outside, strict=False):  # another count is noticed later
+            memory = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
+            self.same[number] = self._numbers.setdefault(memory.cdata, number)
+            self._refs.append(memory)
+        self._count = max(schedule.traced.outside) + 1  # of the storages of the trace that are known
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes."""
@@ -101,7 +105,7 @@ class ForwardPass:
         if self.whole:
             return kept(tensor)
         number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
-        if expected != (number,):
+        if [self.same.get(one, one) for one in expected] != [number]:
             raise RuntimeError(
                 f"tensor {self.packed} that autograd saves: expected storage {expected}, got {number}: {AGAIN}"
             )
@@ -146,9 +150,7 @@ class ForwardPass:
             raise RuntimeError(f"operation {self.ran} of the forward pass: expected {expected}, got {kind}: {AGAIN}")
         self.ran += 1
 
-    def _check_bytes(
-        self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None
-    ) -> None:
+    def _check_bytes(self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None) -> None:
         if not self.schedule.is_size(number, tensor, call):
             storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
@@ -156,9 +158,10 @@ class ForwardPass:
     def _number(self, tensor: Tensor) -> int:
         memory = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
         if memory.cdata not in self._numbers:
-            if len(self._numbers) == len(self.graph.storages):
-                raise RuntimeError(f"expected {len(self._numbers)} storages, got a further one: {AGAIN}")
-            self._numbers[memory.cdata] = len(self._numbers)
+            if self._count == len(self.graph.storages):
+                raise RuntimeError(f"expected {self._count} storages, got a further one: {AGAIN}")
+            self._numbers[memory.cdata] = self._count
+            self._count += 1
             self._refs.append(memory)
         return self._numbers[memory.cdata]
 
