@@ -98,7 +98,7 @@ def trained(net: nn.Module, batch: tuple[Any, ...], call: Callable[..., Tensor] 
     found = []
     for _ in range(STEPS):
         net.zero_grad()
-        out = (call or net)(*batch)
+        out = (net if call is None else call)(*batch)
         loss(out).backward()  # type: ignore[no-untyped-call]
         found += [out.detach().clone(), *(one.grad.clone() for one in net.parameters() if one.grad is not None)]
     return [*found, *(one.clone() for one in net.buffers()), torch.rand(1)]

@@ -101,12 +101,19 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[
     """
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
-    numbers = [one for one in module.buffers() if one.numel() == 1 and not one.is_meta and one.layout == torch.strided]
+    numbers = [one for one in module.buffers() if _is_number(one)]
     convert = fake.fake_tensor_converter.from_real_tensor
     made |= {id(one): convert(fake, one.detach().clone(), make_constant=True) for one in numbers}
     args, kwargs = arguments(batch)
     args, kwargs = tree_map(lambda one: fake.from_tensor(one) if isinstance(one, Tensor) else one, (args, kwargs))
     return {name: made[id(one)] for name, one in real.items()}, args, kwargs
+
+
+def _is_number(buffer: Tensor) -> bool:
+    """Return whether a buffer has one element, known and without an alias."""
+    if type(buffer) is not Tensor or buffer.layout != torch.strided or buffer.is_meta or buffer.requires_grad:
+        return False
+    return buffer.untyped_storage().nbytes() == buffer.element_size()
 
 
 def whole_step(
