@@ -30,15 +30,15 @@ def as_run(func: OpOverload[..., Any], args: tuple[Any, ...], result: Any) -> An
     return result
 
 
-def predicted_bytes(func: OpOverload[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-    """Return the storage sizes that a trace has for the results of an operation on these real arguments."""
+def predicted_bytes(func: OpOverload[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    """Return the storage sizes that a trace has for the results of an operation on real arguments; None: no tensor."""
     fake = FakeTensorMode(allow_non_fake_inputs=True)
     fake.cache_enabled = False
     with torch.no_grad(), _disable_current_modes():
         args, kwargs = tree_map_only(Tensor, lambda one: fake.from_tensor(one.detach()), (args, kwargs))
         with fake:
             made = as_run(func, args, func(*args, **kwargs))
-    return [one.untyped_storage().nbytes() for one in tree_leaves(made) if isinstance(one, Tensor)]
+    return [one.untyped_storage().nbytes() if isinstance(one, Tensor) else None for one in tree_leaves(made)]
 
 
 def _roomy(output: Tensor, target: Tensor) -> Tensor:

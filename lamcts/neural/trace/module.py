@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.neural.graphs import StepGraph
@@ -99,6 +100,10 @@ def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[
 
     Buffers of one element, such as counts of batches, have values, which modules may read as numbers.
     """
+    for name, one in module.named_modules():
+        if isinstance(one, LazyModuleMixin) and one.has_uninitialized_params():  # type: ignore[misc]
+            got = f"a {type(one).__name__} before its first call"
+            raise ValueError(f"{name or 'model'}: expected parameters, got {got}: call the model once with a batch")
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
     numbers = [one for one in module.buffers() if _is_number(one)]

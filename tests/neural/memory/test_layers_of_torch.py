@@ -58,6 +58,12 @@ def test_a_loss_of_torch_that_reads_values_is_named():
         trace(nn.Linear(6, 3), BATCH, loss=lambda out: criterion(out, out.sin(), out.exp()))
 
 
+def test_a_lazy_layer_is_to_be_called_first():
+    net = nn.Sequential(nn.Linear(6, 3), nn.LazyBatchNorm1d())
+    with pytest.raises(ValueError, match=r"^1: expected parameters, got a LazyBatchNorm1d before .*: call the model"):
+        memory.fit(net, BATCH, "1GiB")
+
+
 @pytest.mark.dear
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("layer", CASES)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lamcts.neural.trace.module import Loss, arguments, scalar
 
@@ -25,13 +25,9 @@ def run_step(call: Callable[..., Any], batch: object, loss: Loss | None) -> None
 
 @contextmanager
 def restored(model: nn.Module) -> Iterator[torch.device]:
-    """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device.
-
-    Embeddings with `max_norm` modify their weights in the forward pass, which are restored too.
-    """
+    """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device."""
     device = next((one.device for one in model.parameters()), torch.device("cpu"))
-    scaled = [one.weight for one in model.modules() if getattr(one, "max_norm", None) is not None]
-    before = [(one, one.detach().clone()) for one in (*model.buffers(), *scaled)]
+    before = {name: one.detach().clone() for name, one in _modified(model)}
     gradients = [(one, one.grad) for one in model.parameters()]
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
@@ -40,5 +36,14 @@ def restored(model: nn.Module) -> Iterator[torch.device]:
         for one, gradient in gradients:
             one.grad = gradient
         with torch.no_grad():
-            for one, value in before:
-                one.copy_(value)
+            for name, tensor in _modified(model):
+                tensor.copy_(before[name])
+
+
+def _modified(model: nn.Module) -> list[tuple[str, Tensor]]:
+    """Return by name what forward passes modify: buffers, and weights of embeddings with `max_norm`."""
+    embeddings = [
+        (name, one) for name, one in model.named_modules() if isinstance(one, (nn.Embedding, nn.EmbeddingBag))
+    ]
+    scaled = [(f"{name}.weight", one.weight) for name, one in embeddings if one.max_norm is not None]
+    return [*model.named_buffers(), *scaled]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from lamcts.neural.memory.execution.recipe import address_of
 from lamcts.neural.memory.forward import forward
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
@@ -44,10 +45,10 @@ class PlanSchedule:
         the trace predicts results, differs from the real kernel.
         """
         storage, got = self.traced.graph.storages[number], tensor.untyped_storage().nbytes()
-        expected = self.sizes.get(number, storage.bytes)
-        if expected not in (0, got) and (call is None or _predicted(tensor, *call) != expected):
+        known = storage.bytes in (0, got) or self.sizes.get(number) == got
+        if not known and (call is None or _predicted(tensor, *call) != storage.bytes):
             return False
-        if expected != got and storage.role != "outside":  # such as a workspace
+        if storage.bytes != got and storage.role != "outside":  # such as a workspace
             self.sizes[number] = got
         return True
 
@@ -77,6 +78,5 @@ def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
 
 def _predicted(tensor: Tensor, func: Op, args: Args, kwargs: Kwargs, result: object) -> int | None:
     """Return the bytes that a trace has for a result of an operation; None for an argument that it modifies."""
-    made = [one.untyped_storage()._cdata for one in tree_leaves(result) if isinstance(one, Tensor)]
-    key = tensor.untyped_storage()._cdata
-    return predicted_bytes(func, args, kwargs)[made.index(key)] if key in made else None
+    lies = [isinstance(one, Tensor) and address_of(one) == address_of(tensor) for one in tree_leaves(result)]
+    return predicted_bytes(func, args, kwargs)[lies.index(True)] if True in lies else None
