@@ -156,12 +156,16 @@ def table(rows: list[dict[str, str]]) -> str:
 
 
 def _cell(rows: list[dict[str, str]]) -> str:
-    names = {
-        what: [row["layer"] for row in rows if row["outcome"] == what] for what in (DIFFERS, REFUSED, NOT_IN_TORCH)
-    }
-    others = [f"{what}: {', '.join(some)}" for what, some in names.items() if some]
-    works = [WORKS] if any(row["outcome"] == WORKS for row in rows) else []
-    return "; ".join([*works, *others])
+    cells = [WORKS] if any(row["outcome"] == WORKS for row in rows) else []
+    for what in (DIFFERS, REFUSED, NOT_IN_TORCH):
+        names = [_named(row["layer"]) for row in rows if row["outcome"] == what]
+        cells += [f"{what}: {', '.join(names)}"] if names else []
+    return "; ".join(cells)
+
+
+def _named(layer: str) -> str:
+    kind, _, variant = layer.partition(", ")
+    return f"`{kind}`" + (f" ({variant})" if variant else "")
 
 
 if __name__ == "__main__":

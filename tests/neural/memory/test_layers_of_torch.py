@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from torch import nn  # noqa: E402
 
+from benchmarks.harness.sheet import RESULTS, ROOT, read  # noqa: E402
 from benchmarks.neural.memory.layer_cases import CASES, WITHOUT_LAYER, class_of, modules  # noqa: E402
 from benchmarks.neural.memory.layers import (  # noqa: E402
     COMPILED,
@@ -15,6 +16,7 @@ from benchmarks.neural.memory.layers import (  # noqa: E402
     WORKS,
     made,
     outcome,
+    table,
 )
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import Action, inductor  # noqa: E402
@@ -29,6 +31,12 @@ BATCH = torch.linspace(-1, 1, 24).view(4, 6)
 
 def test_every_layer_of_torch_has_a_case():
     assert {class_of(name) for name in CASES} | set(WITHOUT_LAYER) == set(modules())
+
+
+def test_the_table_of_the_page_is_that_of_the_results():
+    rows = read(RESULTS / "memory_layers.csv")
+    assert {row["layer"] for row in rows} == set(CASES)
+    assert table(rows) in (ROOT / "docs" / "api" / "memory.md").read_text()
 
 
 @pytest.mark.parametrize(
