@@ -10,8 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lamcts.neural.graphs import StepGraph
-from lamcts.neural.memory.graph_tables import graph_tables
-from lamcts.neural.memory.machine import Machine
+from lamcts.neural.memory.graph_tables import recomputable
 from lamcts.neural.memory.plan import Action, Plan
 
 SMALL = 1 / 16  # largest size of a by-product, relative to an operation's largest result (untuned)
@@ -89,7 +88,7 @@ def starting_plans(graph: StepGraph) -> list[Plan]:
 
 def _checkpointed(graph: StepGraph, parts: Sequence[CheckpointBlock], name: str, by_products: bool = False) -> Plan:
     """Return the plan that recomputes storages written and used in the forward pass inside one of `parts` only."""
-    sources = graph_tables(graph, Machine()).recomputable
+    sources = recomputable(graph)
     part = {t: k for k, block in enumerate(parts) for t in range(block.begin, block.end)}
     used: dict[int, set[int]] = {one: set() for one in graph.movable}
     for t, step in enumerate(graph.steps[: graph.forward_count]):

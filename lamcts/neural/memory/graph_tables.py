@@ -44,7 +44,8 @@ class GraphTables:
     inputs [n]: movable storages that a recomputation reads; their `last_write` is earlier.
     first_write, last_write, last_forward_use [n]: forward steps.
     first_need, last_need [n]: backward steps that read the storage; NEVER and -1 if there is none.
-    recomputable [n]: whether no input is overwritten later, in place or by the backward pass.
+    recomputable [n]: whether no input is overwritten later, in place or by the backward pass, and whether it is the
+        result of a step.
     """
 
     graph: StepGraph
@@ -117,17 +118,23 @@ def graph_tables(graph: StepGraph, machine: Machine) -> GraphTables:
         [steps[-1] for steps in makers],
         _last_forward_use(graph, number),
         *_need_range(needs, len(number)),
-        _recomputable(graph, number),
+        recomputable(graph),
     )
 
 
-def _recomputable(graph: StepGraph, number: dict[int, int]) -> list[bool]:
+def recomputable(graph: StepGraph) -> list[bool]:
+    """Return whether each movable storage [n] can be recomputed; see `GraphTables`."""
     written: dict[int, int] = {}  # last step by storage
     for t, step in enumerate(graph.steps):
-        written.update((one, t) for one in step.writes if graph.storages[one].role != "outside")
+        written.update((one, t) for one in step.writes)
+
+    def stays(one: int, t: int) -> bool:  # a recomputation copies an outside storage that its own step modifies
+        return written.get(one, -1) < t + (graph.storages[one].role == "outside")
+
     return [
-        all(written.get(one, -1) < t for t in graph.makers[me] for one in graph.steps[t].reads if one != me)
-        for me in number
+        me not in graph.steps[steps[0]].reads  # else it began as an empty one, which no step made
+        and all(stays(one, t) for t in steps for one in graph.steps[t].reads if one != me)
+        for me, steps in graph.makers.items()
     ]
 
 

@@ -1,15 +1,17 @@
 """Plans of the thesis: baseline, liveness, offload, and three recomputation strategies (8.3)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from lamcts.neural.graphs import StepGraph
-from lamcts.neural.memory.plan import Action, Plan, keep_all
+from lamcts.neural.memory.graph_tables import recomputable
+from lamcts.neural.memory.plan import RECOMPUTED, Action, Plan, keep_all
 
 OFFLOADED = ("conv",)  # kinds of layers whose outputs are offloaded (thesis 8.3.3)
 
 
 def preset(name: str, graph: StepGraph) -> Plan:
-    """Return a plan of the thesis by name.
+    """Return a plan of the thesis by name; storages that cannot be recomputed are kept.
 
     Parameters
     ----------
@@ -20,7 +22,9 @@ def preset(name: str, graph: StepGraph) -> Plan:
     """
     if name not in PRESETS:
         raise ValueError(f"expected the name of a plan ({', '.join(PRESETS)}), got {name!r}")
-    return PRESETS[name](graph)
+    plan, free = PRESETS[name](graph), recomputable(graph)
+    pairs = zip(plan.actions, free, strict=True)
+    return replace(plan, actions=tuple(one if some or one not in RECOMPUTED else Action.KEEP for one, some in pairs))
 
 
 def baseline(graph: StepGraph) -> Plan:

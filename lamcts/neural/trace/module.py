@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functional_call
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils._pytree import tree_leaves, tree_map
 
 from lamcts.neural.graphs import StepGraph
@@ -25,6 +26,7 @@ class Trace:
 
     graph: StepGraph
     packed: tuple[int, ...]  # storage of each tensor that autograd saved, in order
+    outside: tuple[int, ...]  # storages of parameters, buffers and inputs, in order
     parameter_bytes: int
     buffer_bytes: int
     input_bytes: int
@@ -74,7 +76,7 @@ def trace(
     inputs = _floats(tree_leaves((args, kwargs)), any_type=True)
     recorder = Recorder([*held.values(), *inputs], lambda one: one if fake.is_our_fake(one) else fake.from_tensor(one))
     hooks = torch.autograd.graph.saved_tensors_hooks(recorder.pack, recorder.unpack)
-    with data_dependence(), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
+    with data_dependence(module), fake, hooks, ModuleNames(module, recorder), recorder, torch.enable_grad():
         whole_step(module, held, (args, kwargs), loss, recorder.turn)
     return _traced(module, recorder, held, inputs, STATES[optimizer], accumulate)
 
@@ -90,16 +92,33 @@ def _traced(
     outside = (1 + states) * parameters + buffers + given + before
     graph = recorder.graph(gradients, outside, added)
     packed, without_grad = tuple(recorder.packed), frozenset(recorder.without_grad)
-    return Trace(graph, packed, parameters, buffers, given, without_grad, before)
+    return Trace(graph, packed, recorder.outside, parameters, buffers, given, without_grad, before)
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:
-    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
+    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one.
+
+    Buffers of one element, such as counts of batches, have values, which modules may read as numbers.
+    """
+    for name, one in module.named_modules():
+        if isinstance(one, LazyModuleMixin) and one.has_uninitialized_params():  # type: ignore[misc]
+            got = f"a {type(one).__name__} before its first call"
+            raise ValueError(f"{name or 'model'}: expected parameters, got {got}: call the model once with a batch")
     real = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
     made = {id(one): fake.from_tensor(one.detach()).requires_grad_(one.requires_grad) for one in real.values()}
+    numbers = [one for one in module.buffers() if _is_number(one)]
+    convert = fake.fake_tensor_converter.from_real_tensor
+    made |= {id(one): convert(fake, one.detach().clone(), make_constant=True) for one in numbers}
     args, kwargs = arguments(batch)
     args, kwargs = tree_map(lambda one: fake.from_tensor(one) if isinstance(one, Tensor) else one, (args, kwargs))
     return {name: made[id(one)] for name, one in real.items()}, args, kwargs
+
+
+def _is_number(buffer: Tensor) -> bool:
+    """Return whether a buffer has one element, known and without an alias."""
+    if type(buffer) is not Tensor or buffer.layout != torch.strided or buffer.is_meta or buffer.requires_grad:
+        return False
+    return buffer.untyped_storage().nbytes() == buffer.element_size()
 
 
 def whole_step(

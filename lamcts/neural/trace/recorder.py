@@ -22,6 +22,7 @@ from torch.utils.hooks import RemovableHandle
 from lamcts.neural.graphs import Step, StepGraph, Storage
 from lamcts.neural.graphs import Tensor as Named
 from lamcts.neural.graphs.steps import Role
+from lamcts.neural.trace.meta_kernels import as_run
 
 Op = OpOverload[..., Any]
 Args = tuple[Any, ...]
@@ -32,11 +33,6 @@ STATISTICS = ("running_mean", "running_var")  # modified in place without a decl
 KINDS = {"convolution": "conv", "addmm": "fc", "mm": "fc", "bmm": "fc", "linear": "fc"}  # names of layer kinds
 
 SHAPED = {f"{what}_like" for what in ("empty", "zeros", "ones", "full", "rand", "randn")}  # these read only shapes
-NORMALISED = 3  # outputs: the result, means, and inverse deviations
-aten = torch.ops.aten
-ROOMY = {aten.mse_loss, aten.smooth_l1_loss, aten.soft_margin_loss, aten.binary_cross_entropy}
-
-
 SHAPED |= {f"new_{what}" for what in ("empty", "zeros", "ones", "full", "empty_strided")}
 
 
@@ -56,8 +52,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Record the steps of a forward and a backward pass.
 
     outside: tensors that exist before and after, such as parameters and inputs. fake: converts other real tensors, such
-    as labels, before use; else their views would get separate storages. `packed`: storage of each saved tensor, in
-    order.
+    as labels, before use; else their views would get separate storages. `outside`, `packed`: storages of these and of
+    the saved tensors, in order.
     """
 
     def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
@@ -79,8 +75,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._alive: list[int] = []  # gradients and intermediate results
         self._until: dict[int, int] = {}  # last step at which these were alive
         self._names: tuple[dict[str, int], dict[str, int]] = ({}, {})  # use counts of names: steps, storages
-        for tensor in outside:
-            self._number(tensor, "outside", "outside")
+        self.outside = tuple(self._number(tensor, "outside", "outside") for tensor in outside)
 
     def __torch_dispatch__(self, func: Op, types: object, args: Args = (), kwargs: Kwargs | None = None) -> object:
         kwargs = kwargs or {}
@@ -302,24 +297,3 @@ def _flops(func: Op, args: Args, kwargs: Kwargs, result: object) -> int:
 def on_device(tensors: Iterator[Tensor]) -> int:
     """Return the bytes of tensors, each storage once."""
     return sum({one.untyped_storage()._cdata: one.untyped_storage().nbytes() for one in tensors}.values())
-
-
-def as_run(func: OpOverload[..., Any], args: tuple[Any, ...], result: Any) -> Any:
-    """Correct the types and storage sizes of a fake result.
-
-    A batch norm of half inputs with float32 weights, as under autocast, saves float32 statistics on the CPU too; torch
-    2.13's decomposition gives halves. Some losses compute one number for each element and store the mean in the same
-    storage.
-    """
-    if func is aten.native_batch_norm.default and args[1] is not None and len(result) == NORMALISED:
-        out, *statistics = result
-        return out, *(one.to(args[1].dtype) for one in statistics)
-    if func.overloadpacket in ROOMY and result.dim() == 0:
-        return _roomy(args[0], args[1])
-    return result
-
-
-def _roomy(output: Tensor, target: Tensor) -> Tensor:
-    """Return a scalar in a storage with room for each element of both."""
-    shape = torch.broadcast_shapes(output.shape, target.shape)  # type: ignore[no-untyped-call]
-    return output.new_empty(shape).as_strided((), ())

@@ -118,7 +118,6 @@ class Executor(TorchDispatchMode):
         self.model, self.schedule, self.link = model, schedule, Link()
         self.step: ForwardPass | Replay | LossPass | None = None
         self.held_bytes = 0
-        self.sizes: dict[int, int] = {}  # bytes of storages of unknown size in the trace, by number
         self._below: list[TorchDispatchMode] = []  # modes that were entered before
         self._thread, self._sees, self._inside = threading.get_ident(), False, 0
         self._compiled = False  # whether the model was called inside what torch.compile returned
@@ -209,8 +208,6 @@ class Executor(TorchDispatchMode):
         if step is not None:
             self.link.settle()
             self.held_bytes = step.finish()
-            first = step.model.run if isinstance(step, LossPass) else step
-            self.sizes |= first.sizes if isinstance(first, ForwardPass) else {}
             script = step.script(self.held_bytes)
             if script is not None:
                 self._script = (self._form, script) if script.repeatable else None

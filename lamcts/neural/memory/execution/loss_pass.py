@@ -33,6 +33,7 @@ class Pass(Protocol):
     schedule: PlanSchedule
     link: Link
     slots: dict[int, StorageSlot]
+    same: dict[int, int]
 
     def end(self) -> int:
         """Begin to prefetch; return the saved bytes on the device."""
@@ -131,7 +132,8 @@ class LossPass:
         found = {address_of(one): one for one in (*tensors_of(result), *changed)}
         written = [one for key, one in found.items() if key not in read or key in modified]
         numbers = self.graph.steps[self.ran].writes
-        if len(written) != len(numbers) or not all(map(self._fits, numbers, written)):
+        call = func, args, kwargs, result
+        if len(written) != len(numbers) or not all(map(partial(self._fits, call), numbers, written)):
             return False
         self.ran += 1
         self.unplanned.clear()
@@ -149,10 +151,9 @@ class LossPass:
                 slot.wrote(tensor.untyped_storage(), how, slot.writes + 1 == self.schedule.writes[number])
         return True
 
-    def _fits(self, number: int, tensor: Tensor) -> bool:
-        """Return whether a written tensor can be a storage of the trace."""
-        expected, known = self.graph.storages[number].bytes, self._number(tensor)
-        return expected in (0, tensor.untyped_storage().nbytes()) and known in (None, number)
+    def _fits(self, call: tuple[Op, Args, Kwargs, object], number: int, tensor: Tensor) -> bool:
+        """Return whether a tensor that an operation wrote can be a storage of the trace."""
+        return self._number(tensor) in (None, number) and self.schedule.is_size(number, tensor, call)
 
     def _slot(self, number: int) -> StorageSlot:
         if number not in self.slots:
@@ -170,6 +171,7 @@ class LossPass:
         if self.packed >= len(self.schedule.traced.packed):
             return False
         expected, number = self.schedule.traced.packed[self.packed], self._number(tensor)
+        expected = self.model.run.same.get(expected, expected)
         if expected in self._known:
             return number == expected
         later = any(step >= self.model.end.ran for step in self.graph.makers.get(expected, ()))

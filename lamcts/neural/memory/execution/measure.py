@@ -36,7 +36,7 @@ class MeasuredStep:
     another profiler runs. milliseconds: on CUDA, the time of the last step. reserved_bytes: on CUDA, the same peak of
     the segments that the allocator reserves. scratch: on the CPU, bytes that operations allocate and release while they
     run, by kind, floating-point operations and moved bytes; seconds: the least that they took. sizes: bytes of storages
-    of the trace without a known size.
+    that the trace does not know.
     """
 
     held_bytes: int
@@ -114,7 +114,7 @@ def _measured(
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
     peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
     scratch = {work: size for work, size in found.scratch.items() if size}
-    return MeasuredStep(held, predicted, *peaks, scratch, found.seconds, executor.sizes)
+    return MeasuredStep(held, predicted, *peaks, scratch, found.seconds, executor.schedule.sizes)
 
 
 def measured_peak(

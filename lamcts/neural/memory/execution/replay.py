@@ -27,11 +27,11 @@ from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
 class Replay:
     """A forward pass that repeats a script; raise RuntimeError if it deviates.
 
-    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check. first: as
-    in `ForwardPass`.
+    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check. first,
+    same: as in `ForwardPass`.
     """
 
-    first = False
+    first, same = False, dict[int, int]()
 
     def __init__(self, script: Script, link: Link) -> None:
         self.verified, self.link, self.schedule = script, link, script.schedule

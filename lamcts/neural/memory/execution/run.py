@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lamcts.neural.trace.module import Loss, arguments, scalar
 
@@ -27,7 +27,7 @@ def run_step(call: Callable[..., Any], batch: object, loss: Loss | None) -> None
 def restored(model: nn.Module) -> Iterator[torch.device]:
     """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device."""
     device = next((one.device for one in model.parameters()), torch.device("cpu"))
-    before = {name: one.detach().clone() for name, one in model.named_buffers()}
+    before = {name: one.detach().clone() for name, one in _modified(model)}
     gradients = [(one, one.grad) for one in model.parameters()]
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
@@ -36,5 +36,14 @@ def restored(model: nn.Module) -> Iterator[torch.device]:
         for one, gradient in gradients:
             one.grad = gradient
         with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                buffer.copy_(before[name])
+            for name, tensor in _modified(model):
+                tensor.copy_(before[name])
+
+
+def _modified(model: nn.Module) -> list[tuple[str, Tensor]]:
+    """Return by name what forward passes modify: buffers, and weights of embeddings with `max_norm`."""
+    embeddings = [
+        (name, one) for name, one in model.named_modules() if isinstance(one, (nn.Embedding, nn.EmbeddingBag))
+    ]
+    scaled = [(f"{name}.weight", one.weight) for name, one in embeddings if one.max_norm is not None]
+    return [*model.named_buffers(), *scaled]

@@ -1,11 +1,17 @@
-"""The schedule of a plan for a traced step: computed once, followed at every step."""
+"""The schedule of a plan for a traced step: computed once, followed at every step. Needs torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from lamcts.neural.memory.execution.recipe import address_of
 from lamcts.neural.memory.forward import forward
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.trace import Trace
+from lamcts.neural.trace.meta_kernels import predicted_bytes
+from lamcts.neural.trace.recorder import Args, Kwargs, Op
 
 AGAIN = (
     "trace the model again, with this batch, this loss and in this mode (train, eval, autocast); no plan follows a "
@@ -20,7 +26,7 @@ class PlanSchedule:
     actions, writes: action of each movable storage that the backward pass needs, and number of steps that write it.
     leaving: storages that are not on the device after the forward pass. fetched: prefetched storages in order of need.
     staying: prefetched storages that are too short-lived to offload. held_bytes: resident bytes that autograd saved or
-    a recomputation reads.
+    a recomputation reads. sizes: bytes of storages that the first step found other than the trace.
     """
 
     traced: Trace
@@ -30,6 +36,21 @@ class PlanSchedule:
     fetched: list[int]
     staying: frozenset[int]
     held_bytes: int
+    sizes: dict[int, int] = field(default_factory=dict)
+
+    def is_size(self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None) -> bool:
+        """Return whether a tensor has the bytes of a storage, and learn them where the trace does not know them.
+
+        call: the operation that made the tensor. If its arguments are those of the trace, torch's meta kernel, by which
+        the trace predicts results, differs from the real kernel.
+        """
+        storage, got = self.traced.graph.storages[number], tensor.untyped_storage().nbytes()
+        known = storage.bytes in (0, got) or self.sizes.get(number) == got
+        if not known and (call is None or _predicted(tensor, *call) != storage.bytes):
+            return False
+        if storage.bytes != got and storage.role != "outside":  # such as a workspace
+            self.sizes[number] = got
+        return True
 
     @property
     def moved(self) -> frozenset[int]:
@@ -53,3 +74,9 @@ def schedule(traced: Trace, plan: Plan) -> PlanSchedule:
     writes = {one: len(graph.makers[one]) for one in actions}
     size = sum(graph.storages[one].bytes for one in held)
     return PlanSchedule(traced, actions, writes, leaving, [graph.movable[i] for i in fetched], staying, size)
+
+
+def _predicted(tensor: Tensor, func: Op, args: Args, kwargs: Kwargs, result: object) -> int | None:
+    """Return the bytes that a trace has for a result of an operation; None for an argument that it modifies."""
+    lies = [isinstance(one, Tensor) and address_of(one) == address_of(tensor) for one in tree_leaves(result)]
+    return predicted_bytes(func, args, kwargs)[lies.index(True)] if True in lies else None

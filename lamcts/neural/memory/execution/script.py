@@ -65,9 +65,10 @@ class Script:
         slots = self.moved.union(reads)
         self.calls = [self._reduced(one, slots) for one in calls]
         graph, actions = schedule.traced.graph, schedule.actions
+        known = {n: graph.storages[n].bytes for n in slots.intersection(actions)}
         self.new_slots = {
-            n: NewSlot(graph.storages[n].bytes, graph.storages[n].name, graph.makers[n][-1], actions[n])
-            for n in slots.intersection(actions)
+            n: NewSlot(size and schedule.sizes.get(n, size), graph.storages[n].name, graph.makers[n][-1], actions[n])
+            for n, size in known.items()
         }
         self.views: set[int] = set()
         self.shapes: list[Shape | None] = [None] * len(reads)

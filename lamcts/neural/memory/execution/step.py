@@ -34,14 +34,17 @@ class ForwardPass:
         self.ran = self.packed = 0
         self.slots: dict[int, StorageSlot] = {}
         self.kept: dict[int, int] = {}  # bytes by storage
-        self.sizes: dict[int, int] = {}  # of storages of unknown size in the trace, by storage
+        self.same: dict[int, int] = {}  # storages outside by those of the trace, where one tensor may be two inputs
         self.calls: list[Call] = []
         self.reads: list[int] = []  # storages that recomputations read, in order; -1 for those without a slot
         self._end: ModelEnd | None = None
         self._numbers: dict[int, int] = {}
         self._refs: list[StorageWeakRef] = []  # while these live, no other storage has the same address
-        for tensor in outside:
-            self._number(tensor)
+        for number, tensor in zip(schedule.traced.outside, outside, strict=False):  # another count is noticed later
+            memory = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
+            self.same[number] = self._numbers.setdefault(memory.cdata, number)
+            self._refs.append(memory)
+        self._count = max(schedule.traced.outside) + 1  # of the storages of the trace that are known
 
     def run(self, func: Op, args: Args, kwargs: Kwargs) -> object:
         """Run an operation and record its writes."""
@@ -68,6 +71,8 @@ class ForwardPass:
         if not changes and not any(self.graph.storages[n].bytes for n in written):
             return ()
         self._follow(KINDS.get(op, op), written)
+        for n, tensor in written.items():
+            self._check_bytes(n, tensor, (func, args, kwargs, result))
         writes = []
         for n in [n for n in written if n in self.schedule.actions]:
             output = None if n in changes else index_of(result, written[n])
@@ -100,7 +105,7 @@ class ForwardPass:
         if self.whole:
             return kept(tensor)
         number, expected = self._number(tensor), self.schedule.traced.packed[self.packed : self.packed + 1]
-        if expected != (number,):
+        if [self.same.get(one, one) for one in expected] != [number]:
             raise RuntimeError(
                 f"tensor {self.packed} that autograd saves: expected storage {expected}, got {number}: {AGAIN}"
             )
@@ -144,22 +149,19 @@ class ForwardPass:
             expected = steps[self.ran].name if self.ran < len(steps) else "no further one"
             raise RuntimeError(f"operation {self.ran} of the forward pass: expected {expected}, got {kind}: {AGAIN}")
         self.ran += 1
-        for number, tensor in written.items():
-            self._check_bytes(number, tensor)
 
-    def _check_bytes(self, number: int, tensor: Tensor) -> None:
-        storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
-        if not storage.bytes and got and storage.role != "outside":  # such as a workspace
-            self.sizes[number] = got
-        elif storage.bytes not in (0, got):
+    def _check_bytes(self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None) -> None:
+        if not self.schedule.is_size(number, tensor, call):
+            storage, got = self.graph.storages[number], tensor.untyped_storage().nbytes()
             raise RuntimeError(f"{storage.name}: expected {storage.bytes} bytes, got {got}: {AGAIN}")
 
     def _number(self, tensor: Tensor) -> int:
         memory = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
         if memory.cdata not in self._numbers:
-            if len(self._numbers) == len(self.graph.storages):
-                raise RuntimeError(f"expected {len(self._numbers)} storages, got a further one: {AGAIN}")
-            self._numbers[memory.cdata] = len(self._numbers)
+            if self._count == len(self.graph.storages):
+                raise RuntimeError(f"expected {self._count} storages, got a further one: {AGAIN}")
+            self._numbers[memory.cdata] = self._count
+            self._count += 1
             self._refs.append(memory)
         return self._numbers[memory.cdata]
 

@@ -30,7 +30,7 @@ def presets(graph: StepGraph, machine: Machine | None = None, choices: Collectio
     plans += starting_plans(graph)
     plans.append(Plan((Action.OFFLOAD,) * len(graph.movable), name=OFFLOADING))
     allowed = {*choices, Action.KEEP}
-    return [simulator.report(_allowed(simulator, plan)) for plan in plans if allowed.issuperset(plan.actions)]
+    return [simulator.report(plan) for plan in plans if allowed.issuperset(plan.actions)]
 
 
 def greedy(
@@ -66,10 +66,3 @@ def _floor(graph: StepGraph) -> int:
     """Return the most bytes that one step reads and writes, a lower bound of every peak."""
     sizes = [0 if storage.role == "outside" else storage.bytes for storage in graph.storages]
     return max(sum(sizes[one] for one in {*step.reads, *step.writes}) for step in graph.steps)
-
-
-def _allowed(simulator: Simulator, plan: Plan) -> Plan:
-    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
-    kept = Action.KEEP
-    actions = tuple(kept if one.word.startswith("recompute") and not free else one for one, free in pairs)
-    return Plan(actions, plan.frees, plan.name)
