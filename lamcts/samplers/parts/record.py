@@ -13,6 +13,7 @@ from lamcts.types import Json, JsonValue
 
 Record = TypeVar("Record")
 PLAIN: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}  # hint -> what may stand there
+SCALARS = (float, int, str, bool, type(None))  # nearly all that a state holds: looked at first
 
 
 def to_json(value: object) -> JsonValue:
@@ -20,6 +21,10 @@ def to_json(value: object) -> JsonValue:
 
     A dict becomes a list of pairs, since its keys need not be text.
     """
+    if type(value) in SCALARS:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [item if type(item) in SCALARS else to_json(item) for item in value]
     if isinstance(value, np.random.Generator):
         return streams.save(value)
     if is_dataclass(value):
@@ -30,7 +35,7 @@ def to_json(value: object) -> JsonValue:
         return value.item()
     if isinstance(value, dict):
         return [[to_json(key), to_json(item)] for key, item in value.items()]
-    return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return value
 
 
 def packed(value: NDArray[Any]) -> str:
