@@ -222,9 +222,10 @@ class Optimizer:
         values : number, dict or list
             A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
-            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics. A constrained
-            quantity that is not known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its
-            standard error, which models take as known noise.
+            a dict by name, or numbers in the order of the objectives. Without one of them (None or nan) the evaluation
+            has failed, and the others are kept. Other names of a dict are metrics. A constrained quantity that is not
+            known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its standard error, which
+            models take as known noise.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
@@ -449,7 +450,8 @@ class Optimizer:
         Notes
         -----
         The model is a Gaussian process for each objective and constraint, over at most 1000 evaluations. It is fitted
-        at the first call after a change. Failed and pruned evaluations are left out. No search uses this model.
+        at the first call after a change. Pruned evaluations and missing values are left out. No search uses this
+        model.
 
         Examples
         --------
