@@ -23,7 +23,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 MIN_VALUES = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
 DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)
@@ -66,7 +66,7 @@ def refusal(space: SearchSpace, goals: Goals) -> str | None:
     return "parameters that are no numbers, or not always active" if coding.categories or not coding.numbers else None
 
 
-@one_blas_thread()
+@own_numerics()
 def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int) -> RemainingGain | None:
     """Return what is left to gain; None where `refusal` has a reason, with few values, and if many are equal.
 

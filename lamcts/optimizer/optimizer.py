@@ -32,7 +32,7 @@ from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, Mask, Point, whole_number
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -147,7 +147,7 @@ class Optimizer:
 
     # The loop -------------------------------------------------------------------------------------------------------
 
-    @one_blas_thread()
+    @own_numerics()
     def ask(self, n: int = 1, left: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
 
@@ -203,6 +203,7 @@ class Optimizer:
         proposal, search = self._searches.propose(self.region(), n)
         return (proposal, search) if len(proposal.x) else self._leftovers(n)
 
+    @own_numerics()
     def tell(
         self,
         trials: Trial | Sequence[Trial],
@@ -249,7 +250,6 @@ class Optimizer:
             self._drop(trial)
         self._take(told)
 
-    @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
         f, g, kind, messages, predicted, _, sems = told.outcome
@@ -276,6 +276,7 @@ class Optimizer:
         """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
+    @own_numerics()
     def tell_points(
         self,
         points: Sequence[Point],
@@ -311,6 +312,7 @@ class Optimizer:
         self._drop(trial)
         self._record()
 
+    @own_numerics()
     def correct(self, trial: int, value: object, constraints: object = None, point: Point = None) -> None:
         """Replace the value of an evaluation that was told; the search begins again with all evaluations.
 
@@ -378,7 +380,7 @@ class Optimizer:
         """Number of points in the initial design."""
         return self.design.n
 
-    @one_blas_thread()
+    @own_numerics()
     def confirm(self, n: int = 1) -> list[Trial]:
         """Return trials of known points: promising ones again if `noisy`, or with a `Fidelity` at full fidelity.
 
@@ -467,6 +469,7 @@ class Optimizer:
         return prediction.predicted(self._models.of(), points)
 
     @property
+    @own_numerics()
     def best_predicted(self) -> BestPredicted:
         """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
 
@@ -528,6 +531,7 @@ class Optimizer:
         """
         return saving.state_of(self).to_json()
 
+    @own_numerics()
     def load_state_dict(self, state: Json) -> None:
         """Load the state of an optimizer with equal settings; only a fresh optimizer can.
 
@@ -547,6 +551,7 @@ class Optimizer:
             arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
         self.restore(State.of(state, self.space.dim, *self._widths))
 
+    @own_numerics()
     def restore(self, state: State) -> None:
         """Load a state as `load_state_dict` does, from a journal."""
         saving.restore(self, state)
