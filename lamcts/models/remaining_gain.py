@@ -79,9 +79,9 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
     if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2):
         return None
     z = half_rank(y)
-    better = y <= np.median(y)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        unit = float(np.ptp(y[better]) / np.ptp(z[better]))  # of z in the better half
+    quarters = y / 4  # of which no sum overflows
+    better = quarters <= np.median(quarters)
+    unit = 4.0 * float(np.ptp(quarters[better]) / np.ptp(z[better]))  # of z in the better half
     if not 0 < unit < np.inf:
         return None
     errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]

@@ -29,7 +29,9 @@ SAMPLERS = samplers("bo", "turbo", "mixed_gp", "portfolio", "quadratic", "coordi
 PAIRS = [("auto", kind) for kind in KINDS]
 PAIRS += [("bo", "two objectives and constraint"), ("turbo", "two objectives"), ("quadratic", "constraint")]
 DEAR = [
-    pytest.param(*sampler.values, kind, marks=[*sampler.marks, pytest.mark.dear]) for sampler in SAMPLERS for kind in KINDS
+    pytest.param(*sampler.values, kind, marks=[*sampler.marks, pytest.mark.dear])
+    for sampler in SAMPLERS
+    for kind in KINDS
 ]
 
 
@@ -74,7 +76,7 @@ def test_nothing_that_is_read_from_a_run_raises_where_numpy_raises(kind, tmp_pat
         found = lamcts.load(tmp_path / "run.db")
         assert repr(found) and found.to_dict() and found.predict([trials[0].point])
         several = len(opt.goals.names) > 1
-        assert len(found.front.knee().values) == 2 and found.front.hypervolume() > 0 if several else again.best_predicted
+        assert (found.front.hypervolume() > 0 and found.front.knee()) if several else again.best_predicted
         for figure in (plot.front, plot.hypervolume) if several else (plot.best_so_far, plot.importance, plot.slices):
             assert figure(found)
 
