@@ -16,7 +16,7 @@ from lamcts.plot.evaluations import (
     evaluations_of,
     quartiles,
 )
-from lamcts.plot.limits import LOG_FROM, AxisLimits, value_limits
+from lamcts.plot.limits import AxisLimits, reads_by_decades, value_limits
 from lamcts.study.result import Result
 from lamcts.types import Floats, Rows
 
@@ -189,7 +189,7 @@ def violation(
     if np.isfinite(found.least[:end]).any():
         _steps(above, x[:end], found.least[:end], canvas.COLOURS[1], "least violation so far")
     broken = amount[found.infeasible]
-    if len(broken) and broken.max() > LOG_FROM * broken.min():
+    if len(broken) and reads_by_decades(broken):
         _limit(above, AxisLimits.around(broken, log=True))
     else:
         above.set_ylim(bottom=0)
