@@ -219,7 +219,7 @@ def check_consistent(state: State, designed: int) -> None:
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows = [*state.failures, *core.converged, *state.predicted, *state.points, *state.metrics, *state.sems]
     pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, WITH_LOSSES)
-    measured = np.isfinite(columns.f).any(1)  # of a failed row perhaps some losses
+    measured = np.asarray(np.isfinite(columns.f).any(1))  # of a failed row perhaps some losses
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),

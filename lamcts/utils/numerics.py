@@ -1,6 +1,6 @@
 """The numerical state of our own calls: one BLAS thread, and numpy reports no floating-point errors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from lamcts.utils.threads import one_blas_thread
 
-_users: ContextVar[dict[str, Any] | None] = ContextVar("users", default=None)  # np.geterr() of who called us
+_users: ContextVar[Mapping[str, Any] | None] = ContextVar("users", default=None)  # np.geterr() of who called us
 
 
 @contextmanager
