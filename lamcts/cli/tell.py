@@ -66,6 +66,9 @@ def main(args: argparse.Namespace) -> int:
     say(f"{args.journal}: {counted(len(opt.seen), 'evaluation')}, {len(opt.pending)} pending" + _best(opt))
     if failed:
         say(f"{counted(failed, 'line')} with a message and no value: failed")
+    partly = sum(isinstance(line.told.value, Mapping) and None in line.told.value.values() for line in lines)
+    if partly:
+        say(f"{counted(partly, 'line')} without a value of each objective: failed, the measured values are kept")
     return 0
 
 
@@ -106,16 +109,18 @@ def _with_mixtures(table: Table, space: SearchSpace, goals: Goals) -> Table:
 
 def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer) -> Line:
     message = str(cells.get("message", "")).strip()
-    if one.value is None and one.constraints is None:
-        if not message:
-            return Line("empty", None, one)
+    if one.value is None and message:
         one = one._replace(value=EvaluationFailed(message))
-    elif message:
-        raise ValueError(f"{one.where}: expected a value, or a message of what failed, got both: write remarks in note")
+    if one.value is None and one.constraints is None:
+        return Line("empty", None, one)
     try:
         x, outcome = opt.space.encode(one.point), taken([one.value], [one.constraints], opt.goals)
     except ValueError as error:
         raise ValueError(f"{one.where}: {error}") from None
+    if message and outcome.messages[0] is None:
+        raise ValueError(f"{one.where}: expected a value, or a message of what failed, got both: write remarks in note")
+    if message and isinstance(one.value, Mapping) and message != outcome.messages[0]:
+        one = one._replace(metrics=(one.metrics or {}) | {"message": message})
     if (trial := _number(cells, one.where)) is None:
         known = opt.seen.x.shape[0] and (np.abs(opt.seen.x - x).max(1) <= SAME).nonzero()[0]
         told = len(opt.seen) and any(_is_told(opt, row, outcome) for row in known)

@@ -16,6 +16,7 @@ import numpy as np
 from lamcts.models.predictor import RunModel
 from lamcts.spaces.base import sums_of
 from lamcts.types import Floats, Mask, Rows
+from lamcts.utils.numerics import own_numerics
 
 MAX_ROWS = 200  # evaluations over which importance is averaged (by eye: more changed no order)
 MIN_ACTIVE_ROWS = 5  # evaluations in which a conditional parameter is active, for an effect to be measured (by eye)
@@ -55,6 +56,7 @@ class Effects:
         return all(r2 >= MIN_R2 for r2, _ in self.quality)
 
     @cached_property
+    @own_numerics()
     def importance(self) -> Floats:
         """The total effect of each parameter on each objective, [k, p]; 0 where it cannot be measured."""
         rows = self.x[np.unique(np.linspace(0, len(self.x) - 1, MAX_ROWS).astype(np.int64))]

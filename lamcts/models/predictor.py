@@ -19,6 +19,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Point, Rows
+from lamcts.utils.numerics import own_numerics
 
 MIN_VALUES = 5  # values that a process is fitted to (untuned)
 MAX_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
@@ -102,6 +103,7 @@ class RunModel:
         self.limiting = [j for j, g in enumerate(told.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
         self.constraints = [self._column(told.x[violations[j]], told.g[violations[j], j]) for j in self.limiting]
 
+    @own_numerics()
     def __call__(self, x: Floats) -> Prediction:
         """Return the prediction at `x` [m, d]."""
         from scipy.special import ndtr
@@ -116,6 +118,7 @@ class RunModel:
         mean = self.goals.signs * mean
         return Prediction(*((mean, std) if len(moments) > 1 else (mean[:, 0], std[:, 0])), feasible)
 
+    @own_numerics()
     def excess(self, x: Floats) -> Floats:
         """Return by how much constraints are expected to be exceeded at `x` [m, d], of those that some row exceeds."""
         parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
@@ -189,6 +192,7 @@ class Column:
         return float(np.ldexp(self.scale.width, self.scale.exponent))
 
     @property
+    @own_numerics()
     def quality(self) -> tuple[float, float]:
         """Leave-one-out R^2, and the rank correlation of leave-one-out predictions with the values."""
         z, left_out = self.process.z[:, 0], self.process.left_out()[:, 0]

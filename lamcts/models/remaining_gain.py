@@ -23,7 +23,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 MIN_VALUES = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
 DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)
@@ -66,7 +66,7 @@ def refusal(space: SearchSpace, goals: Goals) -> str | None:
     return "parameters that are no numbers, or not always active" if coding.categories or not coding.numbers else None
 
 
-@one_blas_thread()
+@own_numerics()
 def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int) -> RemainingGain | None:
     """Return what is left to gain; None where `refusal` has a reason, with few values, and if many are equal.
 
@@ -79,9 +79,9 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
     if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2):
         return None
     z = half_rank(y)
-    better = y <= np.median(y)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        unit = float(np.ptp(y[better]) / np.ptp(z[better]))  # of z in the better half
+    quarters = y / 4  # of which no sum overflows
+    better = quarters <= np.median(quarters)
+    unit = 4.0 * float(np.ptp(quarters[better]) / np.ptp(z[better]))  # of z in the better half
     if not 0 < unit < np.inf:
         return None
     errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]

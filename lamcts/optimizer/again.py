@@ -12,7 +12,7 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.types import Mask, Rows
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 CONFIRMING = -2  # source of rows that confirm a known point, next to the numbers of searches and -1, the design
 SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
@@ -33,7 +33,7 @@ def reserve(budget: int, share: float) -> int:
     return min(max(round(share * budget), 2), budget // 2) if share else 0
 
 
-@one_blas_thread()
+@own_numerics()
 def promising(model: RunModel, seen: Observations, again: Mask) -> Rows:
     """Return rows of points that may be best, each point once, by falling gain; none where the best is decided.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of
+from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of, sems_where
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -112,7 +112,7 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
     exact = [apart(value, goals) for value in values]
     parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)
-    sems = {i: one.sems for i, one in enumerate(exact) if one.sems is not None and found.kind[i] == OK}
+    sems = {i: kept for i, one in enumerate(exact) if (kept := sems_where(one.sems, np.isfinite(found.f[i])))}
     return found._replace(others=[others for _, others in parts], sems=sems)
 
 
@@ -197,22 +197,22 @@ def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int
     if isinstance(value, BaseException) or _is_lone_failure(value):
         return _failed(named, goals, loss_of(value, False)[1])
     found = _named(value, goals, named) | named
-    f = [found.get(name) for name in goals.names]
-    if all(number is None for number in f):
-        g = goals.violations(_numbers(found))
+    numbers = _numbers(found)
+    if all(found.get(name) is None for name in goals.names):
+        g = goals.violations(numbers)
         if np.isfinite(g).any():
-            return np.full(len(f), np.nan), g, CHECKED, None
+            return np.full(len(goals.names), np.nan), g, CHECKED, None
         return _failed(named, goals, "no value")
-    for name, number in zip(goals.names, f, strict=True):
-        if number is None:
+    for name in goals.names:
+        if not math.isfinite(numbers.get(name, 0.0)):
+            return _failed(found, goals, f"{name} is {numbers[name]}")
+    for name in goals.names:
+        if name not in found:
             raise ValueError(f"values: expected a number for each of {', '.join(goals.names)}, got none for {name!r}")
-        if not math.isfinite(number):
-            return _failed(found, goals, f"{name} is {number}")
     for name in goals.quantities:
         if name not in found:
             expected = f"values: expected a number for each of {', '.join((*goals.names, *goals.quantities))}"
             raise ValueError(f"{expected}, got none for {name!r}; pass None or nan for a quantity that is not known")
-    numbers = _numbers(found)
     return goals.losses(numbers), goals.violations(numbers), OK, None
 
 
@@ -227,7 +227,10 @@ def _is_lone_failure(value: object) -> bool:
 def _failed(
     found: Mapping[str, float | None], goals: Goals, message: str | None
 ) -> tuple[Floats, Floats, int, str | None]:
-    return np.full(len(goals.names), np.nan), goals.violations(_numbers(found)), FAILED, message
+    """Return a failed evaluation: what was measured of it, nan for the rest."""
+    numbers = dict.fromkeys(goals.names, math.nan) | _numbers(found)
+    f = goals.losses(numbers)
+    return np.where(np.isfinite(f), f, np.nan), goals.violations(numbers), FAILED, message
 
 
 def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:

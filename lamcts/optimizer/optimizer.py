@@ -35,7 +35,7 @@ from lamcts.spaces.point_keys import keys_of
 from lamcts.spaces.regions.fill import draw_unseen, nothing_left
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, Mask, Point, whole_number
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -153,7 +153,7 @@ class Optimizer:
 
     # The loop -------------------------------------------------------------------------------------------------------
 
-    @one_blas_thread()
+    @own_numerics()
     def ask(self, n: int = 1, left: int | None = None) -> list[Trial]:
         """Return new trials to evaluate.
 
@@ -211,6 +211,7 @@ class Optimizer:
         proposal, search = self._searches.propose(self.region(), n)
         return (proposal, search) if len(proposal.x) else self._leftovers(n)
 
+    @own_numerics()
     def tell(
         self,
         trials: Trial | Sequence[Trial],
@@ -230,9 +231,10 @@ class Optimizer:
         values : number, dict or list
             A value for each trial. None, nan, an infinity or an exception is a failed evaluation, `Pruned` a stopped
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
-            a dict by name, or numbers in the order of the objectives. Other names of a dict are metrics. A constrained
-            quantity that is not known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its
-            standard error, which models take as known noise.
+            a dict by name, or numbers in the order of the objectives. Without one of them (None or nan) the evaluation
+            has failed, and the others are kept. Other names of a dict are metrics. A constrained quantity that is not
+            known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its standard error, which
+            models take as known noise.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
@@ -266,7 +268,6 @@ class Optimizer:
             return self._trials.told(trials, values, constraints, seconds, metrics)
         return self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
 
-    @one_blas_thread()
     def _take(self, told: Told) -> None:
         """What was told -> rows -> the searches that asked."""
         if told.moved is not None and told.moved in self._trials.pending:
@@ -294,6 +295,7 @@ class Optimizer:
         """
         self.tell_points([point], [value], None if constraints is None else [constraints])
 
+    @own_numerics()
     def tell_points(
         self,
         points: Sequence[Point],
@@ -330,6 +332,7 @@ class Optimizer:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
         changes.complete(self, lambda: self._drop(trial))
 
+    @own_numerics()
     def correct(self, trial: int, value: object, constraints: object = None, point: Point = None) -> None:
         """Replace the value of an evaluation that was told; the search begins again with all evaluations.
 
@@ -393,7 +396,7 @@ class Optimizer:
         """Number of points in the initial design."""
         return self.design.n
 
-    @one_blas_thread()
+    @own_numerics()
     def confirm(self, n: int = 1) -> list[Trial]:
         """Return trials of known points: promising ones again if `noisy`, or with a `Fidelity` at full fidelity.
 
@@ -467,7 +470,8 @@ class Optimizer:
         Notes
         -----
         The model is a Gaussian process for each objective and constraint, over at most 1000 evaluations. It is fitted
-        at the first call after a change. Failed and pruned evaluations are left out. No search uses this model.
+        at the first call after a change. Pruned evaluations and missing values are left out. No search uses this
+        model.
 
         Examples
         --------
@@ -483,6 +487,7 @@ class Optimizer:
         return prediction.predicted(self._models.of(), points)
 
     @property
+    @own_numerics()
     def best_predicted(self) -> BestPredicted:
         """The evaluated feasible point with the best posterior mean, and the leave-one-out quality of the model.
 
@@ -544,6 +549,7 @@ class Optimizer:
         """
         return saving.state_of(self).to_json()
 
+    @own_numerics()
     def load_state_dict(self, state: Json) -> None:
         """Load the state of an optimizer with equal settings; only a fresh optimizer can.
 
@@ -563,6 +569,7 @@ class Optimizer:
             arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
         self.restore(State.of(state, self.space.dim, *self._widths))
 
+    @own_numerics()
     def restore(self, state: State) -> None:
         """Load a state as `load_state_dict` does, from a journal."""
         saving.restore(self, state)

@@ -13,7 +13,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.text import safe_repr
 from lamcts.types import Floats, Mask, Point, Rows
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 
 def evaluated(goals: Goals, seen: Observations, n: int) -> Evaluated:
@@ -27,7 +27,7 @@ def gain_left(space: SearchSpace, goals: Goals, seen: Observations, n: int, seed
     return remaining_gain(space, goals, evaluated(goals, seen, n), seed)
 
 
-@one_blas_thread()
+@own_numerics()
 def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> RunModel:
     """Return the model of some evaluations; ValueError where they are too few or equal."""
     return RunModel(space, goals, told, robust)
@@ -61,7 +61,7 @@ class Models:
         return np.array(x[:n]).reshape(-1, self._seen.dim)
 
 
-@one_blas_thread()
+@own_numerics()
 def predicted(model: RunModel, points: Iterable[Point]) -> Prediction:
     """Return the prediction at points in the user's units; ValueError numbers a point outside the space."""
     if isinstance(points, (Mapping, str)) or not isinstance(points, Iterable):
@@ -81,7 +81,7 @@ def refuse_several(goals: Goals) -> None:
         raise RuntimeError("best_predicted: there are several objectives; `front` has the non-dominated evaluations")
 
 
-@one_blas_thread()
+@own_numerics()
 def best_of(model: RunModel, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
     """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any.
 

@@ -221,13 +221,14 @@ def check_consistent(state: State, designed: int) -> None:
     x = np.vstack([columns.x, *(trial.x[None] for trial in state.out)])
     rows = [*state.failures, *core.converged, *state.predicted, *state.points, *state.metrics, *state.sems]
     pruned, evaluated = columns.kind == PRUNED, np.isin(columns.kind, WITH_LOSSES)
+    measured = np.asarray(np.isfinite(columns.f).any(1))  # of a failed row perhaps some losses
     checks = {
         "coordinates within [0, 1]": bool(((x >= 0) & (x <= 1)).all()),
         "losses and constraints below infinity": not (np.isinf(columns.f).any() or np.isinf(columns.g).any()),
         "kinds of rows that are known": bool(np.isin(columns.kind, range(len(KINDS))).all()),
         "losses of the rows that succeeded": bool((np.isfinite(columns.f).all(1) == evaluated).all()),
         "predictions of pruned rows": all(pruned[[row for row in state.predicted if 0 <= row < n]]),
-        "standard errors of rows that succeeded": all(evaluated[[row for row in state.sems if 0 <= row < n]]),
+        "standard errors of rows with a loss": all(measured[[row for row in state.sems if 0 <= row < n]]),
         f"between 0 and {designed} points of the design": core.designed <= designed,
         "fewer trials told and out than issued": max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},

@@ -9,7 +9,7 @@ import numpy as np
 
 from lamcts.outcomes.goals import Goals
 from lamcts.text import safe_repr
-from lamcts.types import Floats, number_of
+from lamcts.types import Floats, Mask, number_of
 
 Sems = tuple[float, ...]  # of the objectives of one evaluation, nan where unknown
 
@@ -76,6 +76,11 @@ def sem_of(sem: object) -> float:
         expected = "sem: expected a finite standard error of at least 0, or None where it is unknown"
         raise ValueError(f"{expected}, got {safe_repr(sem):.60}")
     return number
+
+
+def sems_where(sems: Sems | None, measured: Mask) -> Sems | None:
+    """Return the standard errors of the measured objectives [m], nan for others; None where none has one."""
+    return None if sems is None else _known(np.where(measured, sems, math.nan).tolist())
 
 
 def sems_to_json(sems: Sems) -> list[float | None]:

@@ -16,7 +16,7 @@ from lamcts.plot.evaluations import (
     evaluations_of,
     quartiles,
 )
-from lamcts.plot.limits import LOG_FROM, AxisLimits, value_limits
+from lamcts.plot.limits import AxisLimits, reads_by_decades, value_limits
 from lamcts.study.result import Result
 from lamcts.types import Floats, Rows
 
@@ -189,8 +189,8 @@ def violation(
     if np.isfinite(found.least[:end]).any():
         _steps(above, x[:end], found.least[:end], canvas.COLOURS[1], "least violation so far")
     broken = amount[found.infeasible]
-    if len(broken) and broken.max() > LOG_FROM * broken.min():
-        above.set_yscale("log")
+    if len(broken) and reads_by_decades(broken):
+        _limit(above, AxisLimits.around(broken, log=True))
     else:
         above.set_ylim(bottom=0)
     canvas.titled(above, title, EVALUATIONS if below is None else "", "sum of constraint violations")
@@ -250,9 +250,9 @@ def _band(axes: "Axes", runs: Sequence[Evaluations], colour: str, label: str, sc
 
 def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
     if limits is not None:
+        axes.set_ylim(limits.low, limits.high)  # first, or the log axis looks for limits, and may overflow
         if limits.log:
             axes.set_yscale("log")
-        axes.set_ylim(limits.low, limits.high)
 
 
 def _violations(run: Source, values: ArrayLike | None, maximize: bool) -> tuple[Floats, Rows, Evaluations | None]:

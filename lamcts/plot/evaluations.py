@@ -46,6 +46,7 @@ from lamcts.types import Floats, Mask, Point, Rows
 ENDS = {FAILED: "failed", PRUNED: "pruned", PARTIAL: "below full fidelity", CHECKED: "only constraints checked"}
 SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
 RANK = "rank (0: worst, 1: best)"
+FARTHEST = 1e307  # from 0, of values in figures: ranges and margins of larger ones overflow
 IMPORTANCE = "share of the variance of the model (total effect)"  # what the bars are
 
 
@@ -226,7 +227,12 @@ def _of(
 ) -> Evaluations:
     reference = None if goals.reference is None else np.array(goals.reference)
     errors = sems.of(range(len(x)), f.shape[1])
-    return Evaluations(goals, goals.signs * f, g, kind, x, signature, reference, trial, errors)
+    return Evaluations(goals, _drawable(goals.signs * f), g, kind, x, signature, reference, trial, errors)
+
+
+def _drawable(values: Floats) -> Floats:
+    """Return values with those at the ends of the floats moved inwards."""
+    return np.where(np.isfinite(values), np.clip(values, -FARTHEST, FARTHEST), values)
 
 
 def _with_sense(goals: Goals, maximize: bool) -> Goals:
@@ -253,7 +259,7 @@ def _of_values(
         raise ValueError(f"expected {SOURCES}, or a sequence of values, got {type(values).__name__}")
     else:
         goals = Goals.of(maximize)
-    table = table.reshape(len(table), len(goals.objectives))
+    table = _drawable(table.reshape(len(table), len(goals.objectives)))
     known = np.isfinite(table).all(1)
     kept = np.ones(len(table), bool) if feasible is None else np.asarray(feasible, bool)
     return Evaluations(goals, table, np.where(kept, 0.0, 1.0)[:, None], np.where(known, OK, FAILED), table[:, :0])

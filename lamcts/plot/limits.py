@@ -11,7 +11,7 @@ from lamcts.types import Floats
 LOG_FROM = 30  # quotient of the first and the last best value from which a log axis reads better (by eye)
 TAIL = 0.05  # share of the worst evaluations that may lie outside of a figure (by eye)
 FLAT = 10  # quotient of two ranges from which on the smaller one looks flat next to the larger (by eye)
-LEAST = -307.0  # exponent of the ends of a logarithmic axis: floats end there
+LEAST, MOST = -307.0, 100.0  # exponents of the ends of a logarithmic axis: floats end there, and ticks go far beyond
 MARGIN = 0.06  # of the range shown, free at either end (by eye)
 
 
@@ -31,7 +31,7 @@ class AxisLimits(NamedTuple):
         ends = (low - margin, high + margin)
         if not log:
             return cls(*ends)
-        return cls(10 ** max(ends[0], LEAST), 10 ** min(ends[1], -LEAST), True)
+        return cls(10 ** max(ends[0], LEAST), 10 ** min(ends[1], MOST), True)
 
 
 def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> AxisLimits | None:
@@ -49,11 +49,16 @@ def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> Ax
     everything, most = (_shown(*part) for part in ((best, values), (later, better)))
     chosen = _unflattened(everything, most)
     ends = np.concatenate(best if chosen is everything else later)
-    log = everything.min() > 0 and sign > 0 and ends.max() / ends.min() > LOG_FROM
+    log = everything.min() > 0 and sign > 0 and reads_by_decades(ends)
     if log:
         chosen = 10 ** _unflattened(np.log10(everything), np.log10(most))
     aims = [] if target is None or (log and target <= 0) else [target]
     return AxisLimits.around(np.r_[chosen, aims], bool(log))
+
+
+def reads_by_decades(values: Floats) -> bool:
+    """Return whether positive values [k], at least one, read better on a logarithmic axis, which can be drawn."""
+    return bool(values.max() / LOG_FROM > values.min() and values.max() < 10**MOST)
 
 
 def _tail(values: Floats) -> int:

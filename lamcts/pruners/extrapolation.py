@@ -13,6 +13,7 @@ import numpy as np
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
 from lamcts.types import Floats, whole_number
+from lamcts.utils.numerics import own_numerics
 
 MIN_FINISHED = 10  # finished trials before the first prediction (untuned; paper: 100 of thousands)
 PROBABILITY = 0.95  # that the final loss is not among the best, at which a trial is stopped (paper: the same)
@@ -48,6 +49,7 @@ class Extrapolation:
         if not 0 <= self.best < 1:
             raise ValueError(f"best: expected a share from 0 to below 1, got {self.best!r}")
 
+    @own_numerics()
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether the trial should stop now, after its last report."""
         last = curves.last(number)

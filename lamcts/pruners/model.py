@@ -9,6 +9,7 @@ from lamcts.outcomes.cells import cells_of
 from lamcts.pruners.curves import Curves
 from lamcts.pruners.registry import register
 from lamcts.types import whole_number
+from lamcts.utils.numerics import own_numerics
 
 MIN_CHANCE = 0.01  # the chance of a new trial at least: a trial with less is stopped at its first report (untuned)
 MIN_IMPROVEMENT = 0.01  # units by which a loss is better at least: equal costs are no gain (untuned)
@@ -63,6 +64,7 @@ class Model:
     def __post_init__(self) -> None:
         whole_number(self.startup, "startup", least=1)
 
+    @own_numerics()
     def prune(self, number: int, curves: Curves) -> bool:
         """Return whether the trial should stop now, after its last report."""
         last = curves.last(number)

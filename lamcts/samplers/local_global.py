@@ -171,11 +171,9 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
         change = 2 * INERT * float(np.ptp(known)) if len(known) else 0.0
         for (arm, _, own), row in zip(notes, rows, strict=True):
             y = float(losses[row])
-            with np.errstate(over="ignore"):
-                gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
+            gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
             if arm == LOCAL:
-                with np.errstate(invalid="ignore", over="ignore"):
-                    p.taught.tell(not abs(y - least) <= change)
+                p.taught.tell(not abs(y - least) <= change)
             least = min(least, y)
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:

@@ -146,8 +146,7 @@ class Weighting:
         Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
         [2, 3) by the sum of their violations.
         """
-        with np.errstate(over="ignore"):  # of a quotient, which is cut
-            lost, violation = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
+        lost, violation = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
         weighted = np.array(self.weights) * lost  # [n, m]
         far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
         over = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, violation), 0.0).sum(1)

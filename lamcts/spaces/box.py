@@ -102,9 +102,9 @@ class Box(EncodedSpace):
             )
         return self._encode(values)
 
+    @np.errstate(all="ignore")
     def _encode(self, values: Floats) -> Floats:
-        with np.errstate(over="ignore"):
-            x: Floats = (values - self.low) / self._width  # [..., dim]
+        x: Floats = (values - self.low) / self._width  # [..., dim]
         outside = ~((x >= -NEAR) & (x <= 1.0 + NEAR))  # true for nan
         if outside.any():
             place = tuple(np.argwhere(outside)[0])
@@ -120,6 +120,7 @@ class Box(EncodedSpace):
         """Return a point with numbers beyond an end as the end."""
         return np.clip(point, self.low, self.high)
 
+    @np.errstate(all="ignore")
     def decode(self, x: Floats) -> Floats:
         """Return the point [dim] of `x` [dim]; also maps rows [n, dim] to points [n, dim]."""
         # low + (high - low) may miss high by a rounding: the end is set, the rest is clipped.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats, Json, Point
+from lamcts.utils.numerics import users_numerics
 
 Key = Callable[[Point], Hashable | None]
 
@@ -44,7 +45,9 @@ class Canonical(SpaceAdapter):
 
     def identity(self, x: Floats) -> tuple[Hashable] | None:
         """Return the key of x [dim] in a tuple; None for an invalid point."""
-        key = self.key(self.inner.decode(x))
+        point = self.inner.decode(x)
+        with users_numerics():
+            key = self.key(point)
         try:
             hash(key)
         except TypeError:

@@ -152,6 +152,7 @@ class Float(EncodedSpace):
             value = self.low + share * (self.high - self.low)
         return min(max(value, self.low), self.high)
 
+    @np.errstate(all="ignore")
     def comparable(self, x: Floats) -> Floats:
         if self._steps is not None:
             return x

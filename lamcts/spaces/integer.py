@@ -158,6 +158,7 @@ class Int(EncodedSpace):
             return np.zeros_like(value)
         return np.clip(np.log(value / self.low) / self._span, 0.0, 1.0)
 
+    @np.errstate(all="ignore")
     def _value(self, x: Floats) -> Floats:
         """Return the valid values nearest to the coordinates `x` in the logarithm (log)."""
         raw = self.low * np.exp(np.clip(x, 0.0, 1.0) * self._span)

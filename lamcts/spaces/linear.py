@@ -22,6 +22,7 @@ class Within:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    @np.errstate(all="ignore")
     def __call__(self, point: Point) -> bool:
         matrix, low, high = self._roomy
         values = matrix @ np.asarray(point, float).ravel()

@@ -110,11 +110,11 @@ class Simplex(JointSpace):
     def sums(self) -> tuple[slice, ...]:
         return (slice(0, self.dim),)
 
+    @np.errstate(all="ignore")
     def encode(self, point: Point) -> Floats:
         amounts = np.array([real(value, name) for name, value in self._pairs(point)])
         room = SUM * self.total
-        with np.errstate(over="ignore"):
-            got = float(amounts.sum())
+        got = float(amounts.sum())
         if amounts.min() < -room:
             raise ValueError(f"expected amounts of at least 0, got {brief(point)}; replace the negative ones")
         if not abs(got - self.total) <= room:
@@ -138,6 +138,7 @@ class Simplex(JointSpace):
                 raise ValueError(f"expected a dict with the names {brief(list(self.names))}, got {brief(point)}")
             yield from ((f"ingredient {name!r}", point[name]) for name in self.names)
 
+    @np.errstate(all="ignore")
     def decode(self, x: Floats) -> Point:
         amounts = (self.total * self.snap(np.asarray(x, np.float64)[None])[0]).tolist()
         if self.step is not None:
@@ -159,6 +160,7 @@ class Simplex(JointSpace):
         sums = waits.sum(1, keepdims=True)
         return self.snap(np.where(sums > 0, waits, 1.0) / np.where(sums > 0, sums, self.dim))
 
+    @np.errstate(all="ignore")
     def comparable(self, x: Floats) -> Floats:
         return self.total * self.snap(x)
 

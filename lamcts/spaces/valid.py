@@ -11,6 +11,7 @@ from lamcts.spaces.base import SearchSpace, comparable_of, identity_of, rows_of
 from lamcts.spaces.linear import Polytope, Within, polytope
 from lamcts.spaces.values import own_copy
 from lamcts.types import Floats, Json, Point
+from lamcts.utils.numerics import users_numerics
 
 Rule = Callable[[Point], object]
 DRAWS, FIRST_DRAWS = 20_000, 64  # to find a valid point: one in two thousand is almost surely met (untuned)
@@ -137,8 +138,7 @@ class Valid(SpaceAdapter):
 
     def holds(self, point: Point) -> bool:
         """Return whether a point is valid."""
-        several = len(self.rules) > 1  # each gets a copy, which it may change
-        return all(bool(rule(own_copy(point) if several else point)) for rule in self.rules)
+        return _holds(self.rules, point)
 
     def spread(self, u: Floats) -> Floats:
         """Map `u` [n, dim] to valid rows; a row stays invalid if none is found for it."""
@@ -251,8 +251,7 @@ class Valid(SpaceAdapter):
         return np.asarray(rows[[self._is_valid(x) for x in rows]])
 
     def _keep(self, x: Floats, rules: Sequence[Rule]) -> bool:
-        point = self.inner.decode(x)
-        return all(bool(rule(point)) for rule in rules)
+        return _holds(rules, self.inner.decode(x))
 
     def _by_patience(self) -> Floats:
         """Return the first valid row of very many draws, [1, dim], or [0, dim]."""
@@ -268,6 +267,11 @@ class Valid(SpaceAdapter):
 
     def __repr__(self) -> str:
         return f"Valid({self.inner!r}, {self.name})"
+
+
+def _holds(rules: Iterable[Rule], point: Point) -> bool:
+    with users_numerics():
+        return all(bool(rule(point)) for rule in rules)
 
 
 def _name(rule: Rule) -> str:

@@ -20,6 +20,7 @@ from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter, Value
 from lamcts.study.workers import client_of
 from lamcts.text import safe_repr, safe_text
+from lamcts.utils.numerics import own_numerics
 
 
 class Pruning:
@@ -81,6 +82,7 @@ class Pruning:
                 "out: the same call goes on from the journal, where there is one"
             ) from error
 
+    @own_numerics()
     def ended(self, number: int, outcome: Outcome) -> Pruned | None:
         """Take what an evaluation has reported, and return what to tell where it was stopped."""
         with self._lock:
@@ -113,6 +115,7 @@ class Pruning:
                 self.curves.x[number] = seen.x[row]
                 self._end(number, row, seen)
 
+    @own_numerics()
     def refresh(self, seen: Observations) -> None:
         """Bring the predicted losses of pruned rows up to date with all trials that have ended."""
         if not self._told or None in (found := [own.forecast() for own in self.curves.objectives]):

@@ -14,7 +14,7 @@ from lamcts.outcomes.front import knee
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
 from lamcts.study.spending import Costs
 from lamcts.types import Json, Point
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import own_numerics
 
 SHOWN = 3  # broken constraints that a message names (by eye)
 
@@ -128,7 +128,7 @@ def evaluated(opt: RunState, row: int, point: Point, count: int, cost: float | N
     )
 
 
-@one_blas_thread()
+@own_numerics()
 def candidates(opt: RunState, history: History) -> list[Candidate]:
     """Return the points that were re-evaluated and the one that a model of all values prefers, which is the first."""
     if not history.again.any():

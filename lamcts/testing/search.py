@@ -16,6 +16,7 @@ from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.types import Floats, Rows
+from lamcts.utils.numerics import own_numerics
 
 Loss = Callable[[Floats], float]
 
@@ -105,6 +106,7 @@ class Search:
         region, good = Region(self.space, self.steps, self.seen.good), self.seen.good
         return Region(self.space, self.steps, good[region.contains(self.seen.x[good])])
 
+    @own_numerics()
     def ask(self, n: int) -> list[int]:
         """Ask for `n` points, check them, and return the numbers of their trials."""
         x, notes = self.session.ask(n)
@@ -128,6 +130,7 @@ class Search:
         self.check_session()
         return numbers
 
+    @own_numerics()
     def tell(self, numbers: Sequence[int], failed: Sequence[bool] | None = None) -> None:
         """Tell the losses of some trials in the order given; those that `failed` are told as nan."""
         if not numbers:

@@ -99,6 +99,26 @@ def test_a_line_that_cannot_be_told_is_named_and_nothing_is_told(sheet, capsys, 
     assert not len(lamcts.load("lab.db").history)
 
 
+def test_an_empty_cell_of_one_objective_fails_that_line_alone_and_keeps_the_rest(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    new = ["--param", "t=20:90", "--objective", "cost", "--objective", "mass", "--seed", "0"]
+    assert main(["ask", "lab.db", *new, "-n", "3", "-o", "a.csv"]) == 0
+    fill(tmp_path / "a.csv", {0: {"cost": "1", "mass": "2"}, 1: {"cost": "6.5"}, 2: {"mass": "3", "message": "spilt"}})
+    assert main(["tell", "lab.db", "a.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "3 told as asked" in said and "2 lines without a value of each objective: failed, the measured" in said
+    rows = lamcts.load("lab.db").rows()
+    assert [row["cost"] for row in rows[:2]] == [1, 6.5] and [row["mass"] for row in rows[::2]] == [2, 3]
+    assert [row["message"] for row in rows] == ["", "mass is nan", "cost is nan"]
+    assert rows[2]["metric.message"] == "spilt"
+    assert main(["tell", "lab.db", "a.csv"]) == 0 and "3 told before" in capsys.readouterr().out
+    assert main(["show", "lab.db", "--csv"]) == 0
+    (tmp_path / "b.csv").write_text(capsys.readouterr().out)
+    how = {"budget": 1, "seed": 0, "objectives": ["cost", "mass"], "known": "b.csv"}
+    again = lamcts.minimize(lambda p: (1, 1), {"t": lamcts.Float(20, 90)}, **how).rows()
+    assert [row["message"] for row in again[:3]] == ["", "mass is nan", "cost is nan"] and again[1]["cost"] == 6.5
+
+
 def test_a_trial_in_two_lines_is_an_error_before_anything_is_told(sheet, capsys):
     fill(sheet, {0: {"yield": "1", "pH": "7"}, 1: {"trial": "0", "yield": "2", "pH": "7"}})
     assert main(["tell", "lab.db", "a.csv"]) == 2

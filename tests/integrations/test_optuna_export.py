@@ -153,6 +153,17 @@ def test_a_point_that_was_checked_and_not_run_is_a_failed_trial(tmp_path):
     assert [trial.user_attrs.get("lamcts:checked", False) for trial in study.trials] == checked
 
 
+def test_what_was_measured_of_a_failed_evaluation_is_an_attribute(tmp_path):
+    def f(point):
+        return goals(point) if point["x"] < 0.5 else goals(point) | {"gain": None}
+
+    result, study = exported(tmp_path, f=f, **GOALS)
+    lost = result.history.failed.tolist()
+    assert any(lost) and [trial.state == State.FAIL for trial in study.trials] == lost
+    kept = [{"cost": cost} if failed else None for (cost, _), failed in zip(result.history.values, lost, strict=True)]
+    assert [trial.user_attrs.get("lamcts:measured") for trial in study.trials] == kept
+
+
 def test_a_second_export_adds_what_is_new_and_another_run_is_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
     stopped(tmp_path / "run.db", 4, None)

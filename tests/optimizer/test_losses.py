@@ -193,6 +193,49 @@ def test_a_failure_keeps_the_constraints_that_are_known():
     assert np.array_equal(opt.seen.g, [[1.0, np.nan]], equal_nan=True)
 
 
+MISSING = (None, math.nan, math.inf, np.float32("nan"), np.ma.masked)
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@pytest.mark.parametrize("how", ["tell", "tell_points", "elsewhere", "correct"])
+def test_a_missing_objective_is_a_failure_whose_measured_part_is_kept_everywhere(how, missing, tmp_path):
+    opt = made(objectives={"cost": "min", "range": "max"}, constraints=["stress <= 4"], journal=tmp_path / "run.db")
+    told = {"cost": missing, "range": lamcts.Measured(6.5, 0.25), "stress": None}
+    (trial,) = opt.ask()
+    if how == "tell":
+        opt.tell([trial], [told])
+    elif how == "tell_points":
+        opt.tell_points([trial.point], [(missing, (6.5, 0.25), None)])
+    elif how == "elsewhere":
+        opt.tell(trial, told, point=trial.point / 2)
+    else:
+        opt.tell(trial, (1.0, 2.0, 3.0))
+        opt.correct(0, told)
+    opt.save(tmp_path / "run.npz")
+    for one in (opt, lamcts.Optimizer.load(tmp_path / "run.npz"), lamcts.load(tmp_path / "run.db")):
+        row = one.rows()[0]
+        assert math.isnan(row["cost"]) and math.isnan(row["stress <= 4"]) and math.isnan(row["sem.cost"])
+        assert (row["range"], row["sem.range"]) == (6.5, 0.25) and row["message"].startswith("cost is ")
+        assert one.history.failed.all() and one.history.failures == {"no number": [0]} and not len(one.front)
+
+
+@pytest.mark.parametrize("sampler", [*SAMPLERS, "mixed_gp", "portfolio", "la_mcts", "la_mcts:turbo"])
+@pytest.mark.parametrize("c", [0, pytest.param(1, marks=pytest.mark.dear)])
+def test_what_was_measured_of_a_failed_evaluation_changes_no_proposal(sampler, c):
+    runs = []
+    for kept in (True, False):
+        opt = made(sampler, objectives=2, constraints=c)
+        while len(opt.seen) < 30:
+            for trial in opt.ask(3):
+                a, b = float(np.square(trial.point - 0.3).sum()), float(np.square(trial.point - 0.7).sum())
+                failed = trial.id % 4 == 1
+                value = (math.nan if failed and not kept else a - 50.0 * failed, None if failed else b)
+                opt.tell(trial, value if kept or not failed else math.nan, constraints=[[trial.point[0] - 0.5][:c]][:c])
+        runs.append(opt.seen)
+    assert np.isfinite(runs[0].f).any(1).all() and not np.isfinite(runs[1].f).any(1).all()
+    assert np.array_equal(runs[0].x, runs[1].x) and np.array_equal(runs[0].y, runs[1].y, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     ("told", "held", "expected"),
     [

@@ -80,12 +80,13 @@ def test_numbers_by_name_or_in_order_come_in_any_coat() -> None:
     def f(point: np.ndarray) -> Any:
         cost = torch.tensor(float(point[0]), requires_grad=True)
         kinds = [{"cost": cost, "range": np.array([[1.5]]), "stress": np.float32(2)}, [cost, np.int64(1), 2], None]
-        kinds += [torch.stack([cost, cost, cost]), (cost, None, 2.0), {"cost": None, "range": None, "stress": cost}]
+        kinds += [torch.stack([cost, cost, cost]), {"cost": cost, "stress": 2}, (cost, None, 2.0)]
         return kinds[calls.append(0) or len(calls) - 1]
 
     calls: list[int] = []
-    mistaken = lamcts.minimize(f, BOX, budget=5, **TWO, **OPTIONS)
-    assert "expected a number for each of cost, range, got none for 'range'" in mistaken.rows()[4]["message"]
+    rows = lamcts.minimize(f, BOX, budget=6, **TWO, **OPTIONS).rows()
+    assert "expected a number for each of cost, range, got none for 'range'" in rows[4]["message"]
+    assert rows[5]["cost"] == np.float32(rows[5]["x1"]) and rows[5]["message"] == "range is nan"
     calls.clear()
     runs = lamcts.run(f, BOX, budget=4, **TWO, **OPTIONS)
     found = list(runs)

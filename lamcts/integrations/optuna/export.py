@@ -167,6 +167,9 @@ def _attributes(history: "History", run: "Recorded", row: int, parameters: int) 
     yield ("lamcts:trial", number) if number >= 0 else ("lamcts:known", True)
     if (message := history.message(row)) is not None:
         yield "lamcts:message", message
+    measured = dict(zip(history.goals.names, history.values[row : row + 1].ravel().tolist(), strict=True))
+    if history.failed[row] and (known := {name: each for name, each in measured.items() if not math.isnan(each)}):
+        yield "lamcts:measured", known  # a failed trial of Optuna has no values
     if not math.isnan(history.seconds[row]):
         yield "lamcts:seconds", float(history.seconds[row])
     if len(history.goals.objectives) > 1 and (reports := history.reports_of(row)):

@@ -344,11 +344,12 @@ class LamctsSearch(Searcher):  # type: ignore[misc]
             return ValueError(f"expected numbers of {self._metrics()}, got {found}")
         if isinstance(self._metric, str):
             return values[0]
-        return dict(zip(self._metrics(), values, strict=True)) if all(map(math.isfinite, values)) else None
+        return dict(zip(self._metrics(), values, strict=True))
 
 
 def _is_failure(value: Told) -> bool:
-    return not isinstance(value, dict) and not (isinstance(value, float) and math.isfinite(value))
+    numbers = value.values() if isinstance(value, dict) else [value]
+    return not all(isinstance(number, float) and math.isfinite(number) for number in numbers)
 
 
 def _listed(value: NDArray[Any] | np.generic) -> object:

@@ -43,7 +43,7 @@ class CrossValidated:
         self.metrics, self._error_score = list(metrics), error_score
         self.candidates: list[Candidate] = []
         self.fits: list[Fit] = []
-        self.values: Values = []  # of the candidates, by metric; None where one failed
+        self.values: Values = []  # of the candidates, by metric; None where a fit failed
         self._read = 0, 0  # candidates and fits of scikit-learn's own lists that are here already
 
     @property
@@ -64,8 +64,7 @@ class CrossValidated:
         for i, candidate in enumerate(new):
             own = done[i * each : (i + 1) * each]
             scores = {name: float(found[f"mean_test_{name}"][i]) for name in self.metrics}
-            failed = any(fit.get("fit_error") for fit in own) or not all(map(math.isfinite, scores.values()))
-            self._add(candidate, own, None if failed else scores)
+            self._add(candidate, own, None if any(fit.get("fit_error") for fit in own) else scores)
 
     def take_failed(self, candidates: Sequence[Candidate], error: ValueError) -> None:
         """Take candidates without a successful fit; raise the error if no fit has succeeded yet."""

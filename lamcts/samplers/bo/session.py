@@ -83,8 +83,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
         if self.seen.f.shape[1] > 1 or not self.seen.feasible.any():
             return None
         unit = self.model.units.losses[0]
-        with np.errstate(over="ignore"):
-            return float(min(np.ldexp(np.exp(surrogate.value(Inputs.of(x))[0]) * unit.width, unit.exponent), MAX_GAIN))
+        return float(min(np.ldexp(np.exp(surrogate.value(Inputs.of(x))[0]) * unit.width, unit.exponent), MAX_GAIN))
 
     def _surrogate(self, centre: Floats) -> Surrogate:
         """Return the acquisition up to date with what is seen, right near `centre` [d]."""

@@ -223,8 +223,8 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
             self._unit = _exponent(seen.y[: row + 1])
         rise = self._largest
         if np.isfinite(seen.y[row]):
-            with np.errstate(over="ignore"):  # infinitely far is MAX_RISE; halves, since differences may overflow
-                rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -MAX_RISE, MAX_RISE))
+            # infinitely far is MAX_RISE; halves, since differences may overflow
+            rise = float(np.clip(np.ldexp(seen.y[row] / 2 - seen.y[base] / 2, 1 - self._unit), -MAX_RISE, MAX_RISE))
         self._largest = max(self._largest, rise)
         self._effects.add(parameter, seen.x[row, block], seen.x[base, block], rise)
 

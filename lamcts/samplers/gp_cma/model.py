@@ -154,6 +154,7 @@ def transforms(y: Floats) -> list[Floats]:
     from scipy.special import ndtri
 
     above = y - y.min()
+    above = above if np.isfinite(above).all() else y / 2 - y.min() / 2
     above = np.ldexp(above, -np.frexp(above.max())[1])  # exact; roots of odd powers of two would be rounded otherwise
     return [standard(values) for values in (above, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(above))]
 

@@ -36,7 +36,6 @@ MIN_AXIS = 1e-9  # of the cube: a run whose axes are all shorter ends (Hansen 20
 CLOSE_UP_CORRELATION = 0.4  # leave-one-out rank correlation below which a close-up starts (development runs)
 CLOSE_UP_FACTOR = 4.0  # the factor of a close-up (untuned)
 CLOSE_UP_DISTANCE = 3.0  # standard deviations times sqrt(d) within which a close-up's rows lie (Bajer et al. 2019: 4)
-MAX_LOSS = 1e300  # most of a loss: sums and differences of losses do not overflow
 PATIENCE = 2  # times d: evaluations without progress before a close-up, and values whose mean is watched
 
 
@@ -233,7 +232,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         run, window = self.progress.run, PATIENCE * self.seen.dim
         best = lowest(self.seen.y[rows])
         ready = len(self.seen) - run.mark >= window
-        level = float(self._losses(self._rows()[-window:]).mean()) if ready else None
+        level = mean(self._losses(self._rows()[-window:])) if ready else None
         if below(best, run.best) or below(level, run.level):
             run.since, run.best, run.level = 0, lower(run.best, best), lower(run.level, level)
         else:
@@ -271,8 +270,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         return belongs
 
     def _losses(self, rows: Rows) -> Floats:
-        y = losses_of(self.seen, rows)[:, 0] if self.seen.plain else self.seen.y[rows]
-        return np.clip(y, -MAX_LOSS, MAX_LOSS)
+        return losses_of(self.seen, rows)[:, 0] if self.seen.plain else self.seen.y[rows]
 
     def _take(self, batch: Batch, x: Floats) -> None:
         """Take points [k, d] into the batch, pulled towards the best point where the region ends before them."""
@@ -289,6 +287,12 @@ def below(value: float | None, known: float | None) -> bool:
 
 def lower(a: float | None, b: float | None) -> float | None:
     return min((value for value in (a, b) if value is not None), default=None)
+
+
+def mean(y: Floats) -> float:
+    """Return the mean of losses [k], also where their sum overflows."""
+    found, k = float(y.mean()), len(y).bit_length()
+    return found if np.isfinite(found) else float(np.ldexp(np.ldexp(y, -k).mean(), k))
 
 
 def lowest(y: Floats) -> float | None:

@@ -110,8 +110,7 @@ def gains(seen: Observations, before: int | None, told: list[list[int]]) -> Floa
     low, extent = front.min(0), np.ptp(front, axis=0)
     extent = np.where(extent > 0, extent, np.where(low == 0, 1.0, np.abs(low)))
     scaled, reference = (front - low) / extent, np.full(front.shape[1], 1 + REFERENCE_MARGIN)
-    with np.errstate(over="ignore"):  # of a quotient, which is cut
-        far = [bounded((f - low) / extent) for f in found]
+    far = [bounded((f - low) / extent) for f in found]
     return np.array([_added(f, scaled, reference) for f in far])
 
 

@@ -173,16 +173,14 @@ class ConstrainedModel:
             return np.empty(0)
         problem = ConstrainedStep(self.posteriors.mean(), np.zeros(len(self.used)), low, high)
         price = max(MIN_PRICE, PRICE_FACTOR * float(problem.multipliers(problem.solve()).max(initial=0.0)))
-        with np.errstate(over="ignore"):
-            slopes = problem.slopes * self.units
-            return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MAX_PRICE))
+        slopes = problem.slopes * self.units
+        return np.asarray(np.clip(price * slopes[0] / slopes[1:], 0.0, MAX_PRICE))
 
     def fall(self, models: Quadratics, step: Floats, prices: Floats) -> float:
         """Return by how much the merit is to fall with a step [d]; 0 where it is not finite."""
         here, there = models.at(np.zeros(len(step))), models.at(step)
-        with np.errstate(over="ignore", invalid="ignore"):
-            gains = np.concatenate([(here - there)[:1], np.maximum(here[1:], 0.0) - np.maximum(there[1:], 0.0)])
-            fall = float((gains * self.units * np.concatenate([[1.0], prices])).sum())
+        gains = np.concatenate([(here - there)[:1], np.maximum(here[1:], 0.0) - np.maximum(there[1:], 0.0)])
+        fall = float((gains * self.units * np.concatenate([[1.0], prices])).sum())
         return max(fall, 0.0) if np.isfinite(fall) else 0.0
 
 
@@ -195,9 +193,8 @@ def _scaled(violation: Floats) -> tuple[Floats, float]:
 
 def _tamed(values: Floats, here: float) -> Floats:
     """Return values [n] clipped to MAX_SCALED_VALUE median distances above `here`."""
-    with np.errstate(over="ignore"):
-        way = np.abs(values - here)
-        most = here + MAX_SCALED_VALUE * float(np.median(way[way > 0])) if way.any() else np.inf
+    way = np.abs(values - here)
+    most = here + MAX_SCALED_VALUE * float(np.median(way[way > 0])) if way.any() else np.inf
     return np.minimum(values, most)
 
 
@@ -218,8 +215,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
 
 
 def _unit(scale: Scale) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.minimum(np.ldexp(scale.width, scale.exponent), MAX_PRICE))
+    return float(np.minimum(np.ldexp(scale.width, scale.exponent), MAX_PRICE))
 
 
 def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:
@@ -229,8 +225,7 @@ def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:
     of the constraints, and those that nothing breaks, have no part.
     """
     f, over, each = seen.f[rows, 0], np.maximum(seen.g[rows], 0.0), np.array(prices)
-    with np.errstate(over="ignore"):
-        costs = np.sort(np.where(over > 0, over * each, 0.0)[:, each > 0], axis=1)
-        total = f + costs.sum(1)
+    costs = np.sort(np.where(over > 0, over * each, 0.0)[:, each > 0], axis=1)
+    total = f + costs.sum(1)
     unpriced = ((over > 0) & (each == 0)).any(1)
     return np.where(unpriced | ~np.isfinite(total), np.inf, total)

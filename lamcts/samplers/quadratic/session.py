@@ -192,8 +192,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         else:
             merit = self.seen.constrained_rank(rows)
         merit = np.where(np.isfinite(merit), merit, np.inf)
-        with np.errstate(over="ignore"):
-            gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
+        gains = np.where(merit < merit[0], merit[0] - np.where(np.isfinite(merit), merit, 0.0), 0.0)
         return int(rows[np.argmin(merit)]), gains[1:]
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
@@ -214,8 +213,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         row = self.progress.centre
         if row is None or not np.isfinite(self.seen.f[row, 0]):
             return False
-        with np.errstate(over="ignore"):
-            way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
+        way = np.abs(self.seen.f[self.seen.good, 0] - self.seen.f[row, 0])
         return bool(fall <= MIN_DECREASE * float(np.nanmedian(way)))
 
     def recenter(self, row: int) -> None:

@@ -277,8 +277,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
 def median(y: Floats) -> float:
     """Return the median of losses [n], which may be near the largest float."""
-    with np.errstate(over="ignore"):
-        middle = float(np.median(y))
+    middle = float(np.median(y))
     return middle if np.isfinite(middle) else 2.0 * float(np.median(y / 2))
 
 
@@ -309,7 +308,7 @@ def growing(old: Floats, f: Floats, feasible: NDArray[np.bool_]) -> list[bool]:
         result[feasible] = ~dominated(f[feasible], front)
     else:
         volume = Hypervolume(front)
-        with np.errstate(over="ignore", invalid="ignore"):  # a volume beyond all floats grows by no share of it
-            least = MIN_VOLUME_GAIN * np.prod(volume.reference - front.min(0))
+        # a volume beyond all floats grows by no share of it
+        least = MIN_VOLUME_GAIN * np.prod(volume.reference - front.min(0))
         result[feasible] = -volume.of(f[feasible]) > least
     return result.tolist()
