@@ -134,9 +134,9 @@ def reset(opt: "Optimizer", state: State) -> None:
         opt._searches.live.clear()
 
 
-def correct(opt: "Optimizer", trial: int, value: object, constraints: object, point: Point) -> None:
-    """Replace the value of an evaluation; the search begins again."""
-    reset(opt, corrected(opt, trial, value, constraints, point))
+def correct(opt: "Optimizer", state: State) -> None:
+    """Put an optimizer into a state in which an evaluation has another value."""
+    reset(opt, state)
     opt._corrected = True
 
 
@@ -150,6 +150,6 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:
-                correct(opt, trial, value, constraints, point)
+                correct(opt, corrected(opt, trial, value, constraints, point))
 
     complete(opt, tell)

@@ -359,7 +359,9 @@ class Optimizer:
         >>> opt.best.value, opt.rows()[0]["value before correction"]
         (1.2, 12.0)
         """
-        changes.complete(self, lambda: changes.correct(self, trial, value, constraints, point))
+        changes.finish(self)
+        state = saving.corrected(self, trial, value, constraints, point)
+        changes.complete(self, lambda: changes.correct(self, state))
 
     @property
     def best(self) -> Best:

@@ -1,7 +1,7 @@
 """Spaces restricted by rules that are checked before any evaluation."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -269,9 +269,10 @@ class Valid(SpaceAdapter):
         return f"Valid({self.inner!r}, {self.name})"
 
 
-def _holds(rules: Iterable[Rule], point: Point) -> bool:
+def _holds(rules: Collection[Rule], point: Point) -> bool:
+    several = len(rules) > 1  # each gets a copy, which it may change
     with users_numerics():
-        return all(bool(rule(point)) for rule in rules)
+        return all(bool(rule(own_copy(point) if several else point)) for rule in rules)
 
 
 def _name(rule: Rule) -> str:

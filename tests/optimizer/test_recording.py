@@ -166,3 +166,14 @@ def test_a_journal_without_settings_is_no_optimizer(tmp_path):
         pass
     with pytest.raises(ValueError, match="which lacks its settings"):
         lamcts.Optimizer.load(tmp_path / "odd.db")
+
+
+def test_a_failure_below_full_fidelity_is_corrected_to_a_value_that_is_not_compared_with_full_ones():
+    opt = lamcts.Optimizer({"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 9)}, seed=0)
+    opt.tell_points([{"x": 0.5, "epochs": 1}, {"x": 0.2, "epochs": 9}], [None, 2.0])
+    trials = opt.ask(1)
+    opt.tell(trials, None)
+    number = trials[0].id
+    assert trials[0].point["epochs"] < 9
+    opt.correct(number, -1.0)
+    assert opt.best.value == 2.0 and opt.seen.kind.tolist()[-1] == 4
