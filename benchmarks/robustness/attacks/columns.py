@@ -111,9 +111,12 @@ class Session(sessions.Session):
     def _failure(self, beside: dict[str, float], nothing: tuple[float, ...], g: tuple[float, ...]) -> Told:
         failure, unknown = pick(self.rng, FAILURES), (math.nan,) * self.c
         if failure is None or not self.c or self.rng.random() < 0.5:
-            broken = {**dict.fromkeys(self.names, 1.0), pick(self.rng, self.names): math.inf, **beside}
+            missing = pick(self.rng, self.names)
+            broken = {**dict.fromkeys(self.names, 1.0), missing: pick(self.rng, (math.inf, math.nan)), **beside}
             if failure is None and self.rng.random() < 0.5:
-                return Told(broken, None, nothing, g, FAILED)
+                signs = zip(self.names, self.senses, strict=True)
+                kept = tuple(math.nan if n == missing else 1.0 if s == "min" else -1.0 for n, s in signs)
+                return Told(broken, None, kept, g, FAILED)
             return Told(failure, None, nothing, unknown, FAILED)
         return Told(failure, beside, nothing, g, FAILED)
 
