@@ -134,9 +134,11 @@ def reset(opt: "Optimizer", state: State) -> None:
         opt._searches.live.clear()
 
 
-def correct(opt: "Optimizer", trial: int, value: object, constraints: object, point: Point) -> None:
+def correct(
+    opt: "Optimizer", trial: int, value: object, constraints: object, point: Point, metrics: object = None
+) -> None:
     """Replace the value of an evaluation; the search begins again."""
-    reset(opt, corrected(opt, trial, value, constraints, point))
+    reset(opt, corrected(opt, trial, value, constraints, point, metrics))
     opt._corrected = True
 
 
@@ -150,6 +152,6 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:
-                correct(opt, trial, value, constraints, point)
+                correct(opt, trial, value, constraints, point, metrics)
 
     complete(opt, tell)

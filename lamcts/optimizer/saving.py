@@ -26,7 +26,6 @@ from lamcts.optimizer.exact import exact, exact_points
 from lamcts.optimizer.losses import taken
 from lamcts.optimizer.settings import from_identity, identity, is_ours
 from lamcts.optimizer.state import Core, Delta, Mark, State, check_consistent
-from lamcts.outcomes.constrained_rank import OK, PARTIAL
 from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Columns
 from lamcts.outcomes.related import RelatedTasks
@@ -141,7 +140,9 @@ def _load_evaluations(opt: "Optimizer", state: State) -> None:
     opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
 
 
-def corrected(opt: "Optimizer", trial: int, value: object, constraints: object, point: Point) -> State:
+def corrected(
+    opt: "Optimizer", trial: int, value: object, constraints: object, point: Point, metrics: object = None
+) -> State:
     """Return the state in which a trial was told another value, without searches; ValueError as `tell` raises it."""
     rows = np.flatnonzero(opt.seen.trial == whole_number(trial, "correct: trial", least=0))
     if not len(rows):
@@ -155,15 +156,16 @@ def corrected(opt: "Optimizer", trial: int, value: object, constraints: object, 
     changed = [name for name, number in before.items() if math.isfinite(number) and number != after[name]]
     former = {f"{name} before correction": float(before[name]) for name in changed}
     columns = deepcopy(state.columns)
-    kind = PARTIAL if columns.kind[row] == PARTIAL and outcome.kind[0] == OK else outcome.kind[0]
-    columns.f[row], columns.g[row], columns.kind[row] = outcome.f[0], outcome.g[0], kind
     if point is not None:
         columns.x[row] = opt.space.encode(point)
         _put(state.points, row, exact(opt.space, columns.x[row], point))
+    kind = opt._trials.by_fidelity(outcome, columns.x[[row]]).kind[0]
+    columns.f[row], columns.g[row], columns.kind[row] = outcome.f[0], outcome.g[0], kind
     _put(state.failures, row, outcome.messages[0])
     _put(state.predicted, row, outcome.predicted.get(0))
     _put(state.sems, row, outcome.sems.get(0))
-    _put(state.metrics, row, former | opt.metrics.get(row, {}) | storable(outcome.others[0], {}))
+    noted = storable(outcome.others[0], {}) | storable(metrics or {}, {})
+    _put(state.metrics, row, former | opt.metrics.get(row, {}) | noted)
     return replace(state, columns=columns, searches={})
 
 

@@ -117,9 +117,9 @@ class Trials:
         found = self._metrics(outcome, [self._point(trial.x) for trial in own], noted)  # users may change theirs
         points = [self._exact(trial.x) for trial in own]
         x = self._matrix([trial.x for trial in own])
-        return Told([*own], x, self._by_fidelity(outcome, x), times, points, found)
+        return Told([*own], x, self.by_fidelity(outcome, x), times, points, found)
 
-    def _by_fidelity(self, outcome: Taken, x: Floats) -> Taken:
+    def by_fidelity(self, outcome: Taken, x: Floats) -> Taken:
         """Mark the values of rows [k, d] below full fidelity: they are not compared with others."""
         if self._fidelity is not None:
             outcome.kind[(outcome.kind == OK) & self._fidelity.partial(x)] = PARTIAL
@@ -177,7 +177,7 @@ class Trials:
         x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
         found = self._metrics(outcome, points, as_list(metrics, n, "metrics"))
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
-        return Told(trials, x, self._by_fidelity(outcome, x), seconds_of(seconds, n), exact_points, found)
+        return Told(trials, x, self.by_fidelity(outcome, x), seconds_of(seconds, n), exact_points, found)
 
     def told_elsewhere(
         self, trials: Trial | Sequence[Trial], point: Point, values: object, constraints: object, *others: object

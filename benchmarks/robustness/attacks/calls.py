@@ -21,7 +21,7 @@ from benchmarks.robustness.attacks import columns, sessions
 from benchmarks.robustness.attacks.verdict import Case, difference, expect, pick
 from lamcts.journal import Journal
 
-CALLS = ("ask", "tell", "tell_point", "tell_points", "forget")
+CALLS = ("ask", "confirm", "tell", "tell_point", "tell_points", "forget")
 SECONDS = 0.01  # of CPU time from the beginning of a call, within which it is interrupted
 OPEN_AND_CLOSE = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM meta').fetchall(); c.close()"
@@ -31,7 +31,7 @@ OPEN_AND_CLOSE = (
 def check(case: Case, folder: Path) -> int:
     """Play one session; return how many calls it made."""
     path, rng = folder / "run.db", case.rng(4)
-    session = pick(rng, (sessions.Session, columns.Session))
+    session = pick(rng, (sessions.Session, columns.Session, columns.WithFidelity))
 
     def made(**settings: Any) -> Any:
         resumable = not settings["sampler"].startswith("nevergrad")
