@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.stats  # noqa: F401 # an import that is interrupted leaves SciPy without its submodules
 
 import lamcts
 from benchmarks.robustness.attacks import columns, sessions
-from benchmarks.robustness.attacks.verdict import Case, difference, expect, pick
+from benchmarks.robustness.attacks.verdict import LOST, Case, difference, expect, pick
 from lamcts.journal import Journal
 
 CALLS = ("ask", "confirm", "tell", "tell_point", "tell_points", "forget")
@@ -101,5 +102,9 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 1e-6))
         return call()
+    except TypeError as error:
+        if LOST in str(error):
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
