@@ -280,3 +280,14 @@ def test_a_failure_that_is_corrected_is_the_best_at_full_fidelity_alone(epochs, 
     assert opt.history.partial.tolist() == [not best] and (opt.seen.best is not None) == best
     opt.correct(trial.id, 2.0, point={"x": 0.5, "y": 0.5, "epochs": 28 - epochs})
     assert (opt.seen.best is not None) != best
+
+
+def test_a_space_that_has_ended_says_so_after_a_restart_too(tmp_path):
+    space = {"x": lamcts.Choice(["a", "b"]), "epochs": lamcts.Fidelity(1, 2, resumes=True)}
+    opt = lamcts.Optimizer(space, seed=0, n_init=1)
+    for _ in range(4):
+        (trial,) = opt.ask()
+        opt.tell(trial, len(opt.seen) / trial.point["epochs"])
+    opt.save(tmp_path / "opt.npz")
+    with pytest.raises(lamcts.Exhausted, match="every configuration"):
+        lamcts.Optimizer.load(tmp_path / "opt.npz").ask()

@@ -102,7 +102,7 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 1e-6))
         return call()
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         if LOST in str(error):
             raise KeyboardInterrupt from error
         raise
