@@ -1,20 +1,32 @@
-"""Does it hold under fire? Kinds of attack, drawn by seed, for as long as there is time.
+"""Random attacks on the package, drawn by seed, until the time is over.
 
     python -m benchmarks.robustness.soak --minutes 30 [--seed 1]
     python -m benchmarks.robustness.soak --seed 1 --only sessions:17        the same case again
 
-kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C), its first evaluation among them, and called
-again until it ends: the result is that of a run without kills, and no complete evaluation is lost or done twice; with
-workers, no row is lost or changed, and each trial is told once. flips: a journal with flipped, overwritten or missing
-bytes gives a JournalError or the right values. sessions: asks, tells of all sorts, late tells, forgets and wrong calls
-over random spaces, with every sampler, next to a ledger. columns: the same with constraints and several objectives.
-restarts: a state loaded by a new process goes on with equal points. interrupts: Ctrl-C at a random moment of
-`lamcts run`, on functions and programs, with one and two workers: the run ends, without a traceback, with the points
-that it would have had. calls: the calls of sessions and columns, interrupted at random moments and repeated, with a
-journal that others read. Each kind has the same share of the time. A row a kind goes to results/soak.csv; the exit
-status says whether anything failed.
+- kills: a journalled run is killed at random moments (KILL, TERM, Ctrl-C), its first evaluation among them, and called
+  again until it ends. The result is that of a run without kills. No complete evaluation is lost or done twice. With
+  workers, no row is lost or changed, and each trial is told once.
+- flips: a journal with flipped, overwritten or missing bytes gives a JournalError or the right values.
+- sessions: asks, tells of all sorts, late tells, forgets and wrong calls over random spaces, with every sampler,
+  compared with a ledger.
+- columns: sessions with constraints and several objectives.
+- fidelities: columns in spaces with a `Fidelity`. Rows below full fidelity are compared with no other rows.
+- restarts: a state loaded by a new process goes on with equal points.
+- interrupts: Ctrl-C at a random moment of `lamcts run`, on functions and programs, with one and two workers. The run
+  ends without a traceback, with the points of a run without Ctrl-C.
+- calls: the calls of sessions, columns and fidelities, interrupted at random moments and repeated, with a journal that
+  other processes read.
+- sheets: sheets of `lamcts ask` are filled in and told, in parts, twice, corrected or wrong. Ctrl-C in the middle of
+  `lamcts tell` leaves all or nothing told.
+- compression: simulated workers reduce gradients of any scale, with zeros and nan. With error feedback all gradients
+  arrive.
+- hydra: sweeps launch the jobs of Hydra's own sweeper, each once. Some sweeps are interrupted and go on.
+
+Each kind has the same share of the time. A kind whose library is missing is left out. A row for each kind goes to
+results/soak.csv. The exit status is 1 if anything failed.
 """
 
+import importlib
 import signal
 import sys
 import tempfile
@@ -22,26 +34,45 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
 import lamcts
 from benchmarks.harness import script, sheet
 from benchmarks.harness.versions import commit
-from benchmarks.robustness.attacks import calls, columns, flips, interrupts, kills, restarts, sessions
+from benchmarks.robustness.attacks import calls, columns, flips, interrupts, kills, restarts, sessions, sheets
 from benchmarks.robustness.attacks.verdict import Broken, Case, brief
 
 Check = Callable[[Case, Path], int]  # returns how many attacks a case made; raises where one succeeded
+
+
+def of_library(name: str) -> Check:
+    """Return the check of a module of attacks that is imported at the first case, as it needs a library."""
+
+    def check(case: Case, folder: Path) -> int:
+        found: Check = importlib.import_module(f"benchmarks.robustness.attacks.{name}").check
+        return found(case, folder)
+
+    return check
+
+
 KINDS: dict[str, Check] = {
     "kills": kills.check,
     "flips": flips.check,
     "sessions": sessions.check,
     "columns": columns.check,
+    "fidelities": columns.check,
     "restarts": restarts.check,
     "interrupts": interrupts.check,
     "calls": calls.check,
+    "sheets": sheets.check,
+    "compression": of_library("compression"),
+    "hydra": of_library("hydra_sweeps"),
 }
-SMOKE = {"kills": 1, "flips": 2, "sessions": 8, "columns": 8, "restarts": 2, "interrupts": 1, "calls": 2}  # cases
+NEEDS = {"compression": "torch", "hydra": "hydra"}  # libraries
+FEW = {"kills": 1, "sessions": 8, "columns": 8, "interrupts": 1, "compression": 14, "hydra": 10}
+SMOKE = dict.fromkeys(KINDS, 2) | FEW  # cases
 HANG = 900.0  # seconds after which a case counts as one that never ends
 COLUMNS = ("kind", "cases", "attacks", "failures", "seconds", "seed", "version", "commit")
 
@@ -73,10 +104,18 @@ def main() -> int:
     if number:
         return replay(Case(kind, given.seed, int(number)))
     most = SMOKE if given.smoke else dict.fromkeys(KINDS, given.cases)
-    kinds = {kind: KINDS[kind]} if kind else KINDS
+    kinds = installed({kind: KINDS[kind]} if kind else KINDS)
     tallies = soak(kinds, given.seed, time.monotonic() + 60 * given.minutes, most)
     report(tallies, given.seed, given.out)
     return int(any(tally.failures for tally in tallies.values()))
+
+
+def installed(kinds: dict[str, Check]) -> dict[str, Check]:
+    """Return the kinds whose libraries are installed, and print a line for each other one."""
+    missing = [kind for kind in kinds if kind in NEEDS and find_spec(NEEDS[kind]) is None]
+    for kind in missing:
+        print(f"{kind}: left out, {NEEDS[kind]} is not installed")
+    return {kind: check for kind, check in kinds.items() if kind not in missing}
 
 
 def soak(kinds: dict[str, Check], seed: int, deadline: float, most: dict[str, int]) -> dict[str, Tally]:
@@ -103,18 +142,18 @@ def soak(kinds: dict[str, Check], seed: int, deadline: float, most: dict[str, in
 
 def attempt(check: Check, case: Case, seconds: float) -> tuple[int, str | None]:
     """Return how many attacks the case made, and what went wrong; TimeUp where it was cut short by the deadline."""
+    over = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:
         try:
             with limited(seconds):
                 return check(case, Path(folder)), None
-        except Broken as broken:
-            return 1, str(broken)
-        except Exception as error:
-            return 1, f"expected no exception, got {brief(error)}"
-        except TimeUp:
-            if seconds < HANG:
-                raise
-            return 1, f"expected an end within {HANG:.0f} s, got none"
+        except (Exception, TimeUp) as error:
+            late = time.monotonic() >= over  # a finalizer may have dropped TimeUp, which Python prints
+            if late and seconds < HANG:
+                raise TimeUp from error
+            if late:
+                return 1, f"expected an end within {HANG:.0f} s, got none"
+            return 1, str(error) if isinstance(error, Broken) else f"expected no exception, got {brief(error)}"
 
 
 @contextmanager
@@ -150,7 +189,9 @@ def report(tallies: dict[str, Tally], seed: int, out: Path) -> None:
     for kind, tally in tallies.items():
         counts = (tally.cases, tally.attacks, len(tally.failures), f"{tally.seconds:.1f}")
         sheet.Sheet(out, (), COLUMNS).append(dict(zip(COLUMNS, (kind, *counts, seed, version, measured), strict=True)))
-        print(f"{kind:9} {counts[0]:6} cases {counts[1]:8} attacks {counts[2]:4} failures {counts[3]:>8} s", flush=True)
+        print(
+            f"{kind:11} {counts[0]:6} cases {counts[1]:8} attacks {counts[2]:4} failures {counts[3]:>8} s", flush=True
+        )
 
 
 if __name__ == "__main__":

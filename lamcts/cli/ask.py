@@ -98,7 +98,7 @@ def header(space: SearchSpace, goals: Goals) -> list[str]:
         parts = getattr(members[name], "names", None) or ()
         points += [f"{column}.{part}" for part in parts] or [column]
     empty = [*(names.goals[name] for name in goals.names), *names.quantities.values(), *names.sems.values(), MESSAGE]
-    empty += columns_of([NOTE], ["trial", *points, *empty], "metric").values()
+    empty += columns_of([NOTE], ["trial", *names.points.values(), *points, *empty], "metric").values()
     for name in (made := [*points, *empty]):
         if made.count(name) > 1 or "\0" in name or valid(name) != name:
             raise ValueError(f"expected names that make columns of their own, got {safe_repr(name)}: rename one")

@@ -128,7 +128,8 @@ def _check_log(path: str) -> None:
     with closing(unchanged_database(path)) as connection:
         if not hasattr(connection, "serialize"):  # Python was built with an SQLite before 3.36
             return
-        if connection.serialize()[18:20] != b"\2\2":  # the versions for writing and reading: 2 stands for a log
+        denied = connection.serialize()[18:20] != b"\2\2"  # the versions for writing and reading: 2 stands for a log
+        if denied and log.exists():  # another connection may have closed the journal meanwhile
             raise damaged(path, f"its header does not know of the changes in {log.name}")
 
 

@@ -277,6 +277,7 @@ class Journal:
         self._end_transaction()
         if self._next is not None:
             with suppress(JournalError), explained(self.path):
+                self._check_files()
                 if self._stamp_now() == self._next[1]:
                     self._finish()
         self._next = None
@@ -376,6 +377,7 @@ class Journal:
                 f"the journal {self.path} was removed or replaced while it was open; nothing more is written: put it "
                 "back, or go on elsewhere with a copy of it"
             )
+        self._files = [now[0], (0, 0)]  # until it is open again: a new log may have the number of the former one
         self._connection.close()
         self._connection = connect(self.path, readonly=False)
         begin_writing(self._connection, self.path)

@@ -150,6 +150,6 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:
-                correct(opt, corrected(opt, trial, value, constraints, point))
+                correct(opt, corrected(opt, trial, value, constraints, point, metrics))
 
     complete(opt, tell)

@@ -140,7 +140,9 @@ def _load_evaluations(opt: "Optimizer", state: State) -> None:
     opt.seen.exact |= exact_points(opt.space, opt.seen.x, state.points)
 
 
-def corrected(opt: "Optimizer", trial: int, value: object, constraints: object, point: Point) -> State:
+def corrected(
+    opt: "Optimizer", trial: int, value: object, constraints: object, point: Point, metrics: object = None
+) -> State:
     """Return the state in which a trial was told another value, without searches; ValueError as `tell` raises it."""
     rows = np.flatnonzero(opt.seen.trial == whole_number(trial, "correct: trial", least=0))
     if not len(rows):
@@ -162,7 +164,8 @@ def corrected(opt: "Optimizer", trial: int, value: object, constraints: object, 
     _put(state.failures, row, outcome.messages[0])
     _put(state.predicted, row, outcome.predicted.get(0))
     _put(state.sems, row, outcome.sems.get(0))
-    _put(state.metrics, row, former | opt.metrics.get(row, {}) | storable(outcome.others[0], {}))
+    noted = storable(outcome.others[0], {}) | storable(metrics or {}, {})
+    _put(state.metrics, row, former | opt.metrics.get(row, {}) | noted)
     return replace(state, columns=columns, searches={})
 
 

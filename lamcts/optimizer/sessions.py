@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from lamcts.errors import Exhausted
 from lamcts.optimizer.state import Mark, SearchState, Waiting
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import Purpose, stream
@@ -78,7 +79,7 @@ class Searches:
         except Exception as error:
             self.failed.add(number)
             self.end(number)
-            if number in self._restored:
+            if number in self._restored and not isinstance(error, Exhausted):
                 what = f"{type(error).__name__}: {error}"
                 raise ValueError(f"state: search {number} cannot go on from what was saved ({what})") from error
             raise

@@ -151,15 +151,15 @@ class Forecast(NamedTuple):
 class Configurations:
     """The configurations that were evaluated, in order of arrival: x [c, d - 1].
 
-    reached [c], values [c, q]: the highest fidelity with values, 0 without, and the values there. kind [c]: of the last
-    evaluation without all values, OK before one.
+    reached [c], values [c, q]: the highest fidelity with values, 0 without, and the values there. tried [c]: the
+    highest fidelity of all rows. kind [c]: of the last evaluation without all values, OK before one.
     """
 
     def __init__(self, axis: FidelityAxis, losses: int, constraints: int) -> None:
         self.axis, self.losses, self._constraints, self._rows = axis, losses, constraints, 0
         self._numbers: dict[Hashable, int] = {}
         self.x, self.values = np.empty((0, axis.rest.dim)), np.empty((0, losses + constraints))
-        self.reached, self.kind = np.empty((2, 0), np.int64)
+        self.reached, self.tried, self.kind = np.empty((3, 0), np.int64)
 
     def update(self, seen: Observations) -> None:
         """Take in the rows that have arrived since."""
@@ -172,7 +172,8 @@ class Configurations:
         self.x = np.vstack([self.x, self.axis.without(x[first]) + 0.0])
         self.values = np.vstack([self.values, np.full((len(first), values.shape[1]), np.nan)])
         self.reached, self.kind = np.append(self.reached, 0 * first), np.append(self.kind, OK + 0 * first)
-        fidelities = self.axis.of_rows(x)
+        self.tried, fidelities = np.append(self.tried, 0 * first), self.axis.of_rows(x)
+        np.maximum.at(self.tried, owner, fidelities)
         for row in np.flatnonzero(np.isfinite(seen.f[new]).all(1)):
             if fidelities[row] > self.reached[owner[row]]:
                 self.reached[owner[row]], self.values[owner[row]] = fidelities[row], values[row]
@@ -187,8 +188,11 @@ class Configurations:
         return np.asarray(self.reached >= self.axis.fidelity.high)
 
     def open(self, out: Floats) -> Mask:
-        """Return which may be evaluated at a higher fidelity, [c]; rows `out` [k, d] are under evaluation."""
-        result: Mask = (self.reached > 0) & ~self.full & (self.kind == OK)
+        """Return which may be evaluated at a higher fidelity, [c]; rows `out` [k, d] are under evaluation.
+
+        Not those whose constraints alone are known at the highest fidelity tried: losses may still arrive.
+        """
+        result: Mask = (self.reached > 0) & ~self.full & (self.kind == OK) & (self.tried == self.reached)
         result[[self._numbers[key] for key in self.axis.owners(out) if key in self._numbers]] = False
         return result
 

@@ -72,6 +72,25 @@ def test_other_values_for_what_was_told_need_correct_and_nothing_is_told_without
     assert "pH before correction" not in rows[0]
 
 
+def test_a_line_with_an_empty_constraint_is_told(sheet, capsys):
+    fill(sheet, {0: {"yield": "61"}, 1: {"yield": "62", "pH": "7"}})
+    for words in ("2 told as asked", "2 told before"):
+        assert main(["tell", "lab.db", "a.csv"]) == 0
+        assert words in capsys.readouterr().out
+    history = lamcts.load("lab.db").history
+    assert history.values.tolist() == [61, 62]
+    assert np.array_equal(history.constraints, [[np.nan], [-1]], equal_nan=True)
+
+
+def test_a_remark_of_a_corrected_line_replaces_the_former(sheet):
+    fill(sheet, {0: {"yield": "61", "pH": "7", "note": "cloudy"}, 1: {"yield": "62", "pH": "7", "note": "clear"}})
+    main(["tell", "lab.db", "a.csv"])
+    fill(sheet, {0: {"yield": "51", "note": "wrong vial"}, 1: {"yield": "52", "note": ""}})
+    assert main(["tell", "lab.db", "a.csv", "--correct"]) == 0
+    rows = lamcts.load("lab.db").rows()
+    assert [(row["yield"], row["note"]) for row in rows] == [(51, "wrong vial"), (52, "clear")]
+
+
 def test_lines_without_a_trial_are_told_once(sheet, capsys):
     fill(sheet, {0: {"trial": "", "t": "50", "yield": "1", "pH": "2"}})
     main(["tell", "lab.db", "a.csv"])
@@ -170,6 +189,20 @@ def test_a_mixture_has_a_column_for_each_ingredient(tmp_path, monkeypatch, capsy
     fill(tmp_path / "b.csv", {0: {"mix.salt": "much", "value": "1"}})
     assert main(["tell", "lab.db", "b.csv"]) == 2
     assert "line 2, column 'mix'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["note", "message", "sem", "trial", "value", "seconds"])
+def test_a_mixture_with_the_name_of_another_column_is_told(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    assert main(["ask", "lab.db", "--param", f"{name}=flour,sugar:simplex", "-o", "a.csv"]) == 0
+    rows = [*csv.reader((tmp_path / "a.csv").read_text().splitlines())]
+    rows[1][3] = "1.5"
+    rows[1][-1] = "cloudy"
+    with open("a.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    assert main(["tell", "lab.db", "a.csv"]) == 0
+    assert "1 told as asked" in capsys.readouterr().out
+    assert lamcts.load("lab.db").history.metrics[0] == {rows[0][-1]: "cloudy"}
 
 
 def test_a_sheet_with_swapped_points_is_told_whole(sheet, capsys):

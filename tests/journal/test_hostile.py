@@ -14,7 +14,7 @@ from test_journal import busy, edit, sealed
 
 import lamcts
 from lamcts.errors import JournalError
-from lamcts.journal import Journal, merge
+from lamcts.journal import Journal, file, merge
 
 
 def refused(path: Path, words: str, fingerprint: dict[str, Any]) -> None:
@@ -170,6 +170,22 @@ def test_a_log_of_changes_that_the_header_denies_is_refused(tmp_path: Path) -> N
         go(kept / "run.db")
     (kept / "run.db").write_bytes(whole)
     assert len(lamcts.load(kept / "run.db").history) == 5
+
+
+def test_a_journal_that_is_closed_while_another_opens_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opts = [lamcts.Optimizer(lamcts.Box(0, 1, dim=2), seed=0, journal=tmp_path / "run.db")]
+    opts[0].tell(opts[0].ask(), [1.0])
+    assert (tmp_path / "run.db-wal").stat().st_size
+    real = file.unchanged_database
+
+    def closed(path: Any) -> Any:
+        opts.clear()
+        return real(path)
+
+    monkeypatch.setattr(file, "unchanged_database", closed)
+    assert len(lamcts.load(tmp_path / "run.db").history) == 1
 
 
 def test_text_that_a_flipped_bit_made_bytes_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import lamcts
 from lamcts.errors import JournalError
-from lamcts.journal import Journal, begun_with
+from lamcts.journal import Journal, begun_with, journal
 from lamcts.optimizer.optimizer import Optimizer
 from lamcts.utils.files import kind_at
 
@@ -69,6 +69,31 @@ def test_what_is_told_after_the_log_was_removed_is_on_disk(tmp_path: Path) -> No
         assert not (tmp_path / "run.db-wal").exists()
         told(opt, 2)
         assert Journal.read(tmp_path / "run.db").n == n
+
+
+@pytest.mark.parametrize("look", [1, 2])  # before a transaction, and after it
+def test_a_journal_that_is_interrupted_while_it_is_opened_again_goes_on(
+    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opt = made(tmp_path / "run.db")
+    told(opt, 2)
+    files, connect, looks = journal.identities(str(tmp_path / "run.db")), journal.connect, list[str]()
+
+    def identities(path: str) -> list[tuple[int, int] | None]:
+        looks.append(path)
+        return [files[0], None] if len(looks) == look else files  # a new log may have the number of the former one
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(journal, "connect", connect)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "identities", identities)
+    monkeypatch.setattr(journal, "connect", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask()
+    told(opt, 2)
+    held = Journal.read(tmp_path / "run.db")
+    assert held.n == len(opt.seen) == 4 and [each.id for each in held.pending] == [each.id for each in opt.pending]
 
 
 def test_a_run_that_copies_its_journal_loses_nothing_when_it_is_killed(tmp_path: Path) -> None:

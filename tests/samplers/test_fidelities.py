@@ -252,3 +252,42 @@ def test_each_configuration_is_one_however_many_there_are(monkeypatch):
     points = [tuple(opt.seen.point(row, opt.space).values()) for row in range(len(opt.seen))]
     assert len(set(points)) == len(points)
     assert len({point[:2] for point in points}) == len({point[:2] for point in points if point[2] == 9}) == 36
+
+
+def test_a_configuration_whose_constraints_alone_are_known_at_the_highest_fidelity_waits_for_its_losses():
+    space = {"x": lamcts.Float(0, 1), "epochs": lamcts.Fidelity(1, 2, resumes=True)}
+    opt = lamcts.Optimizer(space, seed=0, n_init=2, objectives=["a", "b"], constraints=["g <= 1"])
+    checked = []
+    for _ in range(16):
+        (trial,) = opt.ask()
+        if trial.point["epochs"] == 2 and len(checked) < 3:
+            opt.tell(trial, None, constraints={"g": 0.0})
+            checked.append(trial)
+        else:
+            x, epochs = trial.point.values()
+            opt.tell(trial, {"a": x + 1 / epochs, "b": epochs - x, "g": 0.0})
+    assert checked and len({x.tobytes() for x in opt.seen.x}) == len(opt.seen)
+    opt.tell(checked[0], {"a": 0.5, "b": 0.5, "g": 0.0})
+    assert len(opt.seen) == 17
+
+
+@pytest.mark.parametrize(("epochs", "best"), [(1, False), (27, True)])
+def test_a_failure_that_is_corrected_is_the_best_at_full_fidelity_alone(epochs, best):
+    opt = lamcts.Optimizer(SPACE, seed=0)
+    (trial,) = opt.ask()
+    opt.tell(trial, None)
+    opt.correct(trial.id, 1.0, point={"x": 0.5, "y": 0.5, "epochs": epochs})
+    assert opt.history.partial.tolist() == [not best] and (opt.seen.best is not None) == best
+    opt.correct(trial.id, 2.0, point={"x": 0.5, "y": 0.5, "epochs": 28 - epochs})
+    assert (opt.seen.best is not None) != best
+
+
+def test_a_space_that_has_ended_says_so_after_a_restart_too(tmp_path):
+    space = {"x": lamcts.Choice(["a", "b"]), "epochs": lamcts.Fidelity(1, 2, resumes=True)}
+    opt = lamcts.Optimizer(space, seed=0, n_init=1)
+    for _ in range(4):
+        (trial,) = opt.ask()
+        opt.tell(trial, len(opt.seen) / trial.point["epochs"])
+    opt.save(tmp_path / "opt.npz")
+    with pytest.raises(lamcts.Exhausted, match="every configuration"):
+        lamcts.Optimizer.load(tmp_path / "opt.npz").ask()

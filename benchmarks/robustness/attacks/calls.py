@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.stats  # noqa: F401 # an import that is interrupted leaves SciPy without its submodules
 
 import lamcts
 from benchmarks.robustness.attacks import columns, sessions
-from benchmarks.robustness.attacks.verdict import Case, difference, expect, pick
+from benchmarks.robustness.attacks.verdict import LOST, Case, difference, expect, pick
 from lamcts.journal import Journal
 
-CALLS = ("ask", "tell", "tell_point", "tell_points", "forget")
+CALLS = ("ask", "confirm", "tell", "tell_point", "tell_points", "forget")
 SECONDS = 0.01  # of CPU time from the beginning of a call, within which it is interrupted
 OPEN_AND_CLOSE = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM meta').fetchall(); c.close()"
@@ -31,7 +32,7 @@ OPEN_AND_CLOSE = (
 def check(case: Case, folder: Path) -> int:
     """Play one session; return how many calls it made."""
     path, rng = folder / "run.db", case.rng(4)
-    session = pick(rng, (sessions.Session, columns.Session))
+    session = pick(rng, (sessions.Session, columns.Session, columns.WithFidelity))
 
     def made(**settings: Any) -> Any:
         resumable = not settings["sampler"].startswith("nevergrad")
@@ -101,5 +102,9 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 1e-6))
         return call()
+    except (TypeError, ValueError) as error:
+        if LOST in str(error):
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

@@ -1,5 +1,7 @@
 """Random sessions with constraints and several objectives: the calls of `sessions`, and a ledger of columns.
 
+A row below full fidelity is compared with no other row: it is neither the best nor on the front.
+
 What is told comes in all the clothes that are taken: dicts, numbers in order, arrays, constraints with the value or
 beside it, a failure with or without them, a check without a run. Letters: m objectives, c constraints, n rows.
 """
@@ -15,7 +17,7 @@ import lamcts
 from benchmarks.robustness.attacks import sessions
 from benchmarks.robustness.attacks.verdict import Broken, Case, check_own, difference, expect, pick
 
-OK, FAILED, CHECKED, PRUNED = range(4)
+OK, FAILED, CHECKED, PRUNED, PARTIAL = range(5)
 MOST = 120  # evaluations: every search that models looks at all columns
 FAILURES = (None, RuntimeError("lost"), TimeoutError(), KeyError())
 SENSES = ("min", "max")
@@ -51,7 +53,8 @@ class Held(NamedTuple):
 
 def check(case: Case, folder: Path, make: Any = lamcts.Optimizer) -> int:
     """Play one session; return how many calls it made. `make` builds the optimizer (a test passes broken ones)."""
-    return sessions.play(Session(case, make), case, (10, 50, 50, 100), folder)
+    kind = WithFidelity if case.kind == "fidelities" else Session
+    return sessions.play(kind(case, make), case, (10, 50, 50, 100), folder)
 
 
 def drawn_constraints(rng: np.random.Generator, c: int) -> list[Held]:
@@ -69,11 +72,12 @@ class Session(sessions.Session):
     """One optimizer of several columns, and the rows that it should hold by now."""
 
     rows: list[Row]  # type: ignore[assignment]
-    fidelities = False
+    fidelity_drawn: bool | None = False
+    shapes = ((1, 1), (1, 2), (1, 6), (2, 0), (2, 0), (2, 1), (3, 0), (3, 2), (5, 0))  # m, c
 
     def __init__(self, case: Case, make: Any = lamcts.Optimizer) -> None:
         rng = case.rng(3)
-        self.m, self.c = pick(rng, ((1, 1), (1, 2), (1, 6), (2, 0), (2, 0), (2, 1), (3, 0), (3, 2), (5, 0)))
+        self.m, self.c = pick(rng, self.shapes)
         self.senses = [pick(rng, SENSES) for _ in range(self.m)]
         self.names = [f"f{j}" for j in range(self.m)]
         self.held = drawn_constraints(rng, self.c)
@@ -149,13 +153,17 @@ class Session(sessions.Session):
             self._enter(trial, told)
 
     def _enter(self, trial: Any, told: Told) -> None:
-        self.rows.append(Row(trial.x.tobytes(), told.f, told.g, told.kind, trial.id))
+        self._row(trial.x.tobytes(), told, trial.id)
         self.pending.pop(trial.id, None)
         self.late.pop(trial.id, None)
         if told.kind == OK:
             self.closed.append(trial)
         else:
             self.late[trial.id] = trial
+
+    def _row(self, x: bytes, told: Told, trial: int) -> None:
+        kind = PARTIAL if told.kind == OK and not self.full(x) else told.kind
+        self.rows.append(Row(x, told.f, told.g, kind, trial))
 
     def prune(self) -> None:
         if self.pending:
@@ -182,7 +190,7 @@ class Session(sessions.Session):
             if same := out.get(code):
                 self._enter(same.pop(), own)
             else:
-                self.rows.append(Row(code, own.f, own.g, own.kind, -1))
+                self._row(code, own, -1)
 
     def refusal(self) -> None:
         """Tell what must be refused: in the package's own words, and with nothing taken in."""
@@ -269,3 +277,14 @@ class Session(sessions.Session):
             check_own(error, "ask")
             return
         expect([trial.x.tobytes() for trial in later.ask(2)] == ours, f"equal points after a restart of {self}")
+
+
+class WithFidelity(Session):
+    """The same in a space with a `Fidelity`."""
+
+    fidelity_drawn = True
+    shapes = ((1, 1), (1, 6), (2, 0), (2, 0), (2, 1), (3, 0), (3, 2), (4, 1))
+
+    def look(self) -> None:
+        super().look()
+        self.confirm()

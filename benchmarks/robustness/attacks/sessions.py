@@ -33,13 +33,12 @@ def play(session: "Session", case: Case, lengths: Sequence[int], folder: Path) -
     return session.calls
 
 
-def settings(case: Case, fidelity: bool = True) -> dict[str, Any]:
-    """Return what the optimizer of a case is made of, with a fidelity or none; each sampler has its turn."""
+def settings(case: Case, fidelity: bool | None = None) -> dict[str, Any]:
+    """Return what the optimizer of a case is made of, with a fidelity, without, or either; samplers take turns."""
     rng = case.rng()
     names = list(lamcts.samplers.names())
     sampler = names[case.number % len(names)]
-    space = spaces.drawn(rng, 40 if sampler in DEAR else spaces.MANY)
-    space = space if fidelity else spaces.without_fidelity(space)
+    space = spaces.drawn(rng, 40 if sampler in DEAR else spaces.MANY, fidelity)
     sampler = sampler if spaces.takes(sampler, space) else "uniform"
     options: dict[str, Any] = {"space": space, "seed": int(rng.integers(2**31))}
     options["sampler"] = sampler + (pick(rng, NEVERGRAD) if sampler == "nevergrad" else "")
@@ -54,10 +53,10 @@ def settings(case: Case, fidelity: bool = True) -> dict[str, Any]:
 class Session:
     """One optimizer, and what it should know by now: the points taken, and the number told for each row."""
 
-    fidelities = True  # whether its space may have one
+    fidelity_drawn: bool | None = None  # whether its space has a fidelity; None: it may
 
     def __init__(self, case: Case, make: Any = lamcts.Optimizer) -> None:
-        self.settings = settings(case, self.fidelities)
+        self.settings = settings(case, self.fidelity_drawn)
         self.space, self.repeat = self.settings["space"], self.settings["repeat"]
         self.opt = make(**self.settings)
         self.rng = case.rng(2)
@@ -219,6 +218,13 @@ class Session:
             raise Broken(f"{name}: expected a refusal, got none")
         changed = difference(before, self.opt.state_dict())
         expect(not changed, f"nothing taken in by {name}", f"another {changed}")
+
+    def confirm(self) -> None:
+        """Take points of the model at full fidelity."""
+        before = self.taken()
+        for trial in self.opt.confirm(2) if self.issued < self.most else []:
+            self._issued(trial, before)
+            expect(self.full(trial.x.tobytes()), "a point at full fidelity", trial.point)
 
     def look(self) -> None:
         """What only looks must change nothing that a ledger can see."""

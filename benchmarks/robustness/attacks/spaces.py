@@ -14,10 +14,12 @@ MANY = 300  # coordinates of the largest boxes
 FIDELITY = "fidelity"  # its name
 
 
-def drawn(rng: np.random.Generator, most: int = MANY) -> Any:
-    """Return a space of about 1 to `most` coordinates, small ones more often."""
-    draw = pick(rng, (_box, _box, _product, _product, _named, _named, _finite, _single, _with_fidelity))
-    return draw(rng, _width(rng, most))
+def drawn(rng: np.random.Generator, most: int = MANY, fidelity: bool | None = None) -> Any:
+    """Return a space of about 1 to `most` coordinates, small ones more often; with a fidelity, without, or either."""
+    kinds = (_box, _box, _product, _product, _named, _named, _finite, _single, _with_fidelity)
+    draw = _with_fidelity if fidelity else pick(rng, kinds)
+    space = draw(rng, _width(rng, most))
+    return without_fidelity(space) if fidelity is False else space
 
 
 def size(space: Any) -> float:

@@ -39,6 +39,8 @@ def expect(condition: Any, expected: str, got: Any = "otherwise") -> None:
 THEIRS = ("cma", "nevergrad", "torch", "sklearn")  # libraries whose warnings are not ours to mend
 EXPECTED = ("nevergrad's ", "the first ")  # a method of the library that died; evaluations that all fail, as drawn
 
+LOST = "Cannot compare structured arrays"  # numpy's text where Ctrl-C comes in the middle of a comparison
+
 
 @contextmanager
 def unwarned(what: Any) -> Iterator[None]:
@@ -49,7 +51,8 @@ def unwarned(what: Any) -> Iterator[None]:
         yield
     for warning in told:
         theirs = any(f"/site-packages/{name}/" in warning.filename for name in THEIRS)
-        if not theirs and not str(warning.message).startswith(EXPECTED):
+        text = str(warning.message)
+        if not theirs and not text.startswith(EXPECTED) and LOST not in text:
             raise Broken(f"expected no warning of {what}, got {warning.message!s:.200} from {warning.filename}")
 
 

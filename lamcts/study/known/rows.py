@@ -217,18 +217,23 @@ class _Reader:
         return empty[0] if empty else ABSENT
 
     def values(self, row: Row) -> tuple[object, dict[str, float] | None]:
-        """Return the value of a row, by name where goals have several; None where it is empty. And its quantities."""
+        """Return the value of a row, by name where goals have several, and its quantities, nan for an empty cell.
+
+        None for the value where all are empty, and for the quantities of a row without any number.
+        """
         goals = self._goals
         values = {name: self._measured(row, name) for name in goals.names}
-        read = {name: self._number(row, column) for name, column in self._quantity.items()}
-        quantities = {name: number for name, number in read.items() if number is not None}
+        read = {name: self._number(row, column) for name, column in self._quantity.items() if column in row.cells}
+        quantities = {name: math.nan if number is None else number for name, number in read.items()}
         for held in goals.constraints:
-            over = self._number(row, self._goal[str(held)])
-            if over is not None and held.name in goals.quantities and held.name not in quantities:
+            if held.name not in goals.quantities or (column := self._goal[str(held)]) not in row.cells:
+                continue
+            over = self._number(row, column)
+            if math.isnan(quantities.setdefault(held.name, math.nan)) and over is not None:
                 quantities[held.name] = held.quantity(over)
         empty = all(each is None for each in values.values())
         value = None if empty else values[goals.names[0]] if goals.plain else values
-        return value, quantities or None
+        return value, None if empty and all(map(math.isnan, quantities.values())) else quantities or None
 
     def _measured(self, row: Row, name: str) -> float | Measured | None:
         """Return a value, with its standard error where the row has one."""

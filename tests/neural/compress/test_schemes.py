@@ -283,11 +283,19 @@ def test_workers_round_with_random_numbers_of_their_own() -> None:
     assert not torch.equal(*parts)
 
 
-def test_terngrad_clips_to_standard_deviations() -> None:
+def test_terngrad_clips_to_a_multiple_of_the_root_mean_square() -> None:
     x = torch.ones(1000)
     x[::2], x[0] = -1, 100
     sent, _ = reduced(compress.TernGrad(clip=2.5), x)
-    assert float(sent.abs().max()) == pytest.approx(2.5 * float(x.std(correction=0)), rel=1e-5)
+    assert float(sent.abs().max()) == pytest.approx(2.5 * float(x.square().mean().sqrt()), rel=1e-5)
+
+
+@pytest.mark.parametrize("clip", [2.5, math.inf])
+@pytest.mark.parametrize("scale", [0.0, 2.0**-140, 2.0**-100, 1.0, 2.0**90])
+def test_terngrad_sends_equal_numbers_and_zeros_as_they_are(clip: float, scale: float) -> None:
+    x = torch.full((40,), scale)
+    sent, _ = reduced(compress.TernGrad(clip=clip), x)
+    assert torch.equal(sent, x)
 
 
 def test_a_worker_in_turn_picks_the_indices() -> None:

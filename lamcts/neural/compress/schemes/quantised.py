@@ -73,7 +73,7 @@ class TernGrad(Gathered):
     Parameters
     ----------
     clip : float, default 2.5
-        Larger magnitudes than so many standard deviations are clipped; inf clips nothing.
+        Magnitudes above this multiple of the root mean square are clipped; inf clips nothing.
 
     References
     ----------
@@ -100,7 +100,8 @@ class TernGrad(Gathered):
         if not len(part):
             return part.new_zeros(())
         top = part.abs().amax()
-        return torch.minimum(top, self.clip * part.std(correction=0)) if len(part) > 1 else top
+        share = (part / top).square().mean().sqrt()  # around 0: equal numbers have no standard deviation
+        return torch.where(top == 0, top, top * (self.clip * share).clamp(max=1.0)) if len(part) > 1 else top
 
     def decode(self, data: Tensor, like: Tensor, bucket: Bucket) -> Part:
         """Return the numbers that were sent."""
