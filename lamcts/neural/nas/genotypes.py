@@ -33,6 +33,11 @@ class GenotypeSpace(ArchitectureSpace):
     none = False
 
     def __init__(self) -> None:
+        two = "two inputs" if (0, 0) in self.pairs[0] else "two different inputs"
+        self.notation = (
+            f"Genotype(normal=[(operation, input), ...], reduce=[...]) with {SIDES * len(self.pairs)} edges a cell, "
+            f"operations of {', '.join(self.operations)}, and {two} of node i below i + 2"
+        )
         self.space = Space({name: choice for cell in self.cells for name, choice in self._parameters(cell)})
 
     def edges(self, point: Point, cell: str) -> list[list[Edge]]:
@@ -67,22 +72,12 @@ class GenotypeSpace(ArchitectureSpace):
             parts += [f"{short}={list(chain(*edges))}", f"{short}_concat={[2 + i for i in self.outputs(edges)]}"]
         return f"Genotype({', '.join(parts)})"
 
-    def parse(self, text: str) -> Point:
+    def _read(self, text: str) -> Point:
         """Return the point of a genotype of DARTS; its outputs are ignored."""
-        try:
-            call: Any = ast.parse(text.strip(), mode="eval").body
-            given = {word.arg: word.value for word in call.keywords}
-            edges = {cell: ast.literal_eval(given[short]) for cell, short in self.cells.items()}
-            halves = {cell: [list(two) for two in zip(e[::2], e[1::2], strict=True)] for cell, e in edges.items()}
-            point: Point = self.space.decode(self.space.encode(self.from_edges(halves)))
-        except (SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            two = "two inputs" if (0, 0) in self.pairs[0] else "two different inputs"
-            raise ValueError(
-                f"expected Genotype(normal=[(operation, input), ...], reduce=[...]) with {SIDES * len(self.pairs)} "
-                f"edges a cell, operations of {', '.join(self.operations)}, and {two} of node i below i + 2, got "
-                f"{text[:60]!r}: {error}"
-            ) from None
-        return point
+        call: Any = ast.parse(text, mode="eval").body
+        given = {word.arg: word.value for word in call.keywords}
+        edges = {cell: ast.literal_eval(given[short]) for cell, short in self.cells.items()}
+        return self.from_edges({cell: [list(two) for two in zip(e[::2], e[1::2], strict=True)] for cell, e in edges.items()})
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the graph of each cell: its edges carry the operations."""

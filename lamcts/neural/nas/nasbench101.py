@@ -4,7 +4,6 @@ Ying et al., "NAS-Bench-101: Towards Reproducible Neural Architecture Search", 2
 """
 
 import json
-from typing import Any
 
 from lamcts.neural.nas.base import Graph, Point
 from lamcts.neural.nas.graph_hash import LabelledCell, canonical, graph_hash, pruned
@@ -25,6 +24,11 @@ class NasBench101(TabledSpace):
     vertices : int, default 7
         Largest number of vertices of a cell, with input and output; AlphaX searched cells of 6.
     """
+
+    notation = (
+        "{'matrix': an upper triangle of 0 and 1, 'ops': ['input', ..., 'output']} as JSON, "
+        f"operations of {', '.join(OPERATIONS)}"
+    )
 
     def __init__(self, vertices: int = VERTICES) -> None:
         if vertices not in range(2, VERTICES + 1):
@@ -77,10 +81,15 @@ class NasBench101(TabledSpace):
         matrix = [[int(point.get(f"edge_{i}_{j}", False)) for j in range(self.vertices)] for i in range(self.vertices)]
         return json.dumps({"matrix": matrix, "ops": ["input", *(point[name] for name in self.inner), "output"]})
 
-    def parse(self, text: str) -> Point:
+    def _read(self, text: str) -> Point:
         """Return the point of a matrix and operations, padded before the output for a smaller cell."""
-        matrix, ops = _given(text)
-        n = len(ops)
+        given = json.loads(text)
+        matrix, ops = given["matrix"], given["ops"]
+        n, values = len(ops), {value for row in matrix for value in row}
+        if n < 2 or [len(row) for row in matrix] != [n] * n or not values <= {0, 1}:
+            raise ValueError("the matrix has other numbers than one 0 or 1 for each pair of vertices")
+        if any(matrix[i][j] for i in range(n) for j in range(i + 1)) or (ops[0], ops[-1]) != ("input", "output"):
+            raise ValueError("edges lead back, or the operations do not begin with 'input' and end with 'output'")
         before = tuple(sum(1 << i for i in range(j) if matrix[i][j]) for j in range(n))
         return self.point(LabelledCell(before, tuple(OPERATIONS.index(op) for op in ops[1:-1])))
 
@@ -102,22 +111,3 @@ class NasBench101(TabledSpace):
         if cell is None:
             return "no path leads from the input to the output"
         return f"{cell.edges} edges, at most {EDGES} are allowed" if cell.edges > EDGES else None
-
-
-def _given(text: str) -> tuple[list[list[Any]], list[str]]:
-    """Return the matrix and the operations of a text; ValueError for another text."""
-    try:
-        given = json.loads(text)
-        matrix, ops = given["matrix"], given["ops"]
-        n, values = len(ops), {value for row in matrix for value in row}
-        fits = n >= 2 and [len(row) for row in matrix] == [n] * n and values <= {0, 1}
-        upper = not any(matrix[i][j] for i in range(n) for j in range(i + 1))
-        right = ops[0] == "input" and ops[-1] == "output" and set(ops[1:-1]) <= set(OPERATIONS)
-    except (ValueError, KeyError, TypeError, IndexError):
-        fits = upper = right = False
-    if not (fits and upper and right):
-        raise ValueError(
-            f"expected {{'matrix': an upper triangle of 0 and 1, 'ops': ['input', ..., 'output']}} as JSON, "
-            f"got {text[:80]!r}: operations are {', '.join(OPERATIONS)}"
-        )
-    return matrix, ops
