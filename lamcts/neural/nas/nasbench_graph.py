@@ -66,6 +66,10 @@ class NasBenchGraph(TabledSpace):
             code = code * TENS + OPERATIONS.index(op)
         return code
 
+    def point_of(self, code: int) -> Point:
+        ops = [OPERATIONS[code // TENS**place % TENS] for place in reversed(range(LAYERS))]
+        return {"link": LINKS[code // TENS**LAYERS], **dict(zip(self.layers, ops, strict=True))}
+
     def text(self, point: Point) -> str:
         link, ops = self._net(point)
         return json.dumps({"link": link, "ops": ops})

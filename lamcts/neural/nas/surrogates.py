@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from lamcts.errors import MissingExtra
 from lamcts.neural.nas import surrogate_server
 from lamcts.neural.nas.base import ArchitectureSpace, Point
-from lamcts.neural.nas.darts_cells import DartsCells
+from lamcts.neural.nas.genotypes import DartsCells
 from lamcts.neural.nas.published import Path
 from lamcts.neural.nas.tables import one_of
 from lamcts.objectives.base import register

@@ -13,7 +13,7 @@ import lamcts
 from lamcts import objectives
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
-from lamcts.neural.nas.darts_cells import OPERATIONS
+from lamcts.neural.nas.genotypes import DartsCells
 
 NASBENCH301 = '''
 class SurrogateAPI:
@@ -141,7 +141,7 @@ def test_a_genotype_is_the_text_of_a_point():
     point = space.parse(GENOTYPE)
     assert space.parse(space.text(point)) == point and set(space.graphs(point)) == {"normal", "reduce"}
     assert space.edges(point, "normal")[2] == [("skip_connect", 0), ("sep_conv_3x3", 1)], "the lower input first"
-    assert space.space.size == pytest.approx(float(180 * len(OPERATIONS) ** 8) ** 2)
+    assert space.space.size == pytest.approx(float(180 * len(DartsCells.operations) ** 8) ** 2)
     for text in (
         "Genotype()",
         GENOTYPE.replace("sep_conv_3x3', 1", "sep_conv_3x3', 0"),
