@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lamcts.neural.nas import plain_pickle
 from lamcts.neural.nas.cells import NasBench201
 from lamcts.neural.nas.chains import NatsSize
-from lamcts.neural.nas.published201 import CIFAR10, DATASETS
+from lamcts.neural.nas.published import CIFAR10, DATASETS
 
 NATS, HARDWARE = "NATS-Bench", "HW-NAS-Bench"
 HARDWARE_SPACE = "nasbench201"  # of the spaces of HW-NAS-Bench; the other, of FBNet, has no accuracies

@@ -1,5 +1,7 @@
 """Spaces of architectures that a table lists by a whole number, equal for all points of a row."""
 
+from typing import Any
+
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
@@ -23,7 +25,7 @@ class OperationSpace(TabledSpace):
     name: the name of the space. places: the names of the parameters. operations: the options of each parameter.
     """
 
-    def __init__(self, name: str, places: tuple[str, ...], operations: tuple[str, ...]) -> None:
+    def __init__(self, name: str, places: tuple[str, ...], operations: tuple[Any, ...]) -> None:
         self.name, self.places, self.operations = name, places, operations
         self.space = Space({place: Choice(operations) for place in places})
         self._number = {operation: i for i, operation in enumerate(operations)}
