@@ -12,7 +12,6 @@ from lamcts.neural.nas.nasbench101 import NasBench101
 from lamcts.neural.nas.nasbench_graph import NasBenchGraph
 from lamcts.neural.nas.objective import TableObjective
 from lamcts.neural.nas.random_graphs import RandomGraphs
-from lamcts.neural.nas.surrogates import SurrogateObjective
 from lamcts.neural.nas.tradeoff import TableTradeOff
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "NasNet",
     "NatsSize",
     "RandomGraphs",
-    "SurrogateObjective",
     "TableObjective",
     "TableTradeOff",
     "TransNas",
