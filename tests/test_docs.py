@@ -21,7 +21,7 @@ SHOWN = {
     for name in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 }
 INTEGRATIONS = {"optuna.LamctsSampler", "optuna.export_study", "nevergrad.ParametrizedLaMCTS", "sklearn.LamctsSearchCV"}
-INTEGRATIONS |= {"ray.LamctsSearch", "ax.LamctsNode", "mlflow.MlflowCallback", "wandb.WandbCallback"}
+INTEGRATIONS |= {"ray.LamctsSearch", "mlflow.MlflowCallback", "wandb.WandbCallback"}
 INTEGRATIONS |= {"tensorboard.TensorboardCallback"}
 
 

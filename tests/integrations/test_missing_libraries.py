@@ -7,7 +7,7 @@ import pytest
 
 from lamcts.errors import MissingExtra
 
-LIBRARIES = [("ray", "ray"), ("ax", "ax-platform"), ("mlflow", "mlflow-skinny"), ("wandb", "wandb")]
+LIBRARIES = [("ray", "ray"), ("mlflow", "mlflow-skinny"), ("wandb", "wandb")]
 LIBRARIES += [("tensorboard", "tensorboard"), ("nevergrad", "nevergrad"), ("optuna", "optuna")]
 
 
