@@ -31,7 +31,7 @@ COMMANDS = {
     "film": "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4",
     "report": "write one HTML page about one or several runs",
     "serve": "show the report of a run in a browser while the run goes on",
-    "export": "write a run into a storage of Optuna, which optuna-dashboard shows, or several runs into one journal",
+    "export": "write a run into a storage of Optuna, which optuna-dashboard shows",
 }
 
 
