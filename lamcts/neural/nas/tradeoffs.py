@@ -1,16 +1,13 @@
 """The published tables with two objectives: `lamcts.objectives.make("nasbench201-cost", against="mflops")`.
 
-They have the settings of the table's own objective, and
-
-against: the cost, by its name in `cost`.
+They have the settings of the table's own objective, and the name of the cost.
 """
 
-from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
-from lamcts.neural.nas import published
 from lamcts.neural.nas.objective import TableObjective
+from lamcts.neural.nas.published import BUDGET
 from lamcts.neural.nas.tradeoff import TableTradeOff
 from lamcts.objectives.base import entry, register
 
@@ -25,16 +22,27 @@ COSTS = {  # of a table the default, and what it has
 }
 
 
-def _with_cost(name: str, /, against: str, **settings: Any) -> TableTradeOff:
-    made = entry(name).build(**settings)
-    assert isinstance(made, TableObjective)
-    return TableTradeOff(made, against, f"{name}-cost")
+AGAINST = """
+    against : str
+        The cost, by its name in `cost`.
+"""
+
+
+def _register(table: str, cost: str, line: str) -> None:
+    """Register the trade-off of a table, with the signature and the texts of the table's own builder."""
+    build = entry(table).build
+
+    def made(against: str = cost, **settings: Any) -> TableTradeOff:
+        found = build(**settings)
+        assert isinstance(found, TableObjective)
+        return TableTradeOff(found, against, f"{table}-cost")
+
+    own = signature(build, eval_str=True)
+    added = Parameter("against", Parameter.POSITIONAL_OR_KEYWORD, default=cost, annotation=str)
+    made.__signature__ = own.replace(parameters=[added, *own.parameters.values()])  # type: ignore[attr-defined]
+    made.__doc__, made.__module__ = f"{build.__doc__}{AGAINST}", build.__module__
+    register(f"{table}-cost", line, budget=BUDGET)(made)
 
 
 for _table, (_cost, _line) in COSTS.items():
-    _build = partial(_with_cost, _table, against=_cost)
-    _own = signature(entry(_table).build, eval_str=True)
-    _against = Parameter("against", Parameter.POSITIONAL_OR_KEYWORD, default=_cost, annotation=str)
-    _build.__signature__ = _own.replace(parameters=[_against, *_own.parameters.values()])  # type: ignore[attr-defined]
-    _build.__doc__ = entry(_table).build.__doc__
-    register(f"{_table}-cost", _line, budget=published.BUDGET)(_build)
+    _register(_table, _cost, _line)
