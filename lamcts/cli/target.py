@@ -17,6 +17,7 @@ from lamcts.cli.parser import option, settings_in
 from lamcts.objectives import Costed, TradeOff
 from lamcts.objectives.programs.function import load
 from lamcts.outcomes.goals import Goals
+from lamcts.removed import removed
 from lamcts.types import Json
 
 GOALS = ("objectives", "constraints", "reference")
@@ -79,7 +80,8 @@ def one_of(option: str, name: str, known: Sequence[str]) -> str:
     """Return what was typed for an option; ValueError where it is not known."""
     if name not in known:
         near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        cure = removed(name) or (f"did you mean {near[0]!r}?" if near else "")
+        hint = f"; {cure}" if cure else ""
         raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
     return name
 

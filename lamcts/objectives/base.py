@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.protocol import Costed, Objective, TradeOff
+from lamcts.removed import removed
 from lamcts.utils.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
@@ -259,7 +260,7 @@ def entry(name: str) -> Entry:
         near = difflib.get_close_matches(str(name), known, n=NEAR_NAMES)
         near += [f"{one.prefix}:{name}" for one in _families.values() if one.like and re.fullmatch(one.like, str(name))]
         cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
-        raise ValueError(f"expected the name of an objective, got {name!r}: {cure}")
+        raise ValueError(f"expected the name of an objective, got {name!r}: {removed(str(name)) or cure}")
     return found
 
 

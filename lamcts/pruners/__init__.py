@@ -14,6 +14,7 @@ from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
 from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
+from lamcts.removed import removed
 from lamcts.text import safe_repr
 from lamcts.utils.argument_hints import hint_pruner
 
@@ -63,7 +64,7 @@ def make(pruner: str | Pruner | None) -> Pruner | None:
         return None
     if isinstance(pruner, str) and pruner in NAMES:
         return NAMES[pruner]()
-    theirs = hint_pruner(pruner)
+    theirs = (removed(pruner) if isinstance(pruner, str) else None) or hint_pruner(pruner)
     if theirs is not None or isinstance(pruner, (str, type)) or not _takes_curves(getattr(pruner, "prune", None)):
         names = ", ".join(map(repr, NAMES))
         raise ValueError(

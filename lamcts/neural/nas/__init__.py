@@ -1,5 +1,7 @@
 """Architecture search: spaces of networks, and tables of trained ones as objectives. Numpy only."""
 
+from typing import TYPE_CHECKING
+
 from lamcts.neural.nas.base import ArchitectureSpace, Graph
 from lamcts.neural.nas.cells import Digits4096, NasBench201, TransNas
 from lamcts.neural.nas.chains import ConvNet, NasBenchMacro, NatsSize
@@ -13,6 +15,7 @@ from lamcts.neural.nas.nasbench_graph import NasBenchGraph
 from lamcts.neural.nas.objective import TableObjective
 from lamcts.neural.nas.random_graphs import RandomGraphs
 from lamcts.neural.nas.tradeoff import TableTradeOff
+from lamcts.removed import refuses
 
 __all__ = [
     "AccelNasBench",
@@ -37,3 +40,6 @@ __all__ = [
     "convert_hw_nas_bench",
     "convert_nats_bench",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)
