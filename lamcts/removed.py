@@ -6,6 +6,7 @@ from typing import NoReturn
 _KNOWN = "pass the journals, known=['a.db', 'b.db']; on the command line --known a.db --known b.db"
 _PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="
 _SURROGATE = "write a function that calls the benchmark's own package, and pass it to lamcts.maximize"
+_TIMED = "misses are exact; compile the nest yourself, and pass a function that times it"
 REMOVED = {
     "lamcts.journal.merge": _KNOWN,
     "export --journal": _KNOWN,
@@ -17,6 +18,9 @@ REMOVED = {
     "jahs-bench-201": _SURROGATE,
     "lamcts.neural.nas.SurrogateObjective": _SURROGATE,
     "lamcts.neural.nas.table_converter": "python -m lamcts.neural.nas.conversion",
+    "lamcts.movement.costs.seconds": _TIMED,
+    "tiling --measure": _TIMED,
+    "tiling --compiler": _TIMED,
     "lamcts.integrations.ax": "evaluate by lamcts.Optimizer: ask, and attach the trials to the experiment of Ax",
 }
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, get_args, get_origin
 from lamcts import objectives
 from lamcts.cli.console import complain
 from lamcts.objectives.base import Setting
+from lamcts.removed import removed
 from lamcts.types import Json
 from lamcts.utils.argument_hints import OURS
 
@@ -27,6 +28,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(prog=prog, description=description, allow_abbrev=False)
         self.takes: str | None = None  # a sentence on the options of the chosen objective
+        self.objective = ""  # the chosen one
         self.command: Parser | None = None  # the chosen command, of the parser of the whole command line
 
     def error(self, message: str) -> NoReturn:
@@ -34,8 +36,11 @@ class Parser(argparse.ArgumentParser):
         if self.command is not None:  # argparse leaves unrecognized arguments to the parser of the whole command line
             self.command.error(message)
         words = [word.partition("=")[0].strip("-").replace("-", "_") for word in message.split()]
+        gone = [text for word in message.split() if (text := removed(f"{self.objective} {word.partition('=')[0]}"))]
         ours = [f"--{OURS[word]}".replace("_", "-") for word in words[2:] if word in OURS]
-        hints = [f"did you mean {ours[0]}?"] if ours else [self.takes] if self.takes else []
+        hints = (
+            [f"{gone[0]};"] if gone else [f"did you mean {ours[0]}?"] if ours else [self.takes] if self.takes else []
+        )
         hint = "".join(f"{each} " for each in hints if message.startswith(UNKNOWN))
         complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
@@ -73,7 +78,7 @@ class Parser(argparse.ArgumentParser):
             if setting.name not in (*TYPED, *but):  # TYPED: options of every objective
                 add_setting(group, setting)
         options = ", ".join(map(option, row.parameters)) or "no settings"
-        self.takes = f"{row.name} takes {options};"
+        self.takes, self.objective = f"{row.name} takes {options};", row.name
 
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:

@@ -293,6 +293,7 @@ def make(name: str, **settings: Any) -> Objective:
         if setting not in row.parameters:
             near = difflib.get_close_matches(setting, row.parameters, n=1)
             cure = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(row.parameters)}"
+            cure = removed(f"{name} --{setting.replace('_', '-')}") or cure
             raise ValueError(f"expected a setting of objective {name!r}, got {setting!r}: {cure}")
     if row.missing:
         raise MissingExtra.of(str(row.package), str(row.extra))
