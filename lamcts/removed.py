@@ -21,6 +21,8 @@ REMOVED = {
     "lamcts.movement.costs.seconds": _TIMED,
     "tiling --measure": _TIMED,
     "tiling --compiler": _TIMED,
+    "extrapolation": "pruner='hyperband', which lost least where measured",
+    "lamcts.pruners.Extrapolation": "lamcts.pruners.Hyperband",
     "lamcts.plot.tree": "lamcts.plot.partition draws the regions; lamcts report lists the splits",
     "lamcts.integrations.nevergrad": "lamcts.minimize; sampler='nevergrad:NAME' runs an optimiser of Nevergrad",
     "lamcts.integrations.ax": "evaluate by lamcts.Optimizer: ask, and attach the trials to the experiment of Ax",

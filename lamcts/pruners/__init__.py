@@ -7,21 +7,20 @@ A rule is a class in a module of this folder, registered by ``@register("name", 
 from importlib import import_module
 from inspect import signature
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from lamcts.pruners.curves import Curves
-from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
 from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
-from lamcts.removed import removed
+from lamcts.removed import refuses, removed
 from lamcts.text import safe_repr
 from lamcts.utils.argument_hints import hint_pruner
 
 __all__ = [
     "NAMES",
     "Curves",
-    "Extrapolation",
     "Halving",
     "Hyperband",
     "Median",
@@ -31,6 +30,9 @@ __all__ = [
     "make",
     "register",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
