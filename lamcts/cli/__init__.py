@@ -15,8 +15,8 @@ with interrupts.imported():
     from lamcts.cli.console import ReaderLeft, complain, in_options, silence, warnings_as_lines
     from lamcts.cli.parser import MODULE, NAME, OPTIONS, SETTING, USER_MISTAKE, Parser, name_of
     from lamcts.errors import LamctsError
-    from lamcts.removed import removed
     from lamcts.text import safe_text
+    from lamcts.utils.removed import hint
     from lamcts.utils.wings import Command, wings
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -106,8 +106,9 @@ def _add_options(one: Parser, name: str, module: str, argv: Sequence[str]) -> No
     """Add the options of a command, and what its errors call them."""
     one.add_argument("--traceback", action="store_true", help="print the traceback of an error")
     for word in argv:
-        if cure := removed(f"{name} {word.partition('=')[0]}"):
-            one.error(cure)
+        option = word.partition("=")[0]
+        if cure := hint(f"lamcts {name}", option):
+            one.error(f"expected no {option}, got one{cure}")
     import_module(module).add_options(one, argv)
     options = {
         action.dest.removeprefix(SETTING): action.option_strings[0] for action in one._actions if action.option_strings

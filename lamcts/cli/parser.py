@@ -9,9 +9,9 @@ from typing import Any, NoReturn, get_args, get_origin
 from lamcts import objectives
 from lamcts.cli.console import complain
 from lamcts.objectives.base import Setting
-from lamcts.removed import removed
 from lamcts.types import Json
 from lamcts.utils.argument_hints import OURS
+from lamcts.utils.removed import hint as removed
 
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"
@@ -36,11 +36,10 @@ class Parser(argparse.ArgumentParser):
         if self.command is not None:  # argparse leaves unrecognized arguments to the parser of the whole command line
             self.command.error(message)
         words = [word.partition("=")[0].strip("-").replace("-", "_") for word in message.split()]
-        gone = [text for word in message.split() if (text := removed(f"{self.objective} {word.partition('=')[0]}"))]
         ours = [f"--{OURS[word]}".replace("_", "-") for word in words[2:] if word in OURS]
-        hints = (
-            [f"{gone[0]};"] if gone else [f"did you mean {ours[0]}?"] if ours else [self.takes] if self.takes else []
-        )
+        hints = [f"did you mean {ours[0]}?"] if ours else [self.takes] if self.takes else []
+        gone = [removed(self.objective, word.partition("=")[0]) for word in message.split()]
+        hints = [f"{text[2:]};" for text in gone if text][:1] or hints
         hint = "".join(f"{each} " for each in hints if message.startswith(UNKNOWN))
         complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lamcts.removed import refuses
+from lamcts.utils.removed import refuses
 
 if not TYPE_CHECKING:
     __getattr__ = refuses(__name__)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamcts.journal.journal import Journal, begun_with
-from lamcts.removed import refuses
+from lamcts.utils.removed import refuses
 
 __all__ = ["Journal", "begun_with"]
 

@@ -16,7 +16,7 @@ from lamcts.plot.effects import contours, importance, parameters, slices
 from lamcts.plot.fronts import front, fronts, parallel
 from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.tree_partition import partition
-from lamcts.removed import removed
+from lamcts.utils.removed import refuses
 from lamcts.utils.wings import module_of_figure, wings
 
 __all__ = [
@@ -38,10 +38,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     module = module_of_figure(name)
-    if cure := removed(f"lamcts.plot.{name}"):
-        raise ImportError(cure)
     if module is None:
-        raise AttributeError(f"module 'lamcts.plot' has no attribute {name!r}")
+        refuses(__name__)(name)
     return getattr(import_module(module), name)
 
 

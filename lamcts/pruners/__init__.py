@@ -14,9 +14,9 @@ from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
 from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
-from lamcts.removed import refuses, removed
 from lamcts.text import safe_repr
 from lamcts.utils.argument_hints import hint_pruner
+from lamcts.utils.removed import hint, refuses
 
 __all__ = [
     "NAMES",
@@ -66,12 +66,13 @@ def make(pruner: str | Pruner | None) -> Pruner | None:
         return None
     if isinstance(pruner, str) and pruner in NAMES:
         return NAMES[pruner]()
-    theirs = (removed(pruner) if isinstance(pruner, str) else None) or hint_pruner(pruner)
+    theirs = hint_pruner(pruner)
+    cure = f"; {theirs}" if theirs else hint("pruner", pruner) if isinstance(pruner, str) else ""
     if theirs is not None or isinstance(pruner, (str, type)) or not _takes_curves(getattr(pruner, "prune", None)):
         names = ", ".join(map(repr, NAMES))
         raise ValueError(
             f"pruner: expected {names}, None, or an object with prune(number, curves) such as "
-            f"pruners.Median(startup=10), got {safe_repr(pruner):.60}{'' if theirs is None else f'; {theirs}'}"
+            f"pruners.Median(startup=10), got {safe_repr(pruner):.60}{cure}"
         )
     return pruner
 

@@ -11,7 +11,7 @@ from lamcts.movement.costs.nest import Nest, nest
 from lamcts.movement.costs.reuse import ReuseDistances, dmd, reuse_distances
 from lamcts.movement.costs.tiling import Tiling, resident_tiling
 from lamcts.movement.sizes import words
-from lamcts.removed import refuses
+from lamcts.utils.removed import refuses
 
 __all__ = [
     "LowerBound",

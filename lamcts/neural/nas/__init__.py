@@ -15,7 +15,7 @@ from lamcts.neural.nas.nasbench_graph import NasBenchGraph
 from lamcts.neural.nas.objective import TableObjective
 from lamcts.neural.nas.random_graphs import RandomGraphs
 from lamcts.neural.nas.tradeoff import TableTradeOff
-from lamcts.removed import refuses
+from lamcts.utils.removed import refuses
 
 __all__ = [
     "AccelNasBench",

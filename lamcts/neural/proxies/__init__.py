@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.proxies.objective import ProxyObjective
 from lamcts.neural.proxies.score import PROXIES, score
-from lamcts.removed import refuses
+from lamcts.utils.removed import refuses
 
 __all__ = ["PROXIES", "ProxyObjective", "score"]
 

@@ -83,7 +83,7 @@ def test_a_nest_of_your_own_is_a_text() -> None:
         ({"nest": "matmull"}, "expected one of matmul"),
         ({"size": 2000}, "use smaller sizes"),
         ({"memory": "lots"}, "expected words such as 4096"),
-        ({"measure": "seconds"}, "tiling --measure was removed"),
+        ({"measure": "seconds"}, "'--measure' was removed: misses are exact"),
         ({"nest": "for i,j in N: y[i] += A[i,j]*x[j]"}, "N: expected a size"),
     ],
 )
