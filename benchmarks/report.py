@@ -1,6 +1,6 @@
 """Turn the recorded rows into markdown tables: medians, with quartiles, over seeds.
 
-python -m benchmarks.report [shifted own_time]
+python -m benchmarks.report [own_time]
 """
 
 import argparse
@@ -29,23 +29,6 @@ def main() -> None:
         rows = read(arguments.results / f"{name}.csv")
         if rows:
             print(f"\n### {name}\n\n{TABLES[name](rows)}")
-
-
-def shifted(rows: list[Row]) -> str:
-    """One line a method, one column a problem: the best after 300, 500 and 1000 evaluations."""
-    lines: list[Sequence[str]] = []
-    for (dim,), at_dim in sorted(_group_by(rows, "dim").items(), key=lambda item: int(item[0][0])):
-        problems = list(dict.fromkeys(row["problem"] for row in at_dim))
-        for (method, batch), runs in _group_by(at_dim, "method", "batch").items():
-            for mark in ("300", "500", "1000"):
-                cells = []
-                for problem in problems:
-                    of_problem = [r[f"best_{mark}"] for r in runs if r["problem"] == problem]
-                    cells.append(_quartiles(of_problem))
-                if any(cells):
-                    lines.append((dim, method, batch, mark, *cells))
-        header = ("d", "method", "batch", "evaluations", *problems)
-    return markdown(header, lines)
 
 
 def own_time(rows: list[Row]) -> str:
@@ -90,7 +73,6 @@ def _ratios(rows: list[Row]) -> str:
 
 
 TABLES: dict[str, Callable[[list[Row]], str]] = {
-    "shifted": shifted,
     "own_time": own_time,
 }
 

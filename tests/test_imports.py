@@ -247,7 +247,7 @@ def test_the_optimizer_names_no_module_of_a_wing() -> None:
     named = [
         f"lamcts/{path.relative_to(PACKAGE)}: {text}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        if _module(path).split(".")[0] not in WINGS
+        if _module(path).split(".")[0] not in WINGS and path.name != "removed.py"  # the table of names that are gone
         for text in texts(path.read_text())
         if re.search(rf"\blamcts[./]({'|'.join(WINGS)})\b", text)
     ]

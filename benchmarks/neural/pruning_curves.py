@@ -39,12 +39,10 @@ PLAIN, TPE = "lamcts", "Optuna TPE"
 ARMS: dict[str, Any] = {
     f"{PLAIN}, {WHOLE}": None,
     f"{PLAIN}, none": None,
-    f"{PLAIN}, model": "model",
     f"{PLAIN}, median": "median",
     f"{PLAIN}, median, blind": "median",
     f"{PLAIN}, hyperband": "hyperband",
     f"{PLAIN}, halving": "halving",
-    f"{PLAIN}, extrapolation": "extrapolation",
     f"{TPE}, {WHOLE}": None,
     f"{TPE}, none": "NopPruner",
     f"{TPE}, median": "MedianPruner",
@@ -75,7 +73,7 @@ COLUMNS = (*Case._fields, "best", "epochs", "started", "finished", "gains", "ver
 
 def main() -> None:
     given = script.parser(__doc__, "pruning_curves.csv", "two arms, the epochs of three trials")
-    small = {"arms": [f"{PLAIN}, model", f"{TPE}, median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
+    small = {"arms": [f"{PLAIN}, hyperband", f"{TPE}, median"], "seeds": [0], "trials": 8, "problems": ["mlp"]}
     arguments = parsed(given, "0-29", PROBLEMS, ARMS, small)
     print(table(recorded(arguments, "benchmarks.neural.pruning_curves:measure", COLUMNS)))
 

@@ -10,19 +10,40 @@ the load of a shared machine drifts. Rows go to results/own_time.csv.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import problems
 from benchmarks.harness import measure as one_run
 from benchmarks.harness import script
 from benchmarks.harness.clock import Clock
 from benchmarks.harness.sheet import Sheet
-from benchmarks.harness.task import Result
-from benchmarks.optimizer import shifted
-from benchmarks.optimizer.shifted import REFERENCES, Case, budget_of
+from benchmarks.harness.task import Curve, Result, Row, Task
 from benchmarks.peers import reference
 
-COLUMNS = (*shifted.COLUMNS, "floor_s", "floor_calls")
+REFERENCES = {10: "reference TuRBO-1", 1: "reference LaMCTS-TuRBO"}  # by the batch that they take
+SHOWN = (100, 200, 300, 500, 1000)  # numbers of evaluations at which the best and the seconds are kept
+
+
+class Case(NamedTuple):
+    """One run; its fields are the key of its row."""
+
+    method: str
+    problem: str
+    dim: int
+    batch: int
+    seed: int
+    budget: int
+
+    @property
+    def task(self) -> Task:
+        """The same as the harness has it."""
+        return Task(self.method, problems.reference(self.problem, self.dim), self.batch, self.seed, self.budget)
+
+
+COLUMNS = (
+    *Case._fields, "best", *(f"best_{m}" for m in SHOWN), "own_s", *(f"own_s_{m}" for m in SHOWN), "own_ms", "versions",
+    "floor_s", "floor_calls",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -31,7 +52,7 @@ def main() -> None:
     given.add_argument("--reference", type=Path, help="folder with the checkouts TuRBO/ and LaMCTS/")
     given.add_argument("--dims", type=int, nargs="+", default=[20, 100])
     given.add_argument("--problems", nargs="+", default=problems.NAMES)
-    given.add_argument("--budget", type=int, help="default: those of shifted.py")
+    given.add_argument("--budget", type=int, help="default: 1000; one at a time 500, or 300 from d = 100")
     arguments = script.parsed(given, problems=["ackley"], seeds=[0], dims=[4], budget=60)
     reference.given(arguments.reference)
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
@@ -40,12 +61,23 @@ def main() -> None:
         script.record([ours], sheet, "benchmarks.optimizer.own_time:measure", 1)
         if arguments.reference:
             theirs = ours._replace(method=REFERENCES[batch])
-            shifted.record([theirs], arguments.out, columns=COLUMNS)
+            script.record([theirs], sheet, "benchmarks.optimizer.own_time:measure_once", 1)
 
 
 def in_turn(dims: list[int], seeds: list[int], names: list[str]) -> Iterator[tuple[int, int, str, int]]:
     """Yield dimension, seed, problem and batch, the batch changing first."""
     yield from ((dim, seed, name, batch) for dim in dims for seed in seeds for name in names for batch in REFERENCES)
+
+
+def budget_of(batch: int, dim: int) -> int:
+    """Return the usual budget; one at a time, the published LaMCTS takes a second or more for each evaluation."""
+    return 1000 if batch > 1 else 300 if dim >= 100 else 500
+
+
+def measure_once(**fields: Any) -> Result:
+    """Return the row of one run."""
+    case = Case(**fields)
+    return row_of(case, *one_run.measure(**case.task._asdict())), None
 
 
 def measure(**fields: Any) -> Result:
@@ -59,7 +91,15 @@ def measure(**fields: Any) -> Result:
     if again["best"] != row["best"]:
         raise RuntimeError(f"expected the same run twice from seed {case.seed}, got {row['best']} and {again['best']}")
     floor = {"floor_s": f"{clock.seconds:.4g}", "floor_calls": clock.calls}
-    return shifted.row_of(case, row, curve) | floor, None
+    return row_of(case, row, curve) | floor, None
+
+
+def row_of(case: Case, run: Row, curve: Curve) -> Row:
+    """Return the row of a case from its run."""
+    row = {name: run[name] for name in run if name in COLUMNS} | case._asdict()
+    own = dict(zip(one_run.marks_within(case.budget), curve["own_s"], strict=True))
+    row |= {f"own_s_{m}": own[m] for m in SHOWN if m in own}
+    return row | {"versions": f"commit {run['commit']} {run['versions']}"}
 
 
 if __name__ == "__main__":

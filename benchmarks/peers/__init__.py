@@ -56,18 +56,14 @@ PEERS = {
     "reference TuRBO-1": Peer("reference", "turbo", "as it is; needs --reference DIR", warm=0),
     "reference LaMCTS-TuRBO": Peer("reference", "lamcts", "as it is; needs --reference DIR", warm=0),
 }
-PLAIN = {  # the yardsticks of results/shifted.csv: no part of the runner's lists
-    "pycma": Peer("pycma", "plain", "pycma from a uniform point, sigma 0.3, restarted elsewhere", "cma"),
-    "uniform": Peer("designs", "uniform", "uniform draws from the run's seed alone"),
-}
 OURS = re.compile(r"lamcts (?P<sampler>[\w:]+), (?P<tree>tree|no tree)")
 PAPER = "lamcts turbo, as published"  # the tree of thesis 5.3, and TuRBO in its leaf
 
 
 def find(name: str) -> Peer:
     """Return a method by name; "lamcts SAMPLER, tree" and "lamcts SAMPLER, no tree" name any sampler of ours."""
-    if name in PEERS or name in PLAIN:
-        return PEERS.get(name) or PLAIN[name]
+    if name in PEERS:
+        return PEERS[name]
     if name == PAPER:
         return _ours("LA-MCTS as published", sampler=LaMcts.paper())
     ours = OURS.fullmatch(name)

@@ -16,6 +16,7 @@ with interrupts.imported():
     from lamcts.cli.parser import MODULE, NAME, OPTIONS, SETTING, USER_MISTAKE, Parser, name_of
     from lamcts.errors import LamctsError
     from lamcts.text import safe_text
+    from lamcts.utils.removed import hint
     from lamcts.utils.wings import Command, wings
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -31,7 +32,7 @@ COMMANDS = {
     "film": "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4",
     "report": "write one HTML page about one or several runs",
     "serve": "show the report of a run in a browser while the run goes on",
-    "export": "write a run into a storage of Optuna, which optuna-dashboard shows, or several runs into one journal",
+    "export": "write a run into a storage of Optuna, which optuna-dashboard shows",
 }
 
 
@@ -104,6 +105,10 @@ def _commands(typed: str) -> dict[str, Command]:
 def _add_options(one: Parser, name: str, module: str, argv: Sequence[str]) -> None:
     """Add the options of a command, and what its errors call them."""
     one.add_argument("--traceback", action="store_true", help="print the traceback of an error")
+    for word in argv:
+        option = word.partition("=")[0]
+        if cure := hint(f"lamcts {name}", option):
+            one.error(f"expected no {option}, got one{cure}")
     import_module(module).add_options(one, argv)
     options = {
         action.dest.removeprefix(SETTING): action.option_strings[0] for action in one._actions if action.option_strings

@@ -11,6 +11,7 @@ from lamcts.cli.console import complain
 from lamcts.objectives.base import Setting
 from lamcts.types import Json
 from lamcts.utils.argument_hints import OURS
+from lamcts.utils.removed import hint as removed
 
 USER_MISTAKE = 2  # argparse's exit code
 UNKNOWN = "unrecognized arguments:"
@@ -27,6 +28,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(prog=prog, description=description, allow_abbrev=False)
         self.takes: str | None = None  # a sentence on the options of the chosen objective
+        self.objective = ""  # the chosen one
         self.command: Parser | None = None  # the chosen command, of the parser of the whole command line
 
     def error(self, message: str) -> NoReturn:
@@ -36,6 +38,8 @@ class Parser(argparse.ArgumentParser):
         words = [word.partition("=")[0].strip("-").replace("-", "_") for word in message.split()]
         ours = [f"--{OURS[word]}".replace("_", "-") for word in words[2:] if word in OURS]
         hints = [f"did you mean {ours[0]}?"] if ours else [self.takes] if self.takes else []
+        gone = [removed(self.objective, word.partition("=")[0]) for word in message.split()]
+        hints = [f"{text[2:]};" for text in gone if text][:1] or hints
         hint = "".join(f"{each} " for each in hints if message.startswith(UNKNOWN))
         complain(self.prog, f"{message} ({hint}see {self.prog} --help)")
         sys.exit(USER_MISTAKE)
@@ -73,7 +77,7 @@ class Parser(argparse.ArgumentParser):
             if setting.name not in (*TYPED, *but):  # TYPED: options of every objective
                 add_setting(group, setting)
         options = ", ".join(map(option, row.parameters)) or "no settings"
-        self.takes = f"{row.name} takes {options};"
+        self.takes, self.objective = f"{row.name} takes {options};", row.name
 
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:

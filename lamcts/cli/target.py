@@ -4,7 +4,6 @@ import argparse
 import re
 import shutil
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -18,6 +17,7 @@ from lamcts.objectives import Costed, TradeOff
 from lamcts.objectives.programs.function import load
 from lamcts.outcomes.goals import Goals
 from lamcts.types import Json
+from lamcts.utils.removed import hint
 
 GOALS = ("objectives", "constraints", "reference")
 OWN = ("param", "space", "maximize", "pattern", "report", "inputs", *GOALS)  # of functions and programs
@@ -78,9 +78,7 @@ def registered(row: objectives.Entry, settings: Json) -> Target:
 def one_of(option: str, name: str, known: Sequence[str]) -> str:
     """Return what was typed for an option; ValueError where it is not known."""
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint}")
+        raise ValueError(f"{option}: expected one of {', '.join(known)}, got {name!r}{hint('objective', name, known)}")
     return name
 
 

@@ -1,6 +1,11 @@
 """The crash-safe record of a run, in one SQLite file or in memory. A journal from a stranger cannot run code."""
 
-from lamcts.journal.journal import Journal, begun_with
-from lamcts.journal.merge import merge
+from typing import TYPE_CHECKING
 
-__all__ = ["Journal", "begun_with", "merge"]
+from lamcts.journal.journal import Journal, begun_with
+from lamcts.utils.removed import refuses
+
+__all__ = ["Journal", "begun_with"]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from lamcts.errors import MissingExtra
 from lamcts.objectives.protocol import Costed, Objective, TradeOff
+from lamcts.utils.removed import hint
 from lamcts.utils.wings import wings
 
 __all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
@@ -259,7 +260,7 @@ def entry(name: str) -> Entry:
         near = difflib.get_close_matches(str(name), known, n=NEAR_NAMES)
         near += [f"{one.prefix}:{name}" for one in _families.values() if one.like and re.fullmatch(one.like, str(name))]
         cure = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
-        raise ValueError(f"expected the name of an objective, got {name!r}: {cure}")
+        raise ValueError(f"expected the name of an objective, got {name!r}{hint('objective', name) or f': {cure}'}")
     return found
 
 
@@ -292,7 +293,8 @@ def make(name: str, **settings: Any) -> Objective:
         if setting not in row.parameters:
             near = difflib.get_close_matches(setting, row.parameters, n=1)
             cure = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(row.parameters)}"
-            raise ValueError(f"expected a setting of objective {name!r}, got {setting!r}: {cure}")
+            gone = hint(name, f"--{setting.replace('_', '-')}")
+            raise ValueError(f"expected a setting of objective {name!r}, got {setting!r}{gone or f': {cure}'}")
     if row.missing:
         raise MissingExtra.of(str(row.package), str(row.extra))
     return row.build(**settings)

@@ -7,20 +7,20 @@ A rule is a class in a module of this folder, registered by ``@register("name", 
 from importlib import import_module
 from inspect import signature
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from lamcts.pruners.curves import Curves
-from lamcts.pruners.extrapolation import Extrapolation
 from lamcts.pruners.halving import Halving, Hyperband
 from lamcts.pruners.median import Median
 from lamcts.pruners.model import Model
 from lamcts.pruners.registry import NAMES, Pruner, line, register
 from lamcts.text import safe_repr
 from lamcts.utils.argument_hints import hint_pruner
+from lamcts.utils.removed import hint, refuses
 
 __all__ = [
     "NAMES",
     "Curves",
-    "Extrapolation",
     "Halving",
     "Hyperband",
     "Median",
@@ -30,6 +30,9 @@ __all__ = [
     "make",
     "register",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -64,11 +67,12 @@ def make(pruner: str | Pruner | None) -> Pruner | None:
     if isinstance(pruner, str) and pruner in NAMES:
         return NAMES[pruner]()
     theirs = hint_pruner(pruner)
+    cure = f"; {theirs}" if theirs else hint("pruner", pruner) if isinstance(pruner, str) else ""
     if theirs is not None or isinstance(pruner, (str, type)) or not _takes_curves(getattr(pruner, "prune", None)):
         names = ", ".join(map(repr, NAMES))
         raise ValueError(
             f"pruner: expected {names}, None, or an object with prune(number, curves) such as "
-            f"pruners.Median(startup=10), got {safe_repr(pruner):.60}{'' if theirs is None else f'; {theirs}'}"
+            f"pruners.Median(startup=10), got {safe_repr(pruner):.60}{cure}"
         )
     return pruner
 

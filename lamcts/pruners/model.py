@@ -15,13 +15,14 @@ MIN_CHANCE = 0.01  # the chance of a new trial at least: a trial with less is st
 MIN_IMPROVEMENT = 0.01  # units by which a loss is better at least: equal costs are no gain (untuned)
 
 
-@register("model", "a Gaussian process over points and steps gives the rest of the trial less chance than a new one")
+@register("model", "several objectives: a Gaussian process gives the rest of the trial less chance than a new one")
 @dataclass(frozen=True)
 class Model:
     """Stop a trial whose remaining steps have less chance of the best end, each, than those of a new trial.
 
-    The model is a Gaussian process over points and steps. It learns from finished and pruned trials. With several
-    objectives each has a model, and a trial ends best if no finished trial dominates its final losses.
+    The model is a Gaussian process over points and steps. It learns from finished and pruned trials. Each objective has
+    a model, and a trial ends best if no finished trial dominates its final losses. A run with one objective refuses the
+    rule: `Hyperband` ends lower there.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Model:
     With the chance P of the best end by all reports of a trial at step t of T, and the chance P0 of the same point
     without its reports, a trial is stopped if P / (T - t) < P0 / T. P0, or 0.01 if it is less, stands for a new trial.
 
-    With several objectives the final losses of a trial are independent normals in the units of their models. Their
+    The final losses of a trial are independent normals in the units of their models. Their
     chance is exact: a sum over disjoint boxes, which are what the front of finished trials does not dominate.
 
     References

@@ -124,11 +124,10 @@ class RunSettings:
     """Stop if this many evaluations, the first of this call, fail with the same error. `InvalidPoint` does not
     count."""
     pruner: str | pruners.Pruner | None = None
-    """Rule that stops trials by the intermediate values that they report. "model", "median", "halving", "hyperband",
-    "extrapolation", or an object, see `lamcts.pruners`. The function reports by a parameter `trial`:
-    `trial.report(step, value)`. A pruned trial is no failure, and searches learn from its predicted value. With several
-    objectives "model" judges a trial by its chance to end on the front, and the other rules stop one that is behind in
-    every objective."""
+    """Rule that stops trials by the intermediate values that they report. "median", "halving", "hyperband", "model",
+    or an object, see `lamcts.pruners`. The function reports by a parameter `trial`: `trial.report(step, value)`. A
+    pruned trial is no failure, and searches learn from its predicted value. With several objectives "model" judges a
+    trial by its chance to end on the front, and the other rules stop one that is behind in every objective."""
     timeout: float | None = None
     """Seconds after which an evaluation is ended and has failed. With `workers=n` (1 is enough), its process is ended.
     Without workers a signal interrupts it, on Unix in the main thread alone, once compiled code returns."""

@@ -12,7 +12,7 @@ from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.trial import Trial
-from lamcts.pruners import Curves, Pruner, make
+from lamcts.pruners import Curves, Model, Pruner, make
 from lamcts.pruners.registry import is_multi_objective
 from lamcts.study.evaluation import Outcome, takes
 from lamcts.study.problem import RunProblem
@@ -33,6 +33,8 @@ class Pruning:
         goals = problem.goals
         self.curves = Curves(len(goals.objectives), problem.space)
         self._pruner, self._names, self._signs = make(pruner), goals.names, tuple(goals.signs.tolist())
+        if isinstance(self._pruner, Model) and len(self._names) == 1:
+            raise ValueError("pruner: expected 'model' for several objectives alone, got one: use 'hyperband'")
         self._judged = (self.curves,) if is_multi_objective(self._pruner) else self.curves.objectives
         self._told: dict[int, Predicted] = {}  # by pruned trial: its losses as predicted when it was told
         self._wanted = takes(problem.f, "trial")  # by the function

@@ -4,11 +4,15 @@ import pytest
 
 from benchmarks.harness import script, sheet
 from benchmarks.harness.sheet import RESULTS, Sheet
-from benchmarks.optimizer import shifted
-from benchmarks.optimizer.shifted import Case
+from benchmarks.optimizer import own_time
+from benchmarks.optimizer.own_time import Case
 
 KEY = ("method", "seed")
 CASE = Case("random", "ackley-rotated", 3, 4, 7, 300)
+
+
+def record(case, out):
+    script.record([case], Sheet(out, Case._fields, own_time.COLUMNS), "benchmarks.optimizer.own_time:measure_once", 1)
 
 
 def parsed(monkeypatch, *words):
@@ -34,7 +38,7 @@ def test_a_cell_without_a_column_is_refused(tmp_path):
 
 
 def test_a_run_that_failed_leaves_no_row_and_is_wanted_again(tmp_path):
-    rows = Sheet(tmp_path / "sums.csv", Case._fields, shifted.COLUMNS)
+    rows = Sheet(tmp_path / "sums.csv", Case._fields, own_time.COLUMNS)
     rows.add(CASE._asdict() | {"status": "failed", "message": "why"}, None)
     assert rows.wants(CASE)
     rows.add(CASE._asdict() | {"best": "1"}, None)
@@ -51,9 +55,9 @@ def test_a_smoke_run_is_small_and_goes_elsewhere(monkeypatch):
 
 
 def test_a_case_is_recorded_once_with_what_its_run_reached(tmp_path, capsys):
-    out = tmp_path / "shifted.csv"
-    shifted.record([CASE], out)
-    shifted.record([CASE], out)
+    out = tmp_path / "own_time.csv"
+    record(CASE, out)
+    record(CASE, out)
     (row,) = sheet.read(out)
     assert [row[name] for name in Case._fields] == list(map(str, CASE))
     assert float(row["best_100"]) >= float(row["best_200"]) >= float(row["best_300"]) == float(row["best"])
@@ -64,6 +68,6 @@ def test_a_case_is_recorded_once_with_what_its_run_reached(tmp_path, capsys):
 def test_a_case_that_fails_ends_the_script_and_leaves_no_row(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("LAMCTS_REFERENCE", raising=False)
     with pytest.raises(SystemExit, match="1 of 1 runs failed"):
-        shifted.record([CASE._replace(method="reference TuRBO-1")], tmp_path / "shifted.csv")
+        record(CASE._replace(method="reference TuRBO-1"), tmp_path / "own_time.csv")
     assert "expected --reference DIR" in capsys.readouterr().out
-    assert not (tmp_path / "shifted.csv").exists()
+    assert not (tmp_path / "own_time.csv").exists()

@@ -10,7 +10,7 @@ from lamcts.samplers.nevergrad.method import kept_globals
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "integrations.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
-OTHERS = ("ray", "ax")  # they start processes, or load for many seconds: tests of their own run the like
+OTHERS = ("ray",)  # they start processes, or load for many seconds: tests of their own run the like
 
 
 @pytest.mark.dear
@@ -22,11 +22,11 @@ def test_a_program_of_the_page_runs(title, tmp_path, monkeypatch, capsys):
         if name in OTHERS or find_spec(name) is None:
             pytest.skip(f"{name} is not installed, or starts too much for a quick test")
     monkeypatch.chdir(tmp_path)
-    with kept_globals():  # Nevergrad and scikit-learn draw from numpy's
+    with kept_globals():  # scikit-learn draws from numpy's
         exec(compile(program, title, "exec"), {"__name__": "page"})
     assert capsys.readouterr().out.strip()
 
 
 def test_each_library_has_its_section():
-    assert {*SECTIONS} >= {"SciPy", "scikit-learn", "ConfigSpace", "Optuna", "Nevergrad", "Ray Tune", "Ax"}
+    assert {*SECTIONS} >= {"SciPy", "scikit-learn", "ConfigSpace", "Optuna", "Ray Tune"}
     assert 'examples/botorch_region.py"' in PAGE

@@ -200,7 +200,7 @@ def test_the_command_writes_a_study(tmp_path, capsys, monkeypatch):
         (["nothing.db", "--optuna", "sqlite:///x.db"], "there is no journal at nothing.db"),
         (["run.db", "--optuna", "x.db"], "--optuna: expected a URL such as sqlite:///study.db, got 'x.db'"),
         (["run.db", "--optuna", "sqlite:////nowhere/x.db"], "storage: expected one that can be opened"),
-        (["run.db"], "one of the arguments --optuna --journal is required"),
+        (["run.db"], "the following arguments are required: --optuna"),
     ):
         code, _, err = said(capsys, "export", *words)
         assert code == 2 and why in err and err.count("\n") == 1

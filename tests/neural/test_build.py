@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lamcts.neural import nas
-from lamcts.neural.nas.graph_hash import pruned
+from lamcts.neural.nas.nasbench101 import pruned
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 

@@ -9,7 +9,6 @@ from lamcts import objectives
 from lamcts.objectives import base
 from lamcts.objectives.protocol import digest
 
-FOLDERS = {"jahs-bench-201": "data", "nasbench301": "models"}  # settings that name a folder of the benchmark's package
 NAMES = [name for name, row in base.names().items() if not row.missing]
 CHANGED = {"noise": 0.5, "rollouts": 2, "seeds": "fresh", "base_seed": 5, "initial_random": 1000.0, "shift": 3}
 CHANGED |= {"permute": 5, "continuous": True, "constrained": True, "objective_count": 3}
@@ -21,8 +20,7 @@ def make(monkeypatch, tables):
     monkeypatch.setenv("LAMCTS_DATA", str(tables))
 
     def made(name, **settings):
-        folder = {FOLDERS[name]: tables} if name in FOLDERS else {}
-        return objectives.make(name, **folder, **settings)
+        return objectives.make(name, **settings)
 
     return made
 

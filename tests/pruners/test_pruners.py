@@ -77,7 +77,7 @@ class Stepwise:
         (lambda: Median(interval=0), "interval: expected a whole number of at least 1"),
         (lambda: Halving(reduction=1), "reduction: expected a whole number of at least 2"),
         (lambda: Hyperband(most=0), "most: expected None or a whole number of at least 1"),
-        (lambda: pruners.make("medium"), "pruner: expected 'extrapolation', 'halving', 'hyperband', 'median'"),
+        (lambda: pruners.make("medium"), "pruner: expected 'halving', 'hyperband', 'median'"),
         (lambda: pruners.make(Median), "got <class"),
         (lambda: pruners.make(Stepwise()), r"an object with prune\(number, curves\)"),
     ],

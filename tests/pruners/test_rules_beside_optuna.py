@@ -79,5 +79,5 @@ def test_a_rule_of_optuna_is_refused_before_the_first_trial_and_ours_is_named() 
         (optuna.pruners.ThresholdPruner(upper=1.0), "write one that reads curves"),
         (Mine(), "write one that reads curves"),
     ):
-        with pytest.raises(ValueError, match=rf"pruner: expected 'extrapolation', .*{ours}"):
+        with pytest.raises(ValueError, match=rf"pruner: expected 'halving', .*{ours}"):
             lamcts.minimize(lambda point, trial: 0.0, lamcts.Box(0, 1, dim=2), budget=3, pruner=theirs)

@@ -134,15 +134,13 @@ MIXED = lamcts.Space(
     "text",
     [
         "lr;n;on;kind;value\n0,1;2;1;0,5;3,5\n,25;3;0;a;NA\n",  # a spreadsheet with decimal commas
-        "sep=;\r\nlr;n;on;kind;value\r\n0.1;2;T;0.5;3.5\r\n2.5e-1;3;F;a;\r\n",
+        "sep=;\r\nlr;n;on;kind;value;\r\n0.1;2;TRUE;0.5;3.5;\r\n2.5e-1;3;False;a;;\r\n;;;;;\r\n",
         "lr\tn\ton\tkind\tvalue\r0,1\t2\tTRUE\t0,5\t3,5\r2,5E-01\t3\tFALSE\ta\tn/a\r",
         '"","lr","n","on","kind","value"\n"1",0.1,2,TRUE,0.5,3.5\n"2",0.25,3,FALSE,"a",NA\n',  # write.csv of R
-        "# two runs\n#, by hand\nlr,n,on,kind,value\n0.1,2,true,0.5,3.5\n# the last\n0.25,3,false,a,None\n",
-        "# lr,n,on,kind,value\n0.1,2.0,1.0,0.5,3.5\n0.25,3.0,0.0,a,nan\n",  # numpy.savetxt
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_tables_of_spreadsheets_r_and_numpy_say_the_same(text: str, encoding: str, tmp_path: Path) -> None:
+def test_tables_of_spreadsheets_and_programs_say_the_same(text: str, encoding: str, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes(text.encode(encoding))
     study = lamcts.study.Study(cost, MIXED, False, 1, known=tmp_path / "old.csv", **OPTIONS)
     assert [(one.point, one.value) for one in study.known] == [
@@ -183,7 +181,7 @@ def test_points_that_are_one_thing_or_come_from_a_table_have_their_columns(tmp_p
     ("text", "message"),
     [
         ("", "expected a line of names in .*old.csv, got an empty file"),
-        ("# nothing yet\n", "expected a line of names in .*old.csv, got an empty file"),
+        ("# nothing yet\n", "expected a column 'x1', got # nothing yet; known=pandas.read_csv"),
         ("hello world\n", "known: .*old.csv: expected a column 'x1', got hello world"),
         (
             '{"runs": [{"x1": 0}]}',
@@ -199,6 +197,7 @@ def test_points_that_are_one_thing_or_come_from_a_table_have_their_columns(tmp_p
         ),
         ("x1,x2,value\n0,None,1\n", "old.csv, line 2, column 'x2': expected a value, got an empty cell"),
         ("x1,x2,loss\n0,0,1\n", "known: .*old.csv: expected a column 'value', got x1, x2, loss"),
+        ("# two runs\nx1,x2,value\n0,0,1\n", "line 2: expected 1 cells, one a column, got 3; .*pandas.read_csv"),
         ("x1,value\n0,1\n", "expected a column 'x2', got x1, value"),
         ("x1,x2,x2,value\n0,0,0,1\n", "old.csv, line 1: expected each column once, got 'x2' twice"),
         ("x1,x2,value\n0,0,1\n0,1\n", "old.csv, line 3: expected 3 cells, one a column, got 2"),
@@ -291,3 +290,14 @@ def test_points_of_any_space_come_back_from_their_table(space: Any, seed: int, t
     again = lamcts.study.Study(lambda p: 1.0, space, False, 1, known=path, **OPTIONS)
     expected = space.encode_many(list(ran.history.points))
     assert np.allclose(space.encode_many([one.point for one in again.known]), expected, rtol=0, atol=1e-12)
+
+
+def test_comments_and_letters_for_true_and_false_are_for_pandas(tmp_path: Path) -> None:
+    space = lamcts.Space({"lr": lamcts.Float(0, 1), "on": lamcts.Bool()})
+    with pytest.raises(ValueError, match="line 2, column 'on': expected True or False, got 'T'"):
+        told("lr,on,value\n0.1,T,1\n", tmp_path, space, lambda point: 0.0)
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[pandas]'")
+    text = io.StringIO("# two runs\nlr,on,value\n0.1,T,1\n0.2,F,2\n")
+    table = pandas.read_csv(text, comment="#", true_values=["T"], false_values=["F"])
+    history = lamcts.minimize(lambda point: 0.0, space, budget=1, known=table, **OPTIONS).history
+    assert [point["on"] for point in history.points[:2]] == [True, False]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from benchmarks.discrete.discrete_problems import bits, categories, kernel_ridge, stages, svm_digits, tables
+from benchmarks.discrete.discrete_problems import bits, categories, stages, svm_digits, tables
 from benchmarks.discrete.discrete_problems.base import Discrete, regret
 from benchmarks.discrete.discrete_problems.hidden import Hidden, hidden
 from lamcts import objectives
@@ -44,7 +44,6 @@ JUDGE: dict[str, Row] = {
     "nb101-keyed": _packaged("nasbench101", "nasbench101_test108.npz", keyed=True),  # they are not asked for
     "nb-graph": _packaged("nasbench-graph", "nasbench_graph.npz"),
     "func3C": Row(categories.func3c),
-    "kernel-ridge": Row(kernel_ridge.kernel_ridge),
     "labs50": Row(bits.labs),
     "contamination": Row(stages.contamination),
     "maxsat28": Row(partial(bits.clauses, 28)),

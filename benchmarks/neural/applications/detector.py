@@ -9,7 +9,8 @@ import numpy as np
 
 from benchmarks.neural.applications.arms import Application, Outcome, Point, save_weights
 from benchmarks.neural.applications.models.boxes import scenes
-from benchmarks.neural.applications.models.detector import DetectObjective, detector, train_detector
+from benchmarks.neural.applications.models.cells import cost
+from benchmarks.neural.applications.models.detector import Detectors, detector, train_detector
 from benchmarks.neural.applications.models.unet import unet
 from lamcts.neural import nas
 from lamcts.neural.train import Recipe
@@ -18,7 +19,6 @@ RECIPE = Recipe(epochs=10, batch=16, rate=5e-3)  # untuned
 SIZES = {"widths": (8, 16, 32), "cells": 1, "head": 16}
 HAND = 8  # channels of the U-Net, as in the segmenter's comparison
 IMAGES = 600, 200, 24  # training images; validation and test images each; side in pixels
-MEGA = 1e6  # of operations
 
 
 def application(scale: str, device: str, folder: Path) -> Application:
@@ -27,10 +27,10 @@ def application(scale: str, device: str, folder: Path) -> Application:
     ends = {"train": (0, train), "valid": (train, train + judged), "test": (train + judged, train + 2 * judged)}
     parts = {name: scenes(*each, side) for name, each in ends.items()}
     recipe = RECIPE if scale == "full" else replace(RECIPE, epochs=1)
-    f = DetectObjective(nas.NasBench201(), parts, recipe, SIZES, device=device)
+    f = Detectors(nas.NasBench201(), parts, recipe, SIZES, device=device)
 
     def judge(net: Any) -> Outcome:
-        parameters, mflops = cost(net, side)
+        parameters, mflops = cost(net, 3, side, side)
         return Outcome(f.precision(net, "valid"), f.precision(net, "test"), parameters, mflops)
 
     def searched(point: Point, seed: int) -> Outcome:
@@ -51,18 +51,7 @@ def application(scale: str, device: str, folder: Path) -> Application:
     return Application("detector", name, True, f.space, searched, by_hand, steps, keep, f.architectures.text)
 
 
-def cost(net: Any, side: int) -> tuple[int, float]:
-    """Return parameters and MFLOPs of one image, two a multiply-add."""
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    x = torch.zeros(1, 3, side, side, device=next(net.parameters()).device)
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        net.eval()(x)
-    return sum(each.numel() for each in net.parameters()), counter.get_total_flops() / MEGA
-
-
-def draw(f: DetectObjective, net: Any, path: Path, count: int = 8) -> None:
+def draw(f: Detectors, net: Any, path: Path, count: int = 8) -> None:
     """Draw test images with the boxes of the truth, dashed, and of as many detections, the best by score."""
     import matplotlib.pyplot as plt
     import torch
@@ -70,7 +59,7 @@ def draw(f: DetectObjective, net: Any, path: Path, count: int = 8) -> None:
     from benchmarks.neural.applications.models.detector import detections
     from benchmarks.neural.applications.models.shapes import CLASSES
 
-    images, truths = f.parts["test"]
+    images, truths = f.data["test"]
     found = detections(net, torch.tensor(images[:count]))
     figure, grid = plt.subplots(2, count // 2, figsize=(2.2 * count // 2, 4.8), squeeze=False)
     for axes, x, truth, rows in zip(grid.flat, images, truths, found, strict=False):

@@ -1,4 +1,4 @@
-"""Style transfer through the features of a searched network (thesis 9.5).
+"""Style transfer through the features of a searched network (thesis 9.5). It searches nothing itself.
 
     python -m benchmarks.neural.applications.style [--network applications/segmenter/segmenter.npz] [--steps 200]
 

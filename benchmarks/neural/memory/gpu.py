@@ -7,9 +7,8 @@
   steps, a process with little memory, rates by dtype, and `nn.DataParallel` where there are two GPUs.
 - Races: all storages of two networks are offloaded; copies or computation are delayed, and fetched memory is poisoned.
 - Ways of a network: eager steps; checkpointing; `torch.compile` with a budget of saved bytes; "fit", the plan of
-  `memory.fit` within a share of the activations or within checkpointing's peak; "ours", a preset
-  or greedy plan, by `--ways` alone. Columns: peaks of a step by the allocator, milliseconds, predicted values, and
-  the share of copying time that overlaps computing.
+  `memory.fit` within a share of the activations or within checkpointing's peak. Columns: peaks of a step by the
+  allocator, milliseconds, predicted values, and the share of copying time that overlaps computing.
 
 Hard checks: gradients equal those of eager steps, verified plans stay within their budget, and nothing leaks. A row
 that fails one has the status "failed: ..."; the exit code is 1 while the file has such a row of the device. No row
@@ -45,9 +44,9 @@ from benchmarks.neural.memory.gpu_networks import (
     case,
     difference,
     difference_row,
+    entered,
 )
 from benchmarks.neural.memory.gpu_streams import Copies, Delayed, streams
-from benchmarks.neural.memory.ways import entered, planned, ways
 from lamcts.neural import memory
 from lamcts.neural.memory import ALL_OPTIONS, Action, Plan, Report, Simulator
 from lamcts.neural.memory.execution.link import Cuda
@@ -103,12 +102,18 @@ def main() -> int:
     given = script.parser(__doc__, "memory_gpu.csv", "small networks and a few ways, on the CPU")
     parts = [*NAMES, "training"]
     given.add_argument("--only", nargs="+", default=["training", *DEFAULT], choices=parts, metavar="NAME")
-    given.add_argument("--ways", nargs="+", choices=[*FITS, *ways()], metavar="WAY", help="default: by network")
+    given.add_argument(
+        "--ways",
+        nargs="+",
+        choices=["eager", *CHECKPOINTED, *COMPILED_WAYS, *FITS],
+        metavar="WAY",
+        help="default: by network",
+    )
     given.add_argument("--batch", type=int, help="another batch than the network's own")
     given.add_argument("--small", action="store_true", help="small networks")
     given.add_argument("--minutes", type=float, default=4.5, help="begin no row after so many")
     given.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    smoke = {"only": ["training", "resnet"], "ways": ["eager", CHECKPOINTED[0], "fit 0.75", "ours offload"]}
+    smoke = {"only": ["training", "resnet"], "ways": ["eager", CHECKPOINTED[0], "fit 0.75"]}
     arguments = script.parsed(given, **smoke, small=True, device="cpu")
     device = torch.device(arguments.device)
     label = prepared(device)
@@ -271,9 +276,7 @@ class NetworkCheck:
             return None
         if way in FITS:
             return self.fit(way, eager)
-        if way.startswith("ours"):
-            return self.simulated_plan(way, float(eager["gradient_error"]))
-        with entered(way, module, None, None) as run:  # type: ignore[arg-type]
+        with entered(way, module) as run:
             # Checkpointing updates the statistics of BatchNorm twice, so its error is no hard check.
             found = self.case.measured(run)
             if way.startswith("compiled"):  # its random numbers are others
@@ -306,16 +309,6 @@ class NetworkCheck:
             "planning_seconds": f"{fitted.planned_seconds:.1f}",
             "details": f"{least}{counts}; {fitted.report.recomputes} recomputations",
         }
-
-    def simulated_plan(self, way: str, noise: float) -> Row:
-        """Return the measurements of a plan of `ways.py`."""
-        began = time.perf_counter()
-        plan = planned(way, self.traced)
-        if plan is None:
-            return {"status": "no plan"}
-        seconds = {"planning_seconds": f"{time.perf_counter() - began:.1f}"}
-        report = Simulator(self.traced.graph, memory.measured_machine(self.device)).report(plan)
-        return self.under_plan(memory.apply(self.case.module, plan, self.traced), report, noise) | seconds
 
     def under_plan(self, context: AbstractContextManager[Any], report: Report, noise: float) -> Row:
         """Return what is measured, and what is simulated, of steps under a plan."""

@@ -12,6 +12,7 @@ are left out. A search that `--minutes` cut short starts again. Rows go to resul
 import gc
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +21,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.versions import versions
+from benchmarks.neural.memory.gpu_networks import entered
 from benchmarks.neural.memory.networks import FULL, images, resnet
-from benchmarks.neural.memory.ways import allowed, entered
 from lamcts.neural import memory
 from lamcts.neural.graphs import StepGraph
 from lamcts.neural.memory import Plan, Simulator
@@ -135,8 +136,8 @@ def trained(name: str, way: str) -> Callable[[int], bool]:
 
 
 def two_steps(module: nn.Sequential, batch: Tensor, way: str, traced: Trace | None) -> None:
-    plan = lowest(traced.graph) if traced else None
-    with entered(way, module, traced, plan) as run:
+    ours = nullcontext(module) if traced is None else memory.apply(module, lowest(traced.graph), traced)
+    with ours, entered("eager" if traced else way, module) as run:
         for _ in range(2):
             module.zero_grad()
             run(batch).float().sum().backward()
@@ -150,6 +151,14 @@ def lowest(graph: StepGraph) -> Plan:
     plans = [allowed(simulator, memory.preset(name, graph)) for name in ("memory", "cost-aware")]
     plans.append(Plan(everything, name="all offloaded"))
     return min(plans, key=lambda plan: simulator.cost(plan.actions).peak_bytes)
+
+
+def allowed(simulator: Simulator, plan: Plan) -> Plan:
+    """Return the plan; storages that cannot be recomputed are kept."""
+    keep = memory.Action.KEEP
+    pairs = zip(plan.actions, simulator.tables.recomputable, strict=True)
+    actions = (keep if one.word.startswith("recompute") and not free else one for one, free in pairs)
+    return Plan(tuple(actions), plan.frees, plan.name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Networks of the GPU check with their training steps: GPT, U-Net, LSTM, and those of `networks.py`. Needs torch."""
+"""Networks of the GPU check, and ways to run their training steps: GPT, U-Net, LSTM, and those of `networks.py`."""
 
 import gc
 import math
@@ -6,8 +6,10 @@ import os
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from benchmarks.harness.task import Row
 from benchmarks.neural.memory.networks import FULL, SMALL, Block, convolved, resnet
@@ -33,6 +36,7 @@ WARM = 2  # warm-up steps: kernels are loaded, graphs compiled, memory is pinned
 TIMED = 5
 OVER_NOISE = 3.0  # times the difference of two eager steps: more is an error of the plan
 SLACK = 1.01  # over the smallest budget of an error message, which is rounded
+DEAR = ("convolution", "mm", "addmm", "bmm")  # operations whose results selective checkpointing keeps, and attention
 Run = Callable[[Tensor], Any]
 
 
@@ -277,3 +281,43 @@ def difference_row(error: float, noise: float = 0.0, tolerance: float = 0.0) -> 
     wrong = error > max(tolerance, OVER_NOISE * noise)
     failed = {"status": f"failed: gradients differ by {error:.2g} from eager steps"} if wrong else {}
     return failed | {"gradient_error": f"{error:.2g}"}
+
+
+@contextmanager
+def entered(way: str, module: nn.Module) -> Iterator[Run]:
+    """Yield the callable to use instead of `module`: "eager", a checkpointing, or "compiled B" by budget."""
+    if way == "eager":
+        yield module
+    elif way.endswith("checkpointing"):
+        yield partial(checkpointed, module, way.startswith("selective"))
+    else:
+        with compiled(module, float(way.split()[1])) as run:
+            yield run
+
+
+def checkpointed(module: Any, selective: bool, batch: Tensor) -> Any:
+    """Run each child of a module in its own checkpoint."""
+    context = {"context_fn": partial(create_selective_checkpoint_contexts, kept)} if selective else {}
+    for child in module:
+        batch = checkpoint(child, batch, use_reentrant=False, **context)
+    return batch
+
+
+def kept(context: Any, func: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    """Keep the results of expensive operations."""
+    op = func._overloadpacket.__name__ if hasattr(func, "_overloadpacket") else str(func)
+    dear = op in DEAR or "attention" in op
+    return CheckpointPolicy.MUST_SAVE if dear else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+@contextmanager
+def compiled(module: nn.Module, budget: float) -> Iterator[Run]:
+    """Yield a compiled module with a budget of saved bytes: inductor on CUDA, plain graphs elsewhere."""
+    import torch._dynamo
+    import torch._functorch.config as config
+
+    cuda = next(module.parameters()).is_cuda
+    torch._dynamo.reset()
+    with config.patch(activation_memory_budget=budget):
+        yield torch.compile(module, backend="inductor" if cuda else "aot_eager")
+    torch._dynamo.reset()

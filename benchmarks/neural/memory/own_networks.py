@@ -1,17 +1,29 @@
-"""Is a budget kept, and are gradients those of eager steps? Networks and training loops as users write them.
+"""What do memory plans cost, are budgets kept, and are gradients those of eager steps?
 
-    python -m benchmarks.neural.memory.own_networks [--networks gpt lstm ...] [--table]
+    python -m benchmarks.neural.memory.own_networks [--networks gpt lstm ...] [--ways "fit 0.5" ...] [--table]
 
-Each network is planned in a process of its own, by `memory.fit` and by `fit_compiled`, within 0.75 times the memory of
-an eager step. Then three steps of SGD run with and without the plan. Columns: whether weights, gradients and buffers
+One thread, a process for each network and way. "checks" are networks and training loops as users write them, within
+0.75 times the memory of an eager step. Three steps of SGD run with and without the plan: weights, gradients and buffers
 have equal bits afterwards (compiled: the largest relative difference of gradients after one step, without dropout,
-whose masks differ), the memory of an eager step, the budget and the measured one in bytes; or "refused", with the
-reason. Rows go to results/memory_own_networks.csv.
+whose masks differ). `TIMED` networks are run in several ways:
+- "eager", "compiled": ordinary steps, and `torch.compile` with all that the backward pass needs saved.
+- "checkpoint", "selective": each child of the network in `torch.utils.checkpoint`, keeping nothing or products.
+- "compiled B": `torch.compile` with `activation_memory_budget=B`.
+- "fit S", "fit_compiled S": `memory.fit` and `fit_compiled` with the budget of S times all of an eager step.
+
+Compiled steps use the backend "aot_eager": graphs as eager kernels, so that planning is compared and not fusion; with
+--backend inductor the kernels are compiled.
+
+Columns: bytes of an eager step, the budget and the measured peak, gradients included; or "refused", with the reason;
+CPU milliseconds of a step (the least over rounds in which it takes turns with an eager one), of the eager one, and
+their ratio. Rows go to results/memory_own_networks.csv.
 """
 
 import copy
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,13 +35,27 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import ROOT, Sheet
 from benchmarks.harness.task import Result
 from benchmarks.harness.versions import commit, versions
-from benchmarks.neural.memory.networks import resnet, transformer
+from benchmarks.neural.memory.gpu_networks import checkpointed
+from benchmarks.neural.memory.networks import residual, resnet, transformer
 from benchmarks.tables.markdown import markdown
 from lamcts.neural import memory
+from lamcts.neural.memory.execution.measure import measured_peak
 
 SHARE, STEPS = 0.75, 3
-WAYS = ("fit", "fit_compiled")
-Step = Callable[[Callable[..., Any], "Net", torch.optim.Optimizer], None]
+CHECKED = (f"fit {SHARE}", f"fit_compiled {SHARE}")
+SHARES = (0.8, 0.7, 0.6, 0.5)
+BUDGETS = (0.5, 0.3, 0.1)
+WAYS = (
+    "eager",
+    "checkpoint",
+    "selective",
+    "compiled",
+    *(f"compiled {budget}" for budget in BUDGETS),
+    *(f"{way} {share}" for way, share in product(("fit", "fit_compiled"), SHARES)),
+)
+WARM, ROUNDS = 2, 10  # steps before the ones that count, and those
+Call = Callable[..., Any]
+Step = Callable[[Call, "Net", torch.optim.Optimizer], None]
 
 
 class Net(NamedTuple):
@@ -48,9 +74,13 @@ class Case(NamedTuple):
 
     network: str
     way: str
+    backend: str
 
 
-COLUMNS = (*Case._fields, "gradients", "eager_bytes", "budget_bytes", "measured_bytes", "kept", "refused", "versions")
+COLUMNS = (
+    *Case._fields, "gradients", "eager_bytes", "budget_bytes", "measured_bytes", "kept", "refused",
+    "milliseconds", "eager_milliseconds", "ratio", "versions",
+)  # fmt: skip
 
 
 class UNet(nn.Module):
@@ -154,13 +184,13 @@ def _convolved(before: int, after: int) -> nn.Sequential:
     return nn.Sequential(nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(inplace=True))
 
 
-def _plain(call: Callable[..., Any], net: "Net", optimizer: torch.optim.Optimizer) -> None:
+def _plain(call: Call, net: "Net", optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
     net.loss(call(net.batch)).backward()
     optimizer.step()
 
 
-def _scaled(call: Callable[..., Any], net: "Net", optimizer: torch.optim.Optimizer) -> None:
+def _scaled(call: Call, net: "Net", optimizer: torch.optim.Optimizer) -> None:
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
     optimizer.zero_grad()
     with torch.autocast("cpu", torch.bfloat16):
@@ -170,7 +200,7 @@ def _scaled(call: Callable[..., Any], net: "Net", optimizer: torch.optim.Optimiz
     scaler.update()
 
 
-def _added(call: Callable[..., Any], net: "Net", optimizer: torch.optim.Optimizer) -> None:
+def _added(call: Call, net: "Net", optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
     for _ in range(2):
         net.loss(call(net.batch)).backward()
@@ -224,54 +254,108 @@ NETWORKS: dict[str, Callable[[], Net]] = {
     ),
     "mixture of experts": lambda: Net(Experts(), torch.randn(128, 32), _mean, _plain),
 }
+TIMED: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
+    "gpt": lambda: (transformer(4, 192, 4, 256), torch.randint(256, (4, 128))),
+    "resnet": lambda: (residual(24, 6, 10), torch.randn(8, 3, 32, 32)),
+    "small": lambda: (transformer(4, 64, 4, 11), torch.randint(11, (4, 32))),  # where host time shows
+}
 
 
 def main() -> None:
-    given = script.parser(__doc__, "memory_own_networks.csv", "one network")
-    given.add_argument("--networks", nargs="*", default=list(NETWORKS), choices=list(NETWORKS), metavar="NAME")
+    given = script.parser(__doc__, "memory_own_networks.csv", "two networks, two rounds")
+    known = [*TIMED, *NETWORKS]
+    given.add_argument("--networks", nargs="*", default=known, choices=known, metavar="NAME")
+    given.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, metavar="NAME", help="of the timed")
+    given.add_argument("--backend", default="aot_eager")
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there")
     script.many(given, "0")
-    arguments = script.parsed(given, networks=["LSTM"])
+    arguments = script.parsed(given, networks=["small", "LSTM"], ways=["checkpoint", "fit 0.8", "fit_compiled 0.8"])
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     if not arguments.table:
-        cases = [Case(*one) for one in product(arguments.networks, WAYS)]
+        cases = [
+            Case(name, way, arguments.backend)
+            for name in arguments.networks
+            for way in (arguments.ways if name in TIMED else CHECKED)
+        ]
         script.record(cases, sheet, "benchmarks.neural.memory.own_networks:measure", arguments.jobs)
     print(table(sheet.rows()))
 
 
 def measure(**fields: Any) -> Result:
-    """Return the row of a network."""
+    """Return the row of a network and a way."""
     case = Case(**fields)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     row: dict[str, Any] = case._asdict() | {"versions": f"commit {commit()} {versions(('lamcts', 'torch'))}"}
-    net = NETWORKS[case.network]()
-    for one in net.module.modules() if case.way != "fit" else ():
+    try:
+        (timed if case.network in TIMED else checked)(case, row)
+    except (ValueError, TypeError) as error:
+        row["refused"] = f"{type(error).__name__}: {error}".splitlines()[0].replace(f"{ROOT}/", "")
+    return row, None
+
+
+def checked(case: Case, row: dict[str, Any]) -> None:
+    """Add whether the budget is kept, and gradients are right, to the row of a network of a user."""
+    net, compiled = NETWORKS[case.network](), case.way.startswith("fit_compiled")
+    for one in net.module.modules() if compiled else ():
         if isinstance(one, nn.Dropout):  # a compiled one draws other masks
             one.p = 0.0
     plain = net._replace(module=copy.deepcopy(net.module))
     given: dict[str, Any] = {"loss": net.loss, "optimizer": "sgd", "accumulate": net.accumulate}
-    try:
-        with _cast(net):
-            eager = memory.fit_compiled(net.module, net.batch, "1TiB", **given, backend="eager").measured_bytes or 0
-            row |= {"eager_bytes": eager, "budget_bytes": int(SHARE * eager)}
-            found = (memory.fit if case.way == "fit" else memory.fit_compiled)(
-                net.module,
-                net.batch,
-                int(SHARE * eager),
-                **given,
-                **({} if case.way == "fit" else {"backend": "aot_eager"}),
-            )
-    except (ValueError, TypeError) as error:
-        text = f"{type(error).__name__}: {error}".splitlines()[0]
-        return row | {"refused": text.replace(f"{ROOT}/", "")}, None
+    fit = partial(memory.fit_compiled, backend=case.backend) if compiled else memory.fit
+    with _cast(net):
+        eager = memory.fit_compiled(net.module, net.batch, "1TiB", **given, backend="eager").measured_bytes or 0
+        row |= {"eager_bytes": eager, "budget_bytes": int(SHARE * eager)}
+        found = fit(net.module, net.batch, int(SHARE * eager), **given)
     with found:
-        row["gradients"] = compared(net, plain, found.model, case.way == "fit")
-    size = found.measured_bytes
-    return row | {"measured_bytes": size, "kept": size is not None and size <= SHARE * eager}, None
+        row["gradients"] = compared(net, plain, found.model, not compiled)
+    row |= {"measured_bytes": found.measured_bytes, "kept": (found.measured_bytes or eager) <= SHARE * eager}
 
 
-def compared(net: Net, plain: Net, call: Callable[..., Any], bits: bool) -> str:
+def timed(case: Case, row: dict[str, Any]) -> None:
+    """Add the CPU time of a step, and its peak, to the row."""
+    module, batch = TIMED[case.network]()
+    plain = copy.deepcopy(module)
+    with entered(case, module, batch) as call:
+        took = [(seconds(module, call, batch), seconds(plain, plain, batch)) for _ in range(WARM + ROUNDS)][WARM:]
+        row["measured_bytes"] = measured_peak(module, call, batch, None, added=False)
+    mine, eager = (1e3 * min(one) for one in zip(*took, strict=True))
+    row |= {"milliseconds": f"{mine:.2f}", "eager_milliseconds": f"{eager:.2f}", "ratio": f"{mine / eager:.3f}"}
+
+
+@contextmanager
+def entered(case: Case, module: nn.Module, batch: Tensor) -> Iterator[Call]:
+    """Yield the callable of a way."""
+    from torch._functorch import config
+
+    way, _, number = case.way.partition(" ")
+    if way in ("checkpoint", "selective"):
+        assert isinstance(module, nn.Sequential)
+        yield partial(checkpointed, module, way == "selective")
+    elif way == "compiled":
+        with config.patch(activation_memory_budget=float(number or 1)):
+            yield torch.compile(module, backend=case.backend)
+    elif way == "eager":
+        yield module
+    else:
+        whole = memory.fit(module, batch, "1TiB", machine=memory.Machine())
+        budget = int(float(number) * (whole.measured_bytes or 0))
+        if way == "fit":
+            with memory.fit(module, batch, budget):
+                yield module
+        else:
+            yield memory.fit_compiled(module, batch, budget, backend=case.backend).model
+
+
+def seconds(module: nn.Module, call: Call, batch: Tensor) -> float:
+    """Return the CPU seconds of a step."""
+    module.zero_grad()
+    began = time.process_time()
+    call(batch).sum().backward()
+    return time.process_time() - began
+
+
+def compared(net: Net, plain: Net, call: Call, bits: bool) -> str:
     """Train with and without the plan; return whether all bits are equal, or how far gradients are apart."""
     ends = []
     for one, by in ((net, call), (plain, plain.module)):
@@ -298,9 +382,12 @@ def table(rows: list[dict[str, str]]) -> str:
     """Return a line for each network and way."""
     lines = []
     for row in rows:
-        sizes = [f"{int(row[name]) / 2**20:.2f}" if row[name] else "" for name in COLUMNS[3:6]]
-        lines.append((row["network"], row["way"], row["gradients"], *sizes, row["kept"] or row["refused"][:60]))
-    return markdown(("network", "way", "gradients", "eager, MiB", "budget", "measured", "kept"), lines)
+        sizes = [f"{int(row[name]) / 2**20:.2f}" if row[name] else "" for name in COLUMNS[4:7]]
+        end = (row["kept"] or row["refused"][:60], row["ratio"])
+        lines.append((row["network"], row["way"], row["backend"], row["gradients"], *sizes, *end))
+    return markdown(
+        ("network", "way", "backend", "gradients", "eager, MiB", "budget", "measured", "kept", "time to eager"), lines
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from benchmarks.harness import script
 from benchmarks.harness.sheet import Sheet
 from lamcts.neural.nas import Digits4096
 from lamcts.neural.nas.cells import EDGES, reachable
-from lamcts.neural.nas.digits import OPERATIONS
 from lamcts.neural.nas.published import EPOCHS, SHIPPED
 
 SEEDS = (0, 1, 2)
@@ -65,7 +64,7 @@ def fill(sheet: Sheet, wanted: Iterable[Run], at_once: int, minutes: float, epoc
 
 def runs() -> list[Run]:
     """Return all networks, those of one cell side by side."""
-    cells = {reachable(numbers) for numbers in product(range(len(OPERATIONS)), repeat=len(EDGES))}
+    cells = {reachable(numbers) for numbers in product(range(len(Digits4096().operations)), repeat=len(EDGES))}
     return list(product(sorted(cells), SEEDS))
 
 
@@ -109,7 +108,7 @@ def pack(sheet: Sheet, path: Path) -> None:
     missing = [run for run in runs() if (name(run[0]), str(run[1])) not in found]
     if missing:
         raise SystemExit(f"{sheet.path}: expected all networks, {len(missing)} are missing: run without --pack first")
-    cells = list(product(range(len(OPERATIONS)), repeat=len(EDGES)))
+    cells = list(product(range(len(Digits4096().operations)), repeat=len(EDGES)))
     rows = [[found[name(reachable(cell)), str(seed)] for seed in SEEDS] for cell in cells]  # [4096][seeds]
     np.savez_compressed(path, **arrays(cells, rows))
     print(f"{path}: {path.stat().st_size} bytes")
@@ -128,7 +127,7 @@ def arrays(cells: list[Cell], rows: list[list[dict[str, str]]]) -> dict[str, Any
     costs = np.array([cost(cell) for cell in cells], np.uint32)  # [n, 2]
     return {
         "ops": np.array(cells, np.int8),
-        "op_names": np.array(OPERATIONS),
+        "op_names": np.array(Digits4096().operations),
         "epochs": np.array(EPOCHS, np.int16),
         "seeds": np.array(SEEDS, np.int16),
         "images": np.array([len(digits().valid.y), len(digits().test.y)], np.int16),

@@ -3,13 +3,15 @@
 Capacities are words of `element_bytes`, 8 by default; line sizes are bytes.
 """
 
+from typing import TYPE_CHECKING
+
 from lamcts.movement.costs import kernels
 from lamcts.movement.costs.bounds import LowerBound, lower_bound
-from lamcts.movement.costs.compiled import seconds
 from lamcts.movement.costs.nest import Nest, nest
 from lamcts.movement.costs.reuse import ReuseDistances, dmd, reuse_distances
 from lamcts.movement.costs.tiling import Tiling, resident_tiling
 from lamcts.movement.sizes import words
+from lamcts.utils.removed import refuses
 
 __all__ = [
     "LowerBound",
@@ -22,6 +24,8 @@ __all__ = [
     "nest",
     "resident_tiling",
     "reuse_distances",
-    "seconds",
     "words",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)

@@ -235,7 +235,7 @@ class _Piece:
 def _statement(piece: _Piece, before: list[Statement]) -> Statement:
     """Return the statement of a piece, inside the loops of the one before that it needs."""
     own, rest = _headers(piece)
-    target, reads, formula = _assignment(rest)
+    target, reads = _assignment(rest)
     outer = before[-1].loops if before else ()
     needed = _undeclared(own) | {name for access in (target, *reads) for name in access.names} - {i.name for i in own}
     for name in sorted(needed - set(piece.sizes) - {loop.name for loop in outer}):
@@ -243,7 +243,7 @@ def _statement(piece: _Piece, before: list[Statement]) -> Statement:
             raise ValueError(f"{name}: expected a size, got none; nest(..., {name}=1024)")
         raise piece.error(f"expected a loop over {name}, which an index uses, got none; add `for {name} in ...:`")
     shared = max((i + 1 for i, loop in enumerate(outer) if loop.name in needed), default=0)
-    return Statement((*outer[:shared], *own), target, tuple(reads), shared, formula)
+    return Statement((*outer[:shared], *own), target, tuple(reads), shared)
 
 
 def _headers(piece: _Piece) -> tuple[list[Loop], _Piece]:
@@ -300,8 +300,8 @@ def _range(piece: _Piece) -> tuple[Affine, Affine]:
     return (found[0], found[1]) if dots else (Affine(), found[0])
 
 
-def _assignment(piece: _Piece) -> tuple[Access, list[Access], str]:
-    """Return what an assignment writes and reads, and the expression of its value."""
+def _assignment(piece: _Piece) -> tuple[Access, list[Access]]:
+    """Return what an assignment writes and reads."""
     tree = piece.parse("exec")
     assert isinstance(tree, ast.Module)
     body = tree.body[0] if len(tree.body) == 1 else None
@@ -314,21 +314,8 @@ def _assignment(piece: _Piece) -> tuple[Access, list[Access], str]:
     if not isinstance(left, ast.Subscript):
         raise piece.error("expected an element with an index on the left, such as s[0] or C[i,j]", left.col_offset)
     target = _access(left, piece, write=True)
-    formula, places = body.value, _subscripts(body.value)
-    if isinstance(body, ast.AugAssign):
-        formula, places = ast.BinOp(left, body.op, formula), [*places, left]
-    return target, [_access(node, piece) for node in places], _numbered(formula, places)
-
-
-def _numbered(formula: ast.expr, places: list[ast.Subscript]) -> str:
-    """Return an expression whose subscripts are names of reads, `read0` for the first."""
-    names = {id(node): f"read{number}" for number, node in enumerate(places)}
-
-    class Numbered(ast.NodeTransformer):
-        def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-            return ast.Name(names[id(node)], ast.Load())
-
-    return ast.unparse(Numbered().visit(formula))
+    places = _subscripts(body.value) + [left] * isinstance(body, ast.AugAssign)
+    return target, [_access(node, piece) for node in places]
 
 
 def _subscripts(node: ast.AST) -> list[ast.Subscript]:

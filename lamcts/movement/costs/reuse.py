@@ -14,7 +14,7 @@ from lamcts.types import Floats, Rows, whole_number
 
 RESOLVED = 10  # data of a sample in a cache, below which its misses are wrong by a factor of two (untuned)
 Numbers = NDArray[np.number[Any]]
-LIMIT = 2 * 10**8  # accesses: 20 seconds at the rates of benchmarks/movement/costs/reuse.py
+LIMIT = 2 * 10**8  # accesses: 20 seconds at 1e7 a second, measured at commit 7f0b6325
 PARTS = 10  # disjoint samples, whose spread is the error
 
 

@@ -98,7 +98,6 @@ class Statement:
     target: Access
     reads: tuple[Access, ...]
     shared: int = 0
-    formula: str = ""
 
     def __post_init__(self) -> None:
         names = self.names

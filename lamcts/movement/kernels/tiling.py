@@ -1,11 +1,10 @@
-"""Loop order and tile sizes of a loop nest: exact cache misses, or the seconds of the compiled program."""
+"""Loop order and tile sizes of a loop nest: exact cache misses."""
 
 import math
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from lamcts.movement import costs
 from lamcts.objectives.base import register
@@ -19,21 +18,18 @@ ACCESSES = 10**7  # of a nest whose misses are counted: about ten seconds an eva
 CACHE = 4096  # words: 32 KiB of doubles, the first-level data cache of most processors
 
 Point = Mapping[str, Any]
-Measure = Literal["misses", "seconds"]
 
 
 @dataclass(frozen=True, eq=False)
 class TilingObjective:
-    """The misses or the seconds of a nest by loop order and tile sizes; lower is better.
+    """The misses of a nest by loop order and tile sizes; lower is better.
 
     Loops that several statements share stay outside the tiles. line: bytes of a cache line; None: a line is a word.
     """
 
     nest: costs.Nest
     memory: int
-    measure: Measure = "misses"
     line: int | None = None
-    compiler: str = "cc"
 
     maximize = False
     optimum = None
@@ -41,13 +37,7 @@ class TilingObjective:
     def __post_init__(self) -> None:
         if max(self.nest.tiled().tiles.values()) == 1:
             raise ValueError("nest: expected a loop of two iterations or more that can be tiled, got none")
-        if self.measure not in ("misses", "seconds"):
-            raise ValueError(f"measure: expected 'misses' or 'seconds', got {self.measure!r:.40}")
-        if self.measure == "seconds" and shutil.which(self.compiler) is None:
-            raise ValueError(
-                f"compiler: expected a C compiler, found no {self.compiler!r}; install gcc, or name another"
-            )
-        if self.measure == "misses" and self.nest.accesses() > ACCESSES:
+        if self.nest.accesses() > ACCESSES:
             found = self.nest.accesses()
             raise ValueError(f"size: expected at most {ACCESSES:.0e} accesses, got {found:.2g}; use smaller sizes")
 
@@ -82,9 +72,8 @@ class TilingObjective:
         return self.nest.tiled(point["order"], **sizes)
 
     def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return misses or seconds. Misses have no noise; seconds are the least of seven runs."""
-        tiling = self.tiling(point)
-        return costs.seconds(tiling, self.compiler) if self.measure == "seconds" else float(self._misses(tiling))
+        """Return the exact misses."""
+        return float(self.tiling(point).reuse_distances(self.line).misses(self.memory))
 
     def cost(self, point: Point) -> dict[str, float]:
         """Return exact misses, their ratio to the bound (nan with cache lines), and the data movement distance."""
@@ -100,22 +89,21 @@ class TilingObjective:
         return self.nest.lower_bound(self.memory).loads
 
     def fingerprint(self) -> dict[str, Any]:
-        known = {"nest": self.nest.text, "sizes": dict(self.nest.sizes), "measure": self.measure}
-        return known | {"memory": self.memory, "line": self.line}
+        return {
+            "nest": self.nest.text,
+            "sizes": dict(self.nest.sizes),
+            "memory": self.memory,
+            "line": self.line,
+        }
 
-    def _misses(self, tiling: costs.Tiling) -> int:
-        return int(tiling.reuse_distances(self.line).misses(self.memory))
 
-
-@register("tiling", "loop order and tile sizes of a loop nest: exact cache misses, or seconds", budget=BUDGET)
+@register("tiling", "loop order and tile sizes of a loop nest: exact cache misses", budget=BUDGET)
 def tiling(
     nest: str = "matmul",
     size: int | None = None,
     sizes: Mapping[str, int] | None = None,
     memory: int | str = CACHE,
-    measure: Measure = "misses",
     line: int | None = None,
-    compiler: str = "cc",
 ) -> TilingObjective:
     """The schedule of a loop nest as a search problem.
 
@@ -123,10 +111,8 @@ def tiling(
     size: the size N (None: the kernel's).
     sizes: other sizes by name (None: the kernel's).
     memory: capacity in words, or in bytes with a unit such as 32KiB (4096).
-    measure: "misses", exact for a fully associative LRU memory, or "seconds" of the compiled nest ("misses").
     line: bytes of a cache line (None: one word).
-    compiler: the C compiler, for seconds ("cc").
     """
     given = {**({} if size is None else {"N": size}), **(sizes or {})}
     found = costs.nest(nest, **given) if "[" in nest else costs.kernels.make(nest, **given)
-    return TilingObjective(found, costs.words(memory), measure, line, compiler)
+    return TilingObjective(found, costs.words(memory), line)

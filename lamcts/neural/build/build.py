@@ -18,7 +18,7 @@ from lamcts.neural.build.recurrent import recurrent
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.cells import EdgeCells
-from lamcts.neural.nas.convnet import ConvNet
+from lamcts.neural.nas.chains import ConvNet
 from lamcts.neural.nas.enas import EnasCell
 from lamcts.neural.nas.genotypes import GenotypeSpace
 from lamcts.neural.nas.layerwise import FIELDS, Layerwise

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from lamcts.neural.build.layers import Head, conv_norm_relu
 from lamcts.neural.nas.base import Point
-from lamcts.neural.nas.graph_hash import LabelledCell
-from lamcts.neural.nas.nasbench101 import OPERATIONS, NasBench101
+from lamcts.neural.nas.nasbench101 import OPERATIONS, LabelledCell, NasBench101
 
 POOL = OPERATIONS.index("maxpool3x3")  # the operation without weights
 KERNELS = {OPERATIONS.index("conv3x3-bn-relu"): 3, OPERATIONS.index("conv1x1-bn-relu"): 1}  # of the other operations

@@ -13,7 +13,7 @@ from lamcts.cli.parser import Parser, option, settings_in
 from lamcts.cli.run import print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, add_against, one_of, with_cost, without_cost
-from lamcts.neural.cli import darts, first_by, own_networks, proxies, supernets, trained
+from lamcts.neural.cli import darts, own_networks, proxies, supernets, trained
 from lamcts.neural.nas import TableTradeOff
 from lamcts.neural.nas.objective import TableObjective
 from lamcts.neural.searches import network_searches
@@ -46,7 +46,6 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--budget", type=int, metavar="N", help=line)
     line = "random networks at the start (default: chosen by the search, at most a fifth of the budget)"
     how.add_argument("--first", type=int, metavar="N", help=line)
-    first_by.add_first_by(how)
     add_search_options(one, how)
     one.set_defaults(check=0, timeout=None, against=None)
     space = one.value_in(argv, "--space")
@@ -71,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     search = network_searches.names()[one_of("--search", args.search, list(network_searches.names()))]
     own = own_networks.given(args.space, args.build)
-    args.sampler = first_by.named(args.search, args.first_by)  # the folder is named after it
+    args.sampler = args.search  # the folder is named after it
     ways = [*EVALUATIONS, darts.EVALUATE]
     evaluate = one_of("--evaluate", args.evaluate or ("train" if own else TABLE), ways)
     _refuse(args, evaluate)
@@ -83,8 +82,6 @@ def main(args: argparse.Namespace) -> int:
     target = target._replace(budget=max(target.budget, FIRST_SHARE * own))
     if (first := _first(args, target, own)) is not None:
         how = search.settings(target.objective.space, first)
-    if args.first_by is not None:
-        how |= {"x0": first_by.first_points(args, target, count := first or own or first_by.FIRST), "n_init": count}
     return carry_out(args, target, how, report)
 
 
@@ -100,8 +97,6 @@ def _refuse(args: argparse.Namespace, evaluate: str) -> None:
     )
     given |= {name: taking for name, taking in TAKEN_BY.items() if getattr(args, name) is not None}
     for name, taking in given.items():
-        if evaluate == TABLE and args.first_by is not None and name in first_by.NEEDED:
-            continue
         if evaluate not in taking:
             raise ValueError(f"{option(name)}: expected only with --evaluate {' or '.join(taking)}: leave it out")
 
@@ -193,6 +188,4 @@ TAKEN_BY: dict[str, tuple[str, ...]] = {  # options by the ways to evaluate netw
     **dict.fromkeys(("metric", "once_for_all"), ("supernet",)),
     "partial": (darts.EVALUATE,),
     "proxy": ("proxy",),
-    "first_by": (TABLE, "train", "supernet"),
-    "first_among": (TABLE, "train", "supernet"),
 }

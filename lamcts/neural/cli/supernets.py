@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lamcts.neural.train.loop import Epoch
 
 STEPS = 2000  # gradient steps of a supernet: a minute on digits; untuned
-BUDGET = 200  # networks that are evaluated, about 20 ms each; as benchmarks/neural/nas/fewshot_search.py
+BUDGET = 200  # networks that are evaluated, about 20 ms each; measured, benchmarks/notes/neural.md
 SUPERNET = "supernet.npz"  # in the folder of a run
 LINES = 10  # lines of progress (by eye)
 METRIC = "loss"

@@ -209,7 +209,7 @@ class MetaDnn(MetaDnnSettings):
     state: width of the LSTM's state (100; units); thesis 3.3.2.
     stages: ranges of accuracy, of equal width between the lowest and the highest, without `cuts` (4;
         ranges); thesis 3.3.2, whose example is 0 to 25 %.
-    cuts: ascending bounds between the ranges (None: by `stages`; accuracies); benchmarks/neural/nas/metadnn.py:
+    cuts: ascending bounds between the ranges (None: by `stages`; accuracies); measured, benchmarks/notes/nas.md:
         ranges of equal numbers of rows ranked worse, since the few failed networks form a cluster.
     routing: predict by the likeliest expert ("hard"), or by all, weighted by probability ("soft"); thesis 3.3.2.
     epochs: passes over the rows (30; epochs); untuned; paper: not stated.

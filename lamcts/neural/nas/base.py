@@ -1,7 +1,7 @@
 """Base class of the spaces of architectures: points, neighbours, and equal networks."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,12 @@ class Graph(NamedTuple):
     nodes: list[str]
     edges: list[tuple[int, int, str]]
     inputs: int = 1
+
+
+def chain(labels: Iterable[str]) -> dict[str, Graph]:
+    """Return the graph of a network whose parts follow each other."""
+    nodes = ["input", *labels, "output"]
+    return {"network": Graph(nodes, [(i, i + 1, "") for i in range(len(nodes) - 1)])}
 
 
 FREE = ("", "skip_connect", "identity")  # operations that pass their input on
@@ -51,6 +57,7 @@ class ArchitectureSpace:
 
     name: str
     space: SearchSpace
+    notation = "a point as JSON"  # what `parse` expects
 
     def invalid(self, point: Point) -> str | None:
         """Return why a point is no valid network, or None if it is valid."""
@@ -76,7 +83,15 @@ class ArchitectureSpace:
 
     def parse(self, text: str) -> Point:
         """Return the point of a text; ValueError for another text."""
-        point: Point = self.space.decode(self.space.encode(json.loads(text)))
+        try:
+            point: Point = self.space.decode(self.space.encode(self._read(text.strip())))
+        except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as error:
+            raise ValueError(f"expected {self.notation}, got {text[:60]!r}: {error}") from None
+        return point
+
+    def _read(self, text: str) -> Point:
+        """Return the point that a text says, checked by `parse`; any error of a wrong text will do."""
+        point: Point = json.loads(text)
         return point
 
     def graphs(self, point: Point) -> dict[str, Graph]:

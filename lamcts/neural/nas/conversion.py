@@ -1,10 +1,16 @@
-"""Tables from the files that NATS-Bench and HW-NAS-Bench publish, which are pickles.
+"""Tables from the files that NATS-Bench and HW-NAS-Bench publish, which are pickles. Once:
+
+python -m lamcts.neural.nas.conversion NATS-tss-v1_0-3ffb9-simple nasbench201.npz
+python -m lamcts.neural.nas.conversion NATS-sss-v1_0-50262-simple nats_size.npz
+python -m lamcts.neural.nas.conversion HW-NAS-Bench-v1_0.pickle hw_nasbench201.npz
 
 Letters: N networks, D data sets, M metrics.
 """
 
+import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.neural.nas import plain_pickle
-from lamcts.neural.nas.nasbench201 import NasBench201
-from lamcts.neural.nas.nats_size import NatsSize
-from lamcts.neural.nas.published201 import CIFAR10, DATASETS
+from lamcts.neural.nas.cells import NasBench201
+from lamcts.neural.nas.chains import NatsSize
+from lamcts.neural.nas.published import CIFAR10, DATASETS
 
 NATS, HARDWARE = "NATS-Bench", "HW-NAS-Bench"
 HARDWARE_SPACE = "nasbench201"  # of the spaces of HW-NAS-Bench; the other, of FBNet, has no accuracies
@@ -23,6 +29,7 @@ TEST = {CIFAR10: (CIFAR10, "ori-test")}
 TRUSTED_SEED = 888  # where seeds have different sizes, as the package of NATS-Bench chooses
 SIZE_DIGITS = 5  # of millions, in which sizes are equal
 MEGA, KILO = 1e6, 1e3
+STEP = 500  # networks between two lines of progress
 PathLike = str | os.PathLike[str]
 Columns = dict[str, NDArray[Any]]
 Report = Callable[[int, int], object]
@@ -107,7 +114,7 @@ def _topology() -> Schedule:
 
 def _size() -> Schedule:
     space = NatsSize()
-    return Schedule("90", "widths", lambda text: space.numbers(space.parse(text)), {})
+    return Schedule("90", "widths", lambda text: tuple([i + 1 for i in space.numbers(space.parse(text))]), {})
 
 
 def _counted(texts: list[str], report: Report | None) -> Iterable[tuple[int, str]]:
@@ -191,3 +198,30 @@ def _save(target: PathLike, columns: Columns) -> None:
     part = file.with_name(f".{file.name}.part.npz")
     np.savez_compressed(part, **columns)  # type: ignore[arg-type]
     part.replace(file)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Convert what the command line names, and return the exit code."""
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("source", help=f"a folder of {NATS}, or the file of {HARDWARE}")
+    given.add_argument("target", help="the table to write, .npz")
+    named = given.parse_args(argv)
+    try:
+        if Path(named.source).is_dir():
+            count = convert_nats_bench(named.source, named.target, _progress)
+        else:
+            count = convert_hw_nas_bench(named.source, named.target)
+    except (ValueError, FileNotFoundError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{count} networks in {named.target}\n")
+    return 0
+
+
+def _progress(done: int, total: int) -> None:
+    if done % STEP == 0:
+        sys.stdout.write(f"{done} of {total} networks\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -34,6 +34,8 @@ class EnasCell(ArchitectureSpace):
 
     def __init__(self, nodes: int = NODES) -> None:
         self.nodes = whole_number(nodes, "nodes")
+        count = 2 * self.nodes - 1
+        self.notation = f"{count} numbers, of each node its input (but of node 0) and its activation"
         inputs = {f"node{i}_input": Choice(tuple(range(i))) for i in range(1, self.nodes)}
         activations = {f"node{i}_activation": Choice(ACTIVATIONS) for i in range(self.nodes)}
         self.space = Space(inputs | activations)
@@ -61,17 +63,11 @@ class EnasCell(ArchitectureSpace):
         pairs = [f"{k} {number}" for k, number in zip(self._inputs(point)[1:], numbers[1:], strict=True)]
         return " ".join([str(numbers[0]), *pairs])
 
-    def parse(self, text: str) -> Point:
-        cure = f"expected {2 * self.nodes - 1} numbers, of each node its input (but of node 0) and its activation"
-        try:
-            numbers = [int(word) for word in text.split()]
-            if len(numbers) != 2 * self.nodes - 1 or min(numbers) < 0:
-                raise ValueError(f"{len(numbers)} numbers")
-            point = self._point([0, *numbers[1::2]], [ACTIVATIONS[number] for number in numbers[::2]])
-            result: Point = self.space.decode(self.space.encode(point))
-        except (ValueError, IndexError) as error:
-            raise ValueError(f"{cure}, got {text[:60]!r}: {error}") from None
-        return result
+    def _read(self, text: str) -> Point:
+        numbers = [int(word) for word in text.split()]
+        if min(numbers, default=-1) < 0:
+            raise ValueError("a number below 0")
+        return self._point([0, *numbers[1::2]], [ACTIVATIONS[number] for number in numbers[::2]])
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the cell's graph: its nodes carry the activations."""

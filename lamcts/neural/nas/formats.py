@@ -3,6 +3,8 @@
 Letters: N rows, D data sets, K operations, M metrics, E numbers of epochs, S seeds.
 """
 
+from lamcts.neural.nas.cells import Digits4096, NasBench201
+from lamcts.neural.nas.nasbench_graph import OPERATIONS
 from lamcts.neural.nas.tables import TEXT, Array, Format
 
 _ROW, _MAYBE = Array(("N",)), Array(("N",), needed=False)
@@ -27,7 +29,7 @@ NASBENCH201 = Format(
     "nasbench201.npz",
     (
         ("ops", Array(("N", 6), end=5)),
-        ("op_names", Array((5,), TEXT)),
+        ("op_names", Array((5,), TEXT, equal=NasBench201().operations)),
         ("datasets", Array(("D",), TEXT)),
         ("test_acc_200", Array(("N", "D"))),
         ("val_acc_12", Array(("N", "D"), needed=False)),
@@ -43,7 +45,7 @@ NASBENCH201 = Format(
         ("hw", Array(("N", "D", "M"), needed=False)),
         ("hw_metrics", Array(("M",), TEXT, needed=False)),
     ),
-    "https://github.com/D-X-Y/NATS-Bench (NATS-tss-v1_0-3ffb9-simple), by python -m lamcts.neural.nas.table_converter",
+    "https://github.com/D-X-Y/NATS-Bench (NATS-tss-v1_0-3ffb9-simple), by python -m lamcts.neural.nas.conversion",
 )
 SIZE = Format(
     "nats_size.npz",
@@ -53,7 +55,7 @@ SIZE = Format(
         *((f"{name}_acc_{epochs}", Array(("N", "D"))) for epochs in (90, 12) for name in ("test", "val")),
         *((name, Array(("N", "D"))) for name in ("params", "mflops", "latency_ms")),
     ),
-    "https://github.com/D-X-Y/NATS-Bench (NATS-sss-v1_0-50262-simple), by python -m lamcts.neural.nas.table_converter",
+    "https://github.com/D-X-Y/NATS-Bench (NATS-sss-v1_0-50262-simple), by python -m lamcts.neural.nas.conversion",
 )
 HARDWARE201 = Format(
     "hw_nasbench201.npz",
@@ -63,8 +65,7 @@ HARDWARE201 = Format(
         ("hw_metrics", Array(("M",), TEXT)),
         ("hw", Array(("N", "D", "M"))),
     ),
-    "https://github.com/GATECH-EIC/HW-NAS-Bench (HW-NAS-Bench-v1_0.pickle), by"
-    " python -m lamcts.neural.nas.table_converter",
+    "https://github.com/GATECH-EIC/HW-NAS-Bench (HW-NAS-Bench-v1_0.pickle), by python -m lamcts.neural.nas.conversion",
 )
 LATENCY201 = Format(
     "nasbench201_device_latency.npz",
@@ -90,7 +91,7 @@ GRAPH = Format(
     "nasbench_graph.npz",
     (
         ("hash", Array(("N",), end=90_000)),
-        ("op_names", Array((9,), TEXT)),
+        ("op_names", Array((9,), TEXT, equal=OPERATIONS)),
         ("datasets", Array(("D",), TEXT)),
         *((name, Array(("N", "D"))) for name in ("valid_perf", "test_perf", "latency_s", "mparams")),
         ("proteins_hash", Array(("P",), needed=False, end=90_000)),
@@ -103,7 +104,7 @@ DIGITS4096 = Format(
     "digits4096.npz",
     (
         ("ops", Array(("N", 6), end=4)),
-        ("op_names", Array((4,), TEXT)),
+        ("op_names", Array((4,), TEXT, equal=Digits4096().operations)),
         ("epochs", Array(("E",), end=1000)),
         ("seeds", Array(("S",), end=2**31)),
         ("images", Array((2,), end=2**31)),  # of validation and of test

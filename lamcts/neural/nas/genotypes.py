@@ -1,4 +1,4 @@
-"""Spaces of two cells, normal and reduction, in the notation of DARTS: genotypes.
+"""Spaces of two cells, normal and reduction, in the notation of DARTS: genotypes. NASNet and DARTS.
 
 Each node adds two operations on earlier outputs. Letters: i a node, k < i + 2 its possible inputs: 0 and 1 are the
 outputs of the last two cells (0 the older), 2 + j is the output of node j.
@@ -6,14 +6,20 @@ outputs of the last two cells (0 the older), 2 + j is the output of node j.
 
 import ast
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, combinations, combinations_with_replacement
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from lamcts.neural.nas.base import ArchitectureSpace, Graph, Point
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
+from lamcts.types import Floats, array_of
 
 Edge = tuple[str, int]  # operation, input
+Masks = NDArray[np.uint8]
 SIDES = 2  # edges of a node
 
 
@@ -33,6 +39,11 @@ class GenotypeSpace(ArchitectureSpace):
     none = False
 
     def __init__(self) -> None:
+        two = "two inputs" if (0, 0) in self.pairs[0] else "two different inputs"
+        self.notation = (
+            f"Genotype(normal=[(operation, input), ...], reduce=[...]) with {SIDES * len(self.pairs)} edges a cell, "
+            f"operations of {', '.join(self.operations)}, and {two} of node i below i + 2"
+        )
         self.space = Space({name: choice for cell in self.cells for name, choice in self._parameters(cell)})
 
     def edges(self, point: Point, cell: str) -> list[list[Edge]]:
@@ -67,22 +78,14 @@ class GenotypeSpace(ArchitectureSpace):
             parts += [f"{short}={list(chain(*edges))}", f"{short}_concat={[2 + i for i in self.outputs(edges)]}"]
         return f"Genotype({', '.join(parts)})"
 
-    def parse(self, text: str) -> Point:
+    def _read(self, text: str) -> Point:
         """Return the point of a genotype of DARTS; its outputs are ignored."""
-        try:
-            call: Any = ast.parse(text.strip(), mode="eval").body
-            given = {word.arg: word.value for word in call.keywords}
-            edges = {cell: ast.literal_eval(given[short]) for cell, short in self.cells.items()}
-            halves = {cell: [list(two) for two in zip(e[::2], e[1::2], strict=True)] for cell, e in edges.items()}
-            point: Point = self.space.decode(self.space.encode(self.from_edges(halves)))
-        except (SyntaxError, AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            two = "two inputs" if (0, 0) in self.pairs[0] else "two different inputs"
-            raise ValueError(
-                f"expected Genotype(normal=[(operation, input), ...], reduce=[...]) with {SIDES * len(self.pairs)} "
-                f"edges a cell, operations of {', '.join(self.operations)}, and {two} of node i below i + 2, got "
-                f"{text[:60]!r}: {error}"
-            ) from None
-        return point
+        call: Any = ast.parse(text, mode="eval").body
+        given = {word.arg: word.value for word in call.keywords}
+        edges = {cell: ast.literal_eval(given[short]) for cell, short in self.cells.items()}
+        return self.from_edges(
+            {cell: [list(two) for two in zip(e[::2], e[1::2], strict=True)] for cell, e in edges.items()}
+        )
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the graph of each cell: its edges carry the operations."""
@@ -99,3 +102,117 @@ class GenotypeSpace(ArchitectureSpace):
         connects = [(f"{cell}_{self.connect}{i}", Choice(options)) for i, options in numbers]
         edges = range(SIDES * len(self.pairs))
         return connects + [(f"{cell}_{self.operation}{j}", Choice(self.operations)) for j in edges]
+
+
+class DartsCells(GenotypeSpace):
+    """The 1.1e18 pairs of DARTS cells (Liu et al. 2019; NAS-Bench-301), in the notation of its genotypes.
+
+    Notes
+    -----
+    `normal_inputs2` = 4 says that node 2 takes the pair of inputs number 4 of (0, 1), (0, 2), ..., (2, 3);
+    `normal_op4` and `normal_op5` are the operations on the first and the second of these inputs. A cell concatenates
+    all of its nodes.
+    """
+
+    name = "darts"
+    cells = MappingProxyType({"normal": "normal", "reduce": "reduce"})
+    operations = (
+        "max_pool_3x3",
+        "avg_pool_3x3",
+        "skip_connect",
+        "sep_conv_3x3",
+        "sep_conv_5x5",
+        "dil_conv_3x3",
+        "dil_conv_5x5",
+    )
+    pairs = tuple(tuple(combinations(range(i + 2), 2)) for i in range(4))  # 1, 3, 6, 10
+    connect, operation = "inputs", "op"
+    none = True
+
+    def outputs(self, edges: list[list[Edge]]) -> list[int]:
+        """Return all nodes of a cell."""
+        return list(range(len(edges)))
+
+
+NASNET_NODES = 5  # of a cell
+ROWS = sum(i + 2 for i in range(NASNET_NODES))  # 20, of a cell's mask: one for each node and possible input of it
+
+
+class NasNet(GenotypeSpace):
+    """The 3.5e21 pairs of NASNet cells (Zoph et al. 2018; thesis, 2.1.1 and 4.2.3).
+
+    A cell has five pairs of inputs and ten operations.
+
+    Notes
+    -----
+    `normal_connect2` = 4 says that node 2 takes the pair of inputs number 4 of (0, 0), (0, 1), ..., (3, 3);
+    `normal_layer4` and `normal_layer5` are the operations on the pair's first and second input. The same operation
+    twice on one input is no network: a mask cannot say it. Swapping a node's two edges gives the same network; nodes
+    keep their numbers, as in the mask, so that two cells whose nodes only change places are two networks.
+    """
+
+    name = "nasnet"
+    cells = MappingProxyType({"normal": "normal", "reduction": "reduce"})
+    operations = ("max_pool_3x3", "skip_connect", "sep_conv_3x3", "sep_conv_5x5")  # in the order of the masks' columns
+    pairs = tuple(
+        tuple(combinations_with_replacement(range(i + 2), 2)) for i in range(NASNET_NODES)
+    )  # 3, 6, 10, 15, 21
+    connect, operation = "connect", "layer"
+
+    def invalid(self, point: Point) -> str | None:
+        for cell in self.cells:
+            for i, (one, two) in enumerate(self.edges(point, cell)):
+                if one == two:
+                    return f"{cell} node {i}: {one[0]} twice on input {one[1]}"
+        return None
+
+    def canonical(self, point: Point) -> Point:
+        """Return the point with the operations on one input in the order of `operations`."""
+        return self.from_edges(
+            {
+                cell: [sorted(two, key=lambda edge: self.operations.index(edge[0])) for two in self.edges(point, cell)]
+                for cell in self.cells
+            }
+        )
+
+    def masks(self, point: Point) -> Masks:
+        """Return the masks of a valid point's cells, [2, 20, 4]: which operations of the supernet's edges are kept.
+
+        Rows are the edges, node by node and there input by input; columns are `operations`.
+        """
+        masks = np.zeros((len(self.cells), ROWS, len(self.operations)), np.uint8)
+        for mask, cell in zip(masks, self.cells, strict=True):
+            for i, two in enumerate(self.edges(point, cell)):
+                for operation, k in two:
+                    mask[_first_row(i) + k, self.operations.index(operation)] = 1
+        return masks
+
+    def from_masks(self, masks: ArrayLike) -> Point:
+        """Return the canonical point of masks, [2, 20, 4] or flat; ValueError unless each node has two ones."""
+        given = array_of(masks)
+        if given.size != len(self.cells) * ROWS * len(self.operations) or not np.isin(given, (0, 1)).all():
+            raise ValueError(f"expected masks [2, 20, 4] of 0 and 1, got shape {given.shape}; pass one network's masks")
+        return self.from_edges(
+            {
+                cell: [self._ones(mask, i, cell) for i in range(NASNET_NODES)]
+                for cell, mask in zip(
+                    self.cells, given.reshape(len(self.cells), ROWS, len(self.operations)), strict=True
+                )
+            }
+        )
+
+    def features(self, point: Point) -> Floats:
+        """Return the masks as one row, [160], the features of the supernet's search."""
+        return self.masks(point).ravel().astype(np.float64)
+
+    def _ones(self, mask: NDArray[Any], i: int, cell: str) -> list[Edge]:
+        """Return the edges of node i that a mask [20, 4] keeps, by input and then by operation."""
+        rows, columns = np.nonzero(mask[_first_row(i) : _first_row(i + 1)])
+        if len(rows) != 2:
+            raise ValueError(f"{cell} node {i}: expected two ones among its {i + 2} rows of the mask, got {len(rows)}")
+        return [(self.operations[column], int(row)) for row, column in zip(rows, columns, strict=True)]
+
+
+def _first_row(i: int) -> int:
+    """Return where the rows of node i begin in a mask."""
+    return i * (i + 3) // 2

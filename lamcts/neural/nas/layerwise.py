@@ -45,6 +45,7 @@ class Layerwise(ArchitectureSpace):
 
     def __init__(self, layers: int = LAYERS) -> None:
         self.layers = whole_number(layers, "layers")
+        self.notation = f"{self.layers} layers <height>x<width>x<filters>s<stride>:<layers>"
         shapes = {f"layer{i}_{field}": Choice(FIELDS[field], ordered=True) for i in self._all for field in FIELDS}
         self.space = Space(shapes | {f"layer{i}_from{j}": Bool() for i in self._all for j in range(i)})
 
@@ -63,21 +64,15 @@ class Layerwise(ArchitectureSpace):
             words.append(f"{height}x{width}x{filters}s{stride}{inputs}")
         return " ".join(words)
 
-    def parse(self, text: str) -> Point:
+    def _read(self, text: str) -> Point:
         words = [WORD.fullmatch(word) for word in text.split()]
-        try:
-            if len(words) != self.layers or None in words:
-                raise ValueError(f"{len(words)} words")
-            point: Point = {f"layer{i}_from{j}": False for i in self._all for j in range(i)}
-            for i, word in enumerate(words):
-                assert word is not None
-                point |= {f"layer{i}_{field}": int(value) for field, value in zip(FIELDS, word.groups(), strict=False)}
-                point |= {f"layer{i}_from{int(j)}": True for j in (word[5] or "").split(",") if j}
-            result: Point = self.space.decode(self.space.encode(point))
-        except (ValueError, KeyError) as error:
-            shape = "<height>x<width>x<filters>s<stride>:<layers>"
-            raise ValueError(f"expected {self.layers} layers {shape}, got {text[:60]!r}: {error}") from None
-        return result
+        point: Point = {f"layer{i}_from{j}": False for i in range(len(words)) for j in range(i)}
+        for i, word in enumerate(words):
+            if word is None:
+                raise ValueError(f"layer {i} is none")
+            point |= {f"layer{i}_{field}": int(value) for field, value in zip(FIELDS, word.groups(), strict=False)}
+            point |= {f"layer{i}_from{int(j)}": True for j in (word[5] or "").split(",") if j}
+        return point
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the network's graph: nodes are layers."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.neural.nas.base import ArchitectureSpace, Graph, Point
+from lamcts.neural.nas.base import ArchitectureSpace, Graph, Point, chain
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space
 from lamcts.types import Floats, whole_number
@@ -32,6 +32,8 @@ class MobileBlocks(ArchitectureSpace):
         """Take the values of each block's parameters, by their short names: e, k, l (layers), s (stride), se."""
         self.blocks = [dict(block) for block in blocks]
         fields = self.blocks[0]
+        block = "_".join(f"{short}<n>" for field, short in SHORT.items() if field in fields)
+        self.notation = f"{len(self.blocks)} blocks {block}"
         self.space = Space(
             {
                 f"block{i}_{field}": Choice(block[field], ordered=True)
@@ -47,25 +49,15 @@ class MobileBlocks(ArchitectureSpace):
             for i, block in enumerate(self.blocks)
         )
 
-    def parse(self, text: str) -> Point:
-        words = [word.split("_") for word in text.split()]
-        fields = {short: field for field, short in SHORT.items()}
-        point: Point = {}
-        try:
-            if [len(word) for word in words] != [len(block) for block in self.blocks]:
-                raise ValueError(f"{len(words)} blocks of {[len(word) for word in words]} numbers")
-            for i, word in enumerate(words):
-                pairs = [re.fullmatch(r"([a-z]+)(\d+)", part) or ("", "", "") for part in word]
-                point |= {f"block{i}_{fields[pair[1]]}": int(pair[2]) for pair in pairs}
-            result: Point = self.space.decode(self.space.encode(point))
-        except (ValueError, KeyError) as error:
-            shape = "_".join(f"{short}<n>" for field, short in SHORT.items() if field in self.blocks[0])
-            raise ValueError(f"expected {len(self.blocks)} blocks {shape}, got {text[:60]!r}: {error}") from None
-        return result
+    def _read(self, text: str) -> Point:
+        fields, point = {short: field for field, short in SHORT.items()}, dict[str, Any]()
+        for i, word in enumerate(text.split()):
+            pairs = [re.fullmatch(r"([a-z]+)(\d+)", part) or ("", "", "") for part in word.split("_")]
+            point |= {f"block{i}_{fields[pair[1]]}": int(pair[2]) for pair in pairs}
+        return point
 
     def graphs(self, point: Point) -> dict[str, Graph]:
-        nodes = ["input", *(self._label(point, i) for i in range(len(self.blocks))), "output"]
-        return {"network": Graph(nodes, [(i, i + 1, "") for i in range(len(nodes) - 1)])}
+        return chain(self._label(point, i) for i in range(len(self.blocks)))
 
     def _label(self, point: Point, i: int) -> str:
         values = {field: point[f"block{i}_{field}"] for field in self.blocks[i]}

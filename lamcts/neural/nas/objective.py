@@ -38,12 +38,12 @@ class TableObjective:
         The value that a call returns, nan if it is missing.
     reported, others : mapping of str to array (n,)
         Further values by name, units in the names: `report` returns the first, `cost` the second.
-    cell : callable
-        Returns the point of a row.
     keyed : bool, default False
         Whether points of one network count as one, and invalid points are never proposed.
     settings : mapping, default {}
         JSON values that distinguish this objective from others on the same table.
+    networks : callable or None, default None
+        Returns the point of a row; None: `architectures.point_of` its code.
 
     Raises
     ------
@@ -63,9 +63,9 @@ class TableObjective:
     searched: Floats
     reported: Columns
     others: Columns
-    cell: Callable[[int], Point]
     keyed: bool = False
     settings: Json = field(default_factory=dict)
+    networks: Callable[[int], Point] | None = None
 
     maximize = True
     x0 = None
@@ -124,6 +124,10 @@ class TableObjective:
     def failure(self, point: Point) -> str | None:
         """Return why a point has no value, or None if it has one."""
         return self._found(point)[1]
+
+    def cell(self, row: int) -> Point:
+        """Return a point of the network of a row."""
+        return self.networks(row) if self.networks else self.architectures.point_of(int(self.codes[row]))
 
     def cells(self) -> Iterator[Point]:
         """Yield a point of each network of the table, row by row."""

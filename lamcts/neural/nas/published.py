@@ -1,6 +1,9 @@
 """The published tables as objectives, by name: `lamcts.objectives.make("nasbench101", table=FILE)`.
 
 All values are in per cent, higher is better. NAS-Bench-201, which has the most settings, is in `published201.py`.
+
+table : path, default None
+    The file or its folder; None: the folder that LAMCTS_DATA names.
 """
 
 import os
@@ -14,15 +17,12 @@ from numpy.typing import NDArray
 
 from lamcts.neural.nas import formats
 from lamcts.neural.nas.base import Point
-from lamcts.neural.nas.cells import TransNas
-from lamcts.neural.nas.digits import OPERATIONS as DIGITS_OPERATIONS
-from lamcts.neural.nas.digits import Digits4096
-from lamcts.neural.nas.graph_hash import pruned
-from lamcts.neural.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101
-from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, LAYERS, LINKS, TENS, NasBenchGraph
-from lamcts.neural.nas.nasbench_graph import OPERATIONS as GRAPH_OPERATIONS
+from lamcts.neural.nas.cells import Digits4096, TransNas
+from lamcts.neural.nas.chains import NasBenchMacro, NatsSize
+from lamcts.neural.nas.nasbench101 import OPERATIONS, VERTICES, NasBench101, pruned
+from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, NasBenchGraph
 from lamcts.neural.nas.objective import TableObjective
-from lamcts.neural.nas.tabled import NasBenchMacro, OperationSpace
+from lamcts.neural.nas.tabled import OperationSpace
 from lamcts.neural.nas.tables import Arrays, one_of, read
 from lamcts.objectives.base import register
 from lamcts.types import Floats
@@ -36,6 +36,9 @@ GRAPHS = ("cora", "citeseer", "pubmed", "cs", "physics", "photo", "computers", "
 SHIPPED = File(str(files("lamcts.neural.nas") / formats.DIGITS4096.file))  # a file of the package
 EPOCHS = (3, 12)  # of the two trainings of each cell
 GUIDES = ("val", "test")
+CIFAR10, IMAGENET16 = "cifar10", "ImageNet16-120"
+DATASETS = (CIFAR10, "cifar100", IMAGENET16)  # of NAS-Bench-201 and NATS-Bench
+SIZE_ARRAYS = {"test": "test_acc_90", "val": "val_acc_90", "test12": "test_acc_12", "val12": "val_acc_12"}  # by guide
 BUDGET = 150  # evaluations of a first run: what papers on these tables show
 
 
@@ -47,8 +50,6 @@ def nasbench101(
 
     Parameters
     ----------
-    table : path, default None
-        The file or its folder; None: the folder that LAMCTS_DATA names.
     vertices : int, default 7
         Largest number of vertices of a cell.
     guide : str, default "test"
@@ -66,8 +67,8 @@ def nasbench101(
     others = {n: arrays[n][kept] for n in ("trainable_params", "training_time_s") if n in arrays}
     codes = np.asarray(arrays["hash64"][kept], np.uint64)
     searched, settings = measured[f"{guide}_accuracy_percent"], {"vertices": vertices, "guide": guide}
-    cell = partial(_cell, space, sizes, bits, ops)
-    return TableObjective(space, codes, searched, measured, others, cell, keyed, settings)
+    networks = partial(_cell, space, sizes, bits, ops)
+    return TableObjective(space, codes, searched, measured, others, keyed, settings, networks)
 
 
 def _cell(space: NasBench101, sizes: Numbers, bits: Numbers, ops: Numbers, row: int) -> Point:
@@ -97,8 +98,6 @@ def nasbench_macro(table: Path = None, keyed: bool = False) -> TableObjective:
 
     Parameters
     ----------
-    table : path, default None
-        The file or its folder; None: the folder that LAMCTS_DATA names.
     keyed : bool, default False
         Whether networks that differ only in the place of an identity count as one; each has a row.
     """
@@ -115,8 +114,6 @@ def transnas(table: Path = None, keyed: bool = True) -> TableObjective:
 
     Parameters
     ----------
-    table : path, default None
-        The file or its folder; None: the folder that LAMCTS_DATA names.
     keyed : bool, default True
         Whether cells that differ only in unused edges count as one, as they do in the table.
     """
@@ -138,11 +135,32 @@ def of_places(
     """Return the objective of a table whose `ops` [N, p] are the numbers of the operations, place by place."""
     ops = arrays["ops"].astype(np.int64)
     codes = ops @ len(space.operations) ** np.arange(ops.shape[1])  # [N]
-    return TableObjective(space, codes, searched, reported, others, partial(_point, space, ops), keyed, settings)
+    return TableObjective(space, codes, searched, reported, others, keyed, settings)
 
 
-def _point(space: OperationSpace, ops: Numbers, row: int) -> Point:
-    return space.point(tuple(map(int, ops[row])))
+@register("nats-size", "widths of 5 parts of a network on three data sets, 32,768 networks; maximize", budget=BUDGET)
+def nats_size(dataset: str = CIFAR10, guide: str = "test", table: Path = None) -> TableObjective:
+    """The size space of NATS-Bench; `report` gives the test accuracy after 90 epochs.
+
+    Parameters
+    ----------
+    dataset : str, default "cifar10"
+        The data set: cifar10, cifar100 or ImageNet16-120.
+    guide : str, default "test"
+        The accuracy that is searched: "test" or "val" after 90 epochs, "test12" or "val12" after 12 epochs of their
+        own schedule.
+    """
+    one_of(dataset, DATASETS, "dataset")  # before the table: who has none yet sees the mistake too
+    one_of(guide, SIZE_ARRAYS, "guide")
+    arrays, space = read(formats.SIZE, table), NatsSize()
+    place = one_of(dataset, arrays["datasets"], "dataset")
+    columns = {name: own[:, place].astype(float) for name, own in arrays.items() if own.ndim == 2 and name != "widths"}
+    reported = {"test_accuracy_percent": columns[SIZE_ARRAYS["test"]]}
+    others = {name: columns[name] for name in ("params", "mflops", "latency_ms")}
+    units = {"ops": arrays["widths"] - 1}
+    return of_places(
+        space, units, columns[SIZE_ARRAYS[guide]], reported, others, False, {"dataset": dataset, "guide": guide}
+    )
 
 
 @register("nasbench-graph", "graph networks of 4 layers on nine data sets, 26,206 networks; maximize", budget=BUDGET)
@@ -157,24 +175,19 @@ def nasbench_graph(
         The graph: cora, citeseer, pubmed, cs, physics, photo, computers, arxiv or proteins.
     guide : str, default "valid"
         The performance that is searched, "valid" or "test"; `report` gives both.
-    table : path, default None
-        The file or its folder; None: the folder that LAMCTS_DATA names.
     keyed : bool, default True
         Whether isomorphic networks count as one, as they do in the table.
     """
     one_of(guide, ("valid", "test"), "guide")  # before the table: who has none yet sees the mistake too
     one_of(dataset, GRAPHS, "dataset")
     arrays = read(formats.GRAPH, table)
-    if tuple(arrays["op_names"].tolist()) != GRAPH_OPERATIONS:
-        raise ValueError(f"op_names: expected {', '.join(GRAPH_OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     columns = _of_dataset(arrays, dataset)
-    space = NasBenchGraph(FOR_PROTEINS if dataset == PROTEINS else GRAPH_OPERATIONS)
+    space = NasBenchGraph(FOR_PROTEINS if dataset == PROTEINS else None)
     reported = {f"{name}_performance_percent": PERCENT * columns[f"{name}_perf"] for name in ("test", "valid")}
     others = {"latency_s": columns["latency_s"], "mparams": columns["mparams"]}
     codes = columns["hash"].astype(np.int64)
     searched, settings = reported[f"{guide}_performance_percent"], {"dataset": dataset, "guide": guide}
-    cell = partial(_network, space, codes)
-    return TableObjective(space, codes, searched, reported, others, cell, keyed, settings)
+    return TableObjective(space, codes, searched, reported, others, keyed, settings)
 
 
 def _of_dataset(arrays: Arrays, dataset: str) -> dict[str, Floats]:
@@ -186,13 +199,6 @@ def _of_dataset(arrays: Arrays, dataset: str) -> dict[str, Floats]:
         return {name: values.astype(float) for name, values in proteins.items()}
     names = ("valid_perf", "test_perf", "latency_s", "mparams")
     return {"hash": arrays["hash"], **{name: arrays[name][:, place].astype(float) for name in names}}
-
-
-def _network(space: NasBenchGraph, codes: Numbers, row: int) -> Point:
-    code = int(codes[row])
-    digits = [code // TENS**place % TENS for place in reversed(range(LAYERS))]
-    ops = [GRAPH_OPERATIONS[digit] for digit in digits]
-    return {"link": LINKS[code // TENS**LAYERS], **dict(zip(space.layers, ops, strict=True))}
 
 
 @register(
@@ -218,8 +224,6 @@ def digits4096(
     """
     one_of(guide, GUIDES, "guide")
     arrays, space = read(formats.DIGITS4096, SHIPPED if table is None else table), Digits4096()
-    if tuple(arrays["op_names"].tolist()) != DIGITS_OPERATIONS:
-        raise ValueError(f"op_names: expected {', '.join(DIGITS_OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     place = one_of(str(epochs), arrays["epochs"], "epochs")
     runs = slice(None) if training is None else [one_of(str(training), arrays["seeds"], "training")]
     right = {name: arrays[f"{name}_right"][:, place, runs] for name in GUIDES}  # [N, R]

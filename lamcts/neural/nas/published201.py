@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.neural.nas import formats
-from lamcts.neural.nas.nasbench201 import OPERATIONS, NasBench201
+from lamcts.neural.nas.cells import NasBench201
 from lamcts.neural.nas.objective import TableObjective
-from lamcts.neural.nas.published import BUDGET, Path, of_places
+from lamcts.neural.nas.published import BUDGET, CIFAR10, DATASETS, IMAGENET16, Path, of_places
 from lamcts.neural.nas.tables import Arrays, one_of, read
 from lamcts.objectives.base import register
 from lamcts.types import Floats
 
-CIFAR10, IMAGENET16 = "cifar10", "ImageNet16-120"
-DATASETS = (CIFAR10, "cifar100", IMAGENET16)  # of the paper
 VALIDATION = {CIFAR10: "cifar10_val_acc_200", IMAGENET16: "imagenet16_val_acc_200"}  # none on cifar100
 UNITS = {"latency": "ms", "energy": "mj"}  # of the metrics of HW-NAS-Bench, by their last word
 UNKNOWN = -1  # what HW-NAS-Bench has for a network that could not be measured
@@ -57,24 +55,17 @@ def nasbench201(
     keyed : bool, default False
         Whether cells that compute the same function count as one; each was trained and has a row.
     """
-    _check(dataset, guide)
+    one_of(dataset, DATASETS, "dataset")  # before the table: who has none yet sees the mistake too
+    one_of(guide, GUIDES, "guide")
     arrays, space = read(formats.NASBENCH201, table), NasBench201()
     place = one_of(dataset, arrays["datasets"], "dataset")
-    if tuple(arrays["op_names"].tolist()) != OPERATIONS:
-        raise ValueError(f"op_names: expected {', '.join(OPERATIONS)}, got {', '.join(arrays['op_names'])}")
     searched = _guide(arrays, dataset, place, guide)
     reported = {"test_accuracy_percent": arrays["test_acc_200"][:, place].astype(float)}
-    others = _costs(arrays, dataset, place) | _operations(arrays["ops"])
+    others = _costs(arrays, dataset, place) | _operations(space, arrays["ops"])
     others |= {} if latency is None else _latencies(latency, len(searched))
     others |= {} if robustness is None else _robustness(robustness, arrays["ops"])
     others |= {} if hardware is None else _hardware(hardware, arrays["ops"], dataset)
     return of_places(space, arrays, searched, reported, others, keyed, {"dataset": dataset, "guide": guide})
-
-
-def _check(dataset: str, guide: str) -> None:
-    """Raise ValueError for settings that no table has, before a table is read."""
-    one_of(dataset, DATASETS, "dataset")
-    one_of(guide, GUIDES, "guide")
 
 
 def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
@@ -83,15 +74,10 @@ def _guide(arrays: Arrays, dataset: str, place: int, guide: str) -> Floats:
     whole |= {"val": "val_acc_200"} if "val_acc_200" in arrays else {}
     name = whole.get(guide) or VALIDATION.get(dataset, "")
     if name not in arrays:
-        raise _no_values(dataset, guide)
+        known = "got none: try 'val12' or 'test'"
+        raise ValueError(f"guide: expected values of {guide!r} for {dataset} in the table, {known}")
     values = arrays[name].astype(float)
     return values[:, place] if guide in whole else values
-
-
-def _no_values(dataset: str, guide: str) -> ValueError:
-    return ValueError(
-        f"guide: expected values of {guide!r} for {dataset} in the table, got none: try 'val12' or 'test'"
-    )
 
 
 def _costs(arrays: Arrays, dataset: str, place: int) -> dict[str, Floats]:
@@ -113,10 +99,10 @@ def _device_costs(arrays: Arrays, place: int) -> dict[str, Floats]:
     return found
 
 
-def _operations(ops: NDArray[Any]) -> dict[str, Floats]:
+def _operations(space: NasBench201, ops: NDArray[Any]) -> dict[str, Floats]:
     """Return the number of operations on a path of each cell, [N]."""
     with np.load(ON_PATHS) as columns:
-        codes = ops.astype(np.int64) @ len(OPERATIONS) ** np.arange(ops.shape[1])
+        codes = ops.astype(np.int64) @ len(space.operations) ** np.arange(ops.shape[1])
         return {"operations": columns["operations"][codes].astype(float)}
 
 
@@ -127,15 +113,18 @@ def _latencies(path: Path, rows: int) -> dict[str, Floats]:
     return {f"{device}_measured_ms": arrays["latency_ms"][:, i] for i, device in enumerate(arrays["devices"])}
 
 
-def _robustness(path: Path, ops: NDArray[Any]) -> dict[str, Floats]:
-    arrays = read(formats.ROBUSTNESS201, path)
+def _same_cells(arrays: Arrays, ops: NDArray[Any], name: str) -> Arrays:
+    """Return a table of further values; ValueError where its rows are other cells."""
     if not np.array_equal(arrays["ops"], ops):
-        raise ValueError("robustness: expected the cells of the table in the same order, got others")
+        raise ValueError(f"{name}: expected the cells of the table in the same order, got others")
+    return arrays
+
+
+def _robustness(path: Path, ops: NDArray[Any]) -> dict[str, Floats]:
+    arrays = _same_cells(read(formats.ROBUSTNESS201, path), ops, "robustness")
     return {f"{attack}_percent": arrays["robust_acc_x10"][:, i] / TENTHS for i, attack in enumerate(arrays["attacks"])}
 
 
 def _hardware(path: Path, ops: NDArray[Any], dataset: str) -> dict[str, Floats]:
-    arrays = read(formats.HARDWARE201, path)
-    if not np.array_equal(arrays["ops"], ops):
-        raise ValueError("hardware: expected the cells of the table in the same order, got others")
+    arrays = _same_cells(read(formats.HARDWARE201, path), ops, "hardware")
     return _device_costs(arrays, one_of(dataset, arrays["datasets"], "hardware, dataset"))

@@ -60,6 +60,7 @@ class RandomGraphs(ArchitectureSpace):
 
     def __init__(self, stages: int = STAGES, nodes: int = NODES) -> None:
         self.stages, self.nodes = whole_number(stages, "stages"), whole_number(nodes, "nodes", least=FEWEST)
+        self.notation = f"{self.stages} stages <graph>:<seed>, graphs {', '.join(NAMES)}"
         graphs = {f"stage{i}_graph": Choice(tuple(NAMES)) for i in range(self.stages)}
         self.space = Space(graphs | {f"stage{i}_seed": Choice(tuple(range(SEEDS))) for i in range(self.stages)})
 
@@ -73,18 +74,10 @@ class RandomGraphs(ArchitectureSpace):
         """Return the generator and the seed of each stage, such as `ws-4-0.75:3 er-0.2:0`."""
         return " ".join(f"{point[f'stage{i}_graph']}:{point[f'stage{i}_seed']}" for i in range(self.stages))
 
-    def parse(self, text: str) -> Point:
+    def _read(self, text: str) -> Point:
         words = [word.partition(":") for word in text.split()]
-        try:
-            if len(words) != self.stages:
-                raise ValueError(f"{len(words)} words")
-            point: Point = {f"stage{i}_graph": word[0] for i, word in enumerate(words)}
-            point |= {f"stage{i}_seed": int(word[2]) for i, word in enumerate(words)}
-            result: Point = self.space.decode(self.space.encode(point))
-        except ValueError as error:
-            shape = f"<graph>:<seed>, graphs {', '.join(NAMES)}"
-            raise ValueError(f"expected {self.stages} stages {shape}, got {text[:60]!r}: {error}") from None
-        return result
+        graphs: Point = {f"stage{i}_graph": word[0] for i, word in enumerate(words)}
+        return graphs | {f"stage{i}_seed": int(word[2]) for i, word in enumerate(words)}
 
     def graphs(self, point: Point) -> dict[str, Graph]:
         """Return the graph of each stage, between its input and its output."""

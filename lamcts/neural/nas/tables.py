@@ -24,13 +24,14 @@ Arrays = Mapping[str, NDArray[Any]]
 class Array(NamedTuple):
     """The format of an array in a table: its shape, in which equal letters are equal lengths, and its kind.
 
-    Where there is `end`, it holds whole numbers from 0 to below that.
+    Where there is `end`, it holds whole numbers from 0 to below that; where there is `equal`, it is that.
     """
 
     shape: tuple[int | str, ...]
     kind: str = NUMBERS
     needed: bool = True
     end: int | None = None
+    equal: tuple[str, ...] | None = None
 
 
 class Format(NamedTuple):
@@ -110,6 +111,8 @@ def _check(name: str, array: NDArray[Any], wanted: Array, lengths: dict[str, int
         raise ValueError(f"{name}: expected shape ({shown}) with {lengths}, got {array.shape}: {CURE}")
     if wanted.end is not None:
         _check_range(name, array, wanted.end)
+    if wanted.equal is not None and tuple(array.tolist()) != wanted.equal:
+        raise ValueError(f"{name}: expected {', '.join(wanted.equal)}, got {', '.join(array.tolist())}")
 
 
 def _check_range(name: str, array: NDArray[Any], end: int) -> None:

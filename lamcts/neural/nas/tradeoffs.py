@@ -1,126 +1,71 @@
-"""The published tables with two objectives, by name: `lamcts.objectives.make("nasbench201-cost", against="mflops")`.
+"""The published tables with two objectives: `lamcts.objectives.make("nasbench201-cost", against="mflops")`.
 
-Every builder takes the main settings of the table's own objective (`published.py`, `published201.py`), and
-
-against: the cost, by its name in `cost`.
+They have the settings of the table's own objective, and the name of the cost.
 """
 
-from lamcts.neural.nas import published, published201, published_size
-from lamcts.neural.nas.nasbench101 import VERTICES
-from lamcts.neural.nas.published import BUDGET, Path
+from inspect import Parameter, signature
+from typing import Any
+
+from lamcts.neural.nas.objective import TableObjective
+from lamcts.neural.nas.published import BUDGET
 from lamcts.neural.nas.tradeoff import TableTradeOff
-from lamcts.objectives.base import register
+from lamcts.objectives.base import entry, register
+
+COSTS = {  # of a table the default, all that it has, and a line
+    "nasbench101": (
+        "trainable_params",
+        '"trainable_params", or "training_time_s" if the table has it',
+        "NAS-Bench-101: accuracy against parameters or training time",
+    ),
+    "nasbench201": (
+        "params",
+        '"params", "mflops", or a metric of a device such as "edgegpu_latency_ms"',
+        "NAS-Bench-201: accuracy against parameters, operations or latency",
+    ),
+    "nats-size": (
+        "params",
+        '"params", "mflops" or "latency_ms"',
+        "Size space of NATS-Bench: accuracy against parameters or operations",
+    ),
+    "nasbench-macro": (
+        "params",
+        '"params" or "flops"',
+        "NAS-Bench-Macro: accuracy against parameters or operations",
+    ),
+    "transnas": (
+        "mflops",
+        '"mflops" or "mparams"',
+        "TransNAS-Bench-101: accuracy against operations or parameters",
+    ),
+    "nasbench-graph": (
+        "latency_s",
+        '"latency_s" or "mparams"',
+        "NAS-Bench-Graph: performance against latency or parameters",
+    ),
+    "digits4096": (
+        "params",
+        '"params" or "flops"',
+        "digits4096: accuracy against parameters or operations",
+    ),
+}
 
 
-@register("nasbench101-cost", "NAS-Bench-101: accuracy against parameters or training time", budget=BUDGET)
-def nasbench101_cost(
-    against: str = "trainable_params", table: Path = None, vertices: int = VERTICES, guide: str = "test"
-) -> TableTradeOff:
-    """NAS-Bench-101: mean test accuracy against a cost.
+def _register(table: str, cost: str, costs: str, line: str) -> None:
+    """Register the trade-off of a table, with the signature and the texts of the table's own builder."""
+    build = entry(table).build
 
-    Parameters
-    ----------
-    against : str, default "trainable_params"
-        The cost: "trainable_params", or "training_time_s" if the table has it.
-    table, vertices, guide : optional
-        as in `nasbench101`.
-    """
-    return TableTradeOff(published.nasbench101(table, vertices, guide), against, "nasbench101-cost")
+    def made(against: str = cost, **settings: Any) -> TableTradeOff:
+        found = build(**settings)
+        assert isinstance(found, TableObjective)
+        return TableTradeOff(found, against, f"{table}-cost")
 
-
-@register("nasbench201-cost", "NAS-Bench-201: accuracy against parameters, operations or latency", budget=BUDGET)
-def nasbench201_cost(
-    against: str = "params",
-    dataset: str = published201.CIFAR10,
-    guide: str = "test",
-    table: Path = None,
-    latency: Path = None,
-    hardware: Path = None,
-) -> TableTradeOff:
-    """NAS-Bench-201: accuracy against a cost.
-
-    Parameters
-    ----------
-    against : str, default "params"
-        The cost: "params", "mflops", or a device's metric such as "edgegpu_latency_ms".
-    dataset, guide, table, latency, hardware : optional
-        as in `nasbench201`.
-    """
-    made = published201.nasbench201(dataset, guide, table, latency, hardware=hardware)
-    return TableTradeOff(made, against, "nasbench201-cost")
+    own = signature(build, eval_str=True)
+    added = Parameter("against", Parameter.POSITIONAL_OR_KEYWORD, default=cost, annotation=str)
+    made.__signature__ = own.replace(parameters=[added, *own.parameters.values()])  # type: ignore[attr-defined]
+    made.__doc__ = f"{build.__doc__}\n    against : str\n        The cost, {costs}.\n"
+    made.__module__ = build.__module__
+    register(f"{table}-cost", line, budget=BUDGET)(made)
 
 
-@register("nats-size-cost", "Size space of NATS-Bench: accuracy against parameters or operations", budget=BUDGET)
-def nats_size_cost(
-    against: str = "params", dataset: str = published201.CIFAR10, guide: str = "test", table: Path = None
-) -> TableTradeOff:
-    """The size space of NATS-Bench: accuracy against a cost.
-
-    Parameters
-    ----------
-    against : str, default "params"
-        The cost: "params", "mflops" or "latency_ms".
-    dataset, guide, table : optional
-        as in `nats_size`.
-    """
-    return TableTradeOff(published_size.nats_size(dataset, guide, table), against, "nats-size-cost")
-
-
-@register("nasbench-macro-cost", "NAS-Bench-Macro: accuracy against parameters or operations", budget=BUDGET)
-def nasbench_macro_cost(against: str = "params", table: Path = None) -> TableTradeOff:
-    """NAS-Bench-Macro: mean test accuracy against a cost.
-
-    Parameters
-    ----------
-    against : str, default "params"
-        The cost: "params" or "flops".
-    table : path, optional
-        as in `nasbench_macro`.
-    """
-    return TableTradeOff(published.nasbench_macro(table), against, "nasbench-macro-cost")
-
-
-@register("transnas-cost", "TransNAS-Bench-101: accuracy against operations or parameters", budget=BUDGET)
-def transnas_cost(against: str = "mflops", table: Path = None) -> TableTradeOff:
-    """TransNAS-Bench-101 micro, scene classification: validation accuracy against a cost.
-
-    Parameters
-    ----------
-    against : str, default "mflops"
-        The cost: "mflops" or "mparams".
-    table : path, optional
-        as in `transnas`.
-    """
-    return TableTradeOff(published.transnas(table), against, "transnas-cost")
-
-
-@register("nasbench-graph-cost", "NAS-Bench-Graph: performance against latency or parameters", budget=BUDGET)
-def nasbench_graph_cost(
-    against: str = "latency_s", dataset: str = "cora", guide: str = "valid", table: Path = None
-) -> TableTradeOff:
-    """NAS-Bench-Graph: performance against a cost.
-
-    Parameters
-    ----------
-    against : str, default "latency_s"
-        The cost: "latency_s" or "mparams".
-    dataset, guide, table : optional
-        as in `nasbench_graph`.
-    """
-    return TableTradeOff(published.nasbench_graph(dataset, guide, table), against, "nasbench-graph-cost")
-
-
-@register("digits4096-cost", "digits4096: accuracy against parameters or operations", budget=BUDGET)
-def digits4096_cost(
-    against: str = "params", epochs: int = published.EPOCHS[-1], guide: str = "val", table: Path = None
-) -> TableTradeOff:
-    """Every cell of `Digits4096`: accuracy against a cost.
-
-    Parameters
-    ----------
-    against : str, default "params"
-        The cost: "params" or "flops".
-    epochs, guide, table : optional
-        as in `digits4096`.
-    """
-    return TableTradeOff(published.digits4096(epochs, guide, table=table), against, "digits4096-cost")
+for _table, _texts in COSTS.items():
+    _register(_table, *_texts)

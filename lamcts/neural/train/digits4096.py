@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamcts.neural.nas.base import Point
-from lamcts.neural.nas.digits import Digits4096
+from lamcts.neural.nas.cells import Digits4096
 from lamcts.neural.train.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lamcts.objectives.programs.matching import Matcher, limit
 from lamcts.objectives.programs.process import Reporting, Watch, check_report, last_words, run
 from lamcts.objectives.programs.template import FOLDER, SEED, Deck, Template, check_once
 from lamcts.outcomes.goals import ConstraintsLike, Goals, ObjectivesLike, ReferenceLike
@@ -138,8 +137,8 @@ class Command:
     def __call__(
         self, point: Mapping[str, object], *, seed: int | None = None, trial: Reporting | None = None
     ) -> float | dict[str, Metric]:
-        seconds, names = limit(self.timeout_seconds), Goals.of(self.maximize, self.objectives).names
-        watch = None if self.report is None or trial is None else Watch(self.report, trial, seconds, names)
+        names = Goals.of(self.maximize, self.objectives).names
+        watch = None if self.report is None or trial is None else Watch(self.report, trial, names)
         seed = fresh_seed() if seed is None else seed
         if not (self._template.takes_folder or self._decks):
             return self._ran(point, seed, "", watch)
@@ -166,13 +165,12 @@ class Command:
     def read(self, output: str) -> float | dict[str, Metric]:
         """Return the value in a program's output, or numbers and metrics by name; ValueError if there is none."""
         patterns = self.pattern if isinstance(self.pattern, Mapping) else {}
-        with Matcher(limit(self.timeout_seconds)) as matcher:
-            if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _has_object(output)):
-                return self._with_metrics(_numbers(output, self.names, patterns, matcher), output)
-            if self.pattern is None:
-                _refuse_object(output)
-                _refuse_part(output, *self.names)
-            return _number(output, self.pattern if isinstance(self.pattern, str) else None, matcher)
+        if len(self.names) > 1 or patterns or (self.names and self.pattern is None and _has_object(output)):
+            return self._with_metrics(_numbers(output, self.names, patterns), output)
+        if self.pattern is None:
+            _refuse_object(output)
+            _refuse_part(output, *self.names)
+        return _number(output, self.pattern if isinstance(self.pattern, str) else None)
 
     def _with_metrics(self, numbers: dict[str, float | None], output: str) -> dict[str, Metric]:
         """Return numbers by name, and single values under other names of a JSON object that was printed."""
@@ -242,10 +240,10 @@ def _how(status: int) -> str:
 # What a program printed -----------------------------------------------------------------------------------------------
 
 
-def _number(output: str, pattern: str | None, matcher: Matcher) -> float:
+def _number(output: str, pattern: str | None) -> float:
     """Return the number that a pattern finds, or the last on the last line; ValueError if there is none."""
     if pattern is not None:
-        text, wanted = _last(pattern, output, matcher), f"a match of {pattern!r} in the output"
+        text, wanted = _last(pattern, output), f"a match of {pattern!r} in the output"
     else:
         text, wanted = (NUMBER.findall(_last_line(output)) or [None])[-1], "a number on the last line of the output"
     try:
@@ -257,11 +255,9 @@ def _number(output: str, pattern: str | None, matcher: Matcher) -> float:
         raise ValueError(f"expected {wanted}, got {got!r}") from None
 
 
-def _numbers(
-    output: str, names: Sequence[str], patterns: Mapping[str, str], matcher: Matcher
-) -> dict[str, float | None]:
+def _numbers(output: str, names: Sequence[str], patterns: Mapping[str, str]) -> dict[str, float | None]:
     """Return a number for each name: by its pattern, else of the printed JSON object."""
-    found = {name: _number(output, pattern, matcher) for name, pattern in patterns.items()}
+    found = {name: _number(output, pattern) for name, pattern in patterns.items()}
     rest = [name for name in names if name not in found]
     held = _object(output, rest) if rest else {}
     for name in rest:
@@ -329,10 +325,12 @@ def _json(text: str) -> object:
         return None
 
 
-def _last(pattern: str, output: str, matcher: Matcher) -> str | None:
+def _last(pattern: str, output: str) -> str | None:
     """Return the last match of a pattern: its group, or all of it where it has none."""
-    (found,) = matcher.matches(pattern, [min(1, re.compile(pattern).groups)], [output], most=1)
-    return found[-1][0] if found else None
+    text: str | None = None
+    for match in re.finditer(pattern, output, re.MULTILINE):
+        text = match[min(1, match.re.groups)]
+    return text
 
 
 def _last_line(output: str) -> str:

@@ -9,12 +9,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
 from lamcts.errors import Pruned
-from lamcts.objectives.programs.matching import MOST_SECONDS, Matcher
 from lamcts.utils.interrupts import held_back
 
 POLL_SECONDS = 0.2  # between two checks whether a wait should end (untuned)
@@ -40,22 +39,18 @@ class Reporting(Protocol):
 
 
 class Watch:
-    """Reports what a pattern finds in new lines of a file, within so many seconds a look."""
+    """Reports what a pattern finds in new lines of a file."""
 
-    def __init__(
-        self, pattern: str, trial: Reporting, seconds: float = MOST_SECONDS, names: Sequence[str] = (VALUE,)
-    ) -> None:
-        self._pattern, self._trial, self._matcher = re.compile(pattern), trial, Matcher(seconds)
+    def __init__(self, pattern: str, trial: Reporting, names: Sequence[str] = (VALUE,)) -> None:
+        self._pattern, self._trial = re.compile(pattern, re.MULTILINE), trial
         named = STEP in self._pattern.groupindex
         self._places = [STEP, *_values(names)] if named else [*range(1, len(names) + 2)]
         self._read, self._rest = 0, b""
 
     def look(self, file: IO[bytes], ended: bool = False) -> None:
         """Report the lines written to a file since the last look; of one that has `ended`, all."""
-        self._matcher.begin()
-        while new := os.pread(
-            file.fileno(), CHUNK_BYTES, self._read
-        ):  # no seek: the program writes where it would lead
+        # no seek: the program writes where it would lead
+        while new := os.pread(file.fileno(), CHUNK_BYTES, self._read):
             self._read += len(new)
             self._take(new)
         if ended and not self._rest.endswith(b"."):  # a number that is cut off
@@ -64,26 +59,20 @@ class Watch:
     def _take(self, new: bytes) -> None:
         *lines, self._rest = (self._rest + new).split(b"\n")
         self._rest = self._rest[-LINE_BYTES:]
-        if lines:
-            self._report([line.decode(errors="replace") for line in lines])
+        for line in lines:
+            for match in self._pattern.finditer(line.decode(errors="replace")):
+                self._report(*(match[place] for place in self._places))
 
-    def _report(self, lines: list[str]) -> None:
-        pattern = self._pattern.pattern
-        for found in self._matcher.matches(pattern, self._places, lines):
-            for step, *values in found:
-                try:
-                    at, numbers = int(step or ""), tuple(float(value or "") for value in values)
-                except ValueError:
-                    count = "a number" if len(values) == 1 else f"{len(values)} numbers"
-                    got = " and ".join(map(repr, (step, *values)))
-                    raise ValueError(
-                        f"report: expected a whole number and {count} for {pattern!r}, got {got}"
-                    ) from None
-                self._trial.report(at, numbers[0] if len(numbers) == 1 else numbers)
-
-    def close(self) -> None:
-        """End the process that matches."""
-        self._matcher.close()
+    def _report(self, step: str | None, *values: str | None) -> None:
+        try:
+            at, numbers = int(step or ""), tuple(float(value or "") for value in values)
+        except ValueError:
+            count = "a number" if len(values) == 1 else f"{len(values)} numbers"
+            got = " and ".join(map(repr, (step, *values)))
+            raise ValueError(
+                f"report: expected a whole number and {count} for {self._pattern.pattern!r}, got {got}"
+            ) from None
+        self._trial.report(at, numbers[0] if len(numbers) == 1 else numbers)
 
 
 class Ended(NamedTuple):
@@ -101,11 +90,10 @@ def run(
 
     TimeoutError after `timeout_seconds`. On this, on Ctrl-C, on SIGTERM or SIGHUP, and when this process or the parent
     of a worker ends, the whole process group is killed; so it is with a RuntimeError after `MOST_BYTES`. `watch` looks
-    at the output as it comes, ends the program by raising, and is closed in the end.
+    at the output as it comes, and ends the program by raising.
     """
     # Files, not pipes: a pipe stays open as long as any stray child holds it, and the wait would last as long.
-    looking = nullcontext() if watch is None else closing(watch)
-    with looking, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, held_back() as stops:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, held_back() as stops:
         process = subprocess.Popen(
             words,
             cwd=folder,

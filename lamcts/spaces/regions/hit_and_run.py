@@ -16,7 +16,7 @@ SWEEPS = 8  # rounds of moves
 DIFFERENCE_MOVES = 4  # moves along differences in each round
 AXIS_MOVES = 3  # moves along each bent axis, over all rounds
 MAX_AXIS_NUMBERS = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
-# (benchmarks/optimizer/fill_region.py prints the seconds)
+# (measured at commit 7f0b6325 by benchmarks/optimizer/fill_region.py)
 ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, are error: some 1e-16, grown by `pinv`
 
 

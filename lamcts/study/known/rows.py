@@ -27,8 +27,9 @@ SEM = "sem"  # the column of standard errors, or the prefix of several
 PRUNED = re.compile(r"pruned( at step \d+)?")  # the message of a row without a value
 ABSENT = object()  # the value of a parameter that a point does not have
 WORDS = {"true": True, "false": False}
-LOGICAL = {"t": True, "1": True, "1.0": True, "f": False, "0": False, "0.0": False}  # R's and Excel's, for a `Bool`
-MISSING = {"", "na", "n/a", "none", "null", "nan"}  # of R, Excel, Python, SQL and pandas
+LOGICAL = {"1": True, "1.0": True, "0": False, "0.0": False}  # of a `Bool`
+MISSING = {"", "na", "n/a", "none", "null", "nan"}
+OTHERS = "known=pandas.read_csv(...) reads tables of other forms"
 COMMA, POINT = (re.compile(rf"[+-]?\d*{sign}\d+(e[+-]?\d+)?", re.IGNORECASE) for sign in (",", r"\."))
 
 
@@ -163,7 +164,8 @@ class _Reader:
         for name in wanted if there else ():  # a study without trials has no columns
             if name not in there:
                 got = ", ".join(table.names)
-                raise ValueError(f"known: {table.where}: expected a column {name!r}, got {got:.200}")
+                cure = f"; {OTHERS}" if self._text else ""
+                raise ValueError(f"known: {table.where}: expected a column {name!r}, got {got:.200}{cure}")
 
     def _has_commas(self, table: Table, numbers: Iterable[str]) -> bool:
         """Return whether the numbers of a table have decimal commas; ValueError where others have points."""
@@ -269,9 +271,9 @@ class _Reader:
 
 
 def _trimmed(table: Table, names: set[str]) -> Table:
-    """Return a table whose columns have their names without the blanks round them, and without a # before the first."""
+    """Return a table whose columns have their names without the blanks round them."""
     there, meant = {*table.names}, {name.strip(): name for name in names}
-    new = {name: meant.get(name.lstrip(" #").rstrip(), name) for name in table.names if name not in names}
+    new = {name: meant.get(name.strip(), name) for name in table.names if name not in names}
     new = {name: own for name, own in new.items() if own not in there}
     if not new:
         return table
@@ -310,7 +312,7 @@ def _first_taken(readings: Iterable[Point], member: SearchSpace | None) -> Point
 
 
 def _readings(cell: str, comma: bool = False) -> Iterator[Point]:
-    """Yield what a text may mean: numbers first, then itself, last what is a word of R or Excel for True and False."""
+    """Yield what a text may mean: numbers first, then itself, last a number for True or False."""
     word = cell.strip()
     for kind in (int, float):
         try:
@@ -329,5 +331,5 @@ def _readings(cell: str, comma: bool = False) -> Iterator[Point]:
             yield found  # as pandas writes such values
     yield cell
     yield word
-    if word.lower() in LOGICAL:
-        yield LOGICAL[word.lower()]
+    if word in LOGICAL:
+        yield LOGICAL[word]

@@ -15,7 +15,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import bare
 from lamcts.spaces.values import scalar
-from lamcts.study.known.rows import Row, Table, check_once, takes
+from lamcts.study.known.rows import OTHERS, Row, Table, check_once, takes
 from lamcts.study.load import JOURNAL, result_of, saved_result, space_of
 from lamcts.study.result import Result
 from lamcts.utils.files import FileKind, kind_at, text_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t"  # of a file: the one that its line of names has most of
 DECLARED = re.compile(rf'"?sep=([{SEPARATORS}|])"?[{SEPARATORS}]*\r?\n', re.IGNORECASE)  # how Excel says which
 QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
-NAMES = re.compile(rf"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank lines and comments
+NAMES = re.compile(rf"(?:[ \t]*[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank lines
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
 COMPLETE, FAILED = "COMPLETE", "FAIL"  # states of trials that were evaluated
 SENSES = ("minimize", "maximize")
@@ -118,13 +118,13 @@ def _table_of_file(path: Path) -> Table:
         lines = [(f"{path}, line {reader.line_num}", cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise ValueError(f"known: {path}, line {reader.line_num}: {error}") from None
-    (where, names), *rest = _without_comments(lines[1:] if declared else lines) or [("", [])]
+    (where, names), *rest = (lines[1:] if declared else lines) or [("", [])]
     if not names:
         raise ValueError(f"known: expected a line of names in {path}, got an empty file")
     check_once(names, where)
     for where, cells in rest:
         if len(cells) != len(names):
-            cure = f"put cells that contain {separator!r} in quotes; write.table of R needs col.names=NA"
+            cure = f"put cells that contain {separator!r} in quotes; {OTHERS}"
             raise ValueError(f"known: {where}: expected {len(names)} cells, one a column, got {len(cells)}; {cure}")
     rows = [Row(where, dict(zip(names, cells, strict=True))) for where, cells in rest]
     return Table(str(path), names, rows, separator=separator)
@@ -134,13 +134,6 @@ def _separator(text: str) -> str:
     """Return the separator that the line of names has most of outside quotes; a quoted name may have several lines."""
     names = NAMES.match(text)
     return max(SEPARATORS, key=re.sub(QUOTED, "", names[1] if names else "").count)
-
-
-def _without_comments(lines: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """Return the lines of a table without those that begin with # and have another number of cells."""
-    noted = [cells[0].lstrip().startswith("#") for _, cells in lines]
-    width = next((len(cells) for (_, cells), note in zip(lines, noted, strict=True) if not note), 0)
-    return [line for line, note in zip(lines, noted, strict=True) if not note or len(line[1]) == width]
 
 
 def _is_table(source: Any) -> "TypeGuard[DataFrame]":

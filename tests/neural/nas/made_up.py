@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from lamcts.neural.nas import formats
-from lamcts.neural.nas.digits import OPERATIONS as DIGITS_OPERATIONS
+from lamcts.neural.nas.cells import Digits4096, NasBench201
 from lamcts.neural.nas.nasbench101 import NasBench101
-from lamcts.neural.nas.nasbench201 import OPERATIONS
 from lamcts.neural.nas.nasbench_graph import LINKS, NasBenchGraph
 from lamcts.neural.nas.nasbench_graph import OPERATIONS as LAYER_OPERATIONS
 
@@ -56,7 +55,7 @@ def nasbench201():
     share = np.linspace(0, 1, n, dtype=np.float32)
     return {
         "ops": ops,
-        "op_names": np.array(OPERATIONS),
+        "op_names": np.array(NasBench201().operations),
         "datasets": np.array(["cifar10", "cifar100", "ImageNet16-120"]),
         "test_acc_200": np.column_stack([90 - share, 70 - share, 40 - share]),
         "val_acc_12": np.column_stack([80 + share] * 3),
@@ -121,7 +120,7 @@ def digits4096():
     right = np.stack([row + seed, row + seed + 50], 1)  # [N, E, S]
     return {
         "ops": ops,
-        "op_names": np.array(DIGITS_OPERATIONS),
+        "op_names": np.array(Digits4096().operations),
         "epochs": np.array([3, 12]),
         "seeds": np.array([0, 1, 2]),
         "images": np.array([320, 400]),

@@ -11,7 +11,7 @@ import lamcts
 from lamcts import objectives
 from lamcts.neural import nas
 from lamcts.neural.nas import formats
-from lamcts.neural.nas.table_converter import main
+from lamcts.neural.nas.conversion import main
 from tests.neural.nas.made_up import real
 
 DATASETS = ("cifar10", "cifar100", "ImageNet16-120")

@@ -17,12 +17,10 @@ from lamcts.neural.nas import (
     NasNet,
     RandomGraphs,
 )
-from lamcts.neural.nas.cells import TransNas
-from lamcts.neural.nas.digits import Digits4096
+from lamcts.neural.nas.cells import Digits4096, NasBench201, TransNas
+from lamcts.neural.nas.chains import NasBenchMacro
 from lamcts.neural.nas.nasbench101 import NasBench101
-from lamcts.neural.nas.nasbench201 import NasBench201
 from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, NasBenchGraph
-from lamcts.neural.nas.tabled import NasBenchMacro
 
 WITH_TABLES = [
     NasBench101(),

@@ -6,8 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from lamcts.neural.nas.graph_hash import LabelledCell, canonical, graph_hash, pruned
-from lamcts.neural.nas.nasbench101 import OPERATIONS, NasBench101
+from lamcts.neural.nas.nasbench101 import OPERATIONS, LabelledCell, NasBench101, canonical, graph_hash, pruned
 
 # The best cell of the table, whose hash is published with it.
 BEST = {

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lamcts.neural.nas import NasNet
-from lamcts.neural.nas.nasnet import OPERATIONS, PAIRS
 
 DATA = Path(os.environ.get("LAMCTS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 SPACE = NasNet()
@@ -28,8 +27,8 @@ def drawn(seed):
 
 
 def test_the_space_has_as_many_points_as_the_thesis_counts():
-    assert [len(pairs) for pairs in PAIRS] == [3, 6, 10, 15, 21]
-    assert prod(map(len, PAIRS)) == 56_700
+    assert [len(pairs) for pairs in NasNet.pairs] == [3, 6, 10, 15, 21]
+    assert prod(map(len, NasNet.pairs)) == 56_700
     assert SPACE.space.size == pytest.approx((56_700 * 4**10) ** 2, rel=1e-12)
     assert f"{SPACE.space.size:.1e}" == "3.5e+21"
 
@@ -38,7 +37,7 @@ def test_the_space_has_as_many_points_as_the_thesis_counts():
 def test_a_node_has_as_many_kinds_as_masks_have_pairs_of_ones(i):
     point = drawn(0)
     keys = []
-    for connect, one, two in product(range(len(PAIRS[i])), OPERATIONS, OPERATIONS):
+    for connect, one, two in product(range(len(NasNet.pairs[i])), NasNet.operations, NasNet.operations):
         change = {f"normal_connect{i}": connect, f"normal_layer{2 * i}": one, f"normal_layer{2 * i + 1}": two}
         keys.append(SPACE.key(point | change))
     assert keys.count(None) == 4 * (i + 2)  # the same operation twice on one input

@@ -7,7 +7,7 @@ import pytest
 
 from lamcts import objectives
 from lamcts.neural.nas import formats
-from lamcts.neural.nas.graph_hash import graph_hash
+from lamcts.neural.nas.nasbench101 import graph_hash
 from lamcts.neural.nas.nasbench_graph import FOR_PROTEINS, LINKS
 from lamcts.neural.nas.nasbench_graph import OPERATIONS as LAYER_OPERATIONS
 from tests.neural.nas.made_up import real

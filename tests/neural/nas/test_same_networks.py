@@ -4,10 +4,9 @@ from itertools import product
 
 import pytest
 
-from lamcts.neural.nas.cells import TransNas
-from lamcts.neural.nas.nasbench201 import NasBench201
+from lamcts.neural.nas.cells import NasBench201, TransNas
+from lamcts.neural.nas.chains import NasBenchMacro
 from lamcts.neural.nas.nasbench_graph import NasBenchGraph
-from lamcts.neural.nas.tabled import NasBenchMacro
 
 
 def network(link, *ops):

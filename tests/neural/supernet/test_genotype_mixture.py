@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from lamcts.neural.fewshot import FewShot, Matching, few_shot_darts  # noqa: E402
 from lamcts.neural.fewshot.splits import SplitRequest  # noqa: E402
-from lamcts.neural.nas.nasnet import CELLS, NODES, OPERATIONS  # noqa: E402
 from lamcts.neural.supernet import Darts, Relaxed  # noqa: E402
 from lamcts.neural.supernet.relaxed import GenotypeEdges, MixedEdge, edge  # noqa: E402
 from lamcts.neural.train import Recipe  # noqa: E402
@@ -35,25 +34,25 @@ def images(n=3):
 @torch.no_grad()
 def test_a_node_keeps_the_strongest_operation_of_its_two_strongest_edges():
     net = relaxed()
-    for i in range(NODES):
+    for i in range(len(SPACE.pairs)):
         for k, operation in ((min(i, 1), "max_pool_3x3"), (i + 1, "sep_conv_5x5")):
-            net.logits[edge("normal", i, k)][OPERATIONS.index(operation)] = 1.0 + k
+            net.logits[edge("normal", i, k)][SPACE.operations.index(operation)] = 1.0 + k
     point = net.point
     assert SPACE.invalid(point) is None and SPACE.space.decode(SPACE.space.encode(point)) == point
     edges = SPACE.edges(point, "normal")
     assert edges[3] == [("max_pool_3x3", 1), ("sep_conv_5x5", 4)]
     assert edges[0] == [("max_pool_3x3", 0), ("sep_conv_5x5", 1)]
-    first = OPERATIONS[0]  # of equal shares the first edges and operations
-    assert SPACE.edges(point, "reduction") == [[(first, 0), (first, 1)]] * NODES
+    first = SPACE.operations[0]  # of equal shares the first edges and operations
+    assert SPACE.edges(point, "reduction") == [[(first, 0), (first, 1)]] * len(SPACE.pairs)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("partial", [1, 2])
 def test_shares_that_are_all_of_one_operation_are_the_path_of_that_operation(partial):
     net, rng = relaxed(partial, cells=3).eval(), np.random.default_rng(0)
-    names = {place: OPERATIONS[rng.integers(4)] for place in places()}
+    names = {place: SPACE.operations[rng.integers(4)] for place in places()}
     for place, name in names.items():
-        net.logits[place][OPERATIONS.index(name)] = SURE
+        net.logits[place][SPACE.operations.index(name)] = SURE
     shares = net.shares
     assert all(max(each, key=each.get) == names[place] for place, each in shares.items())
     scale = {place: sum(each.values()) for place, each in shares.items()}
@@ -69,7 +68,7 @@ def places():
 
 def inputs():
     """Return the node of each place."""
-    return {edge(cell, i, k): i for cell in CELLS for i in range(NODES) for k in range(i + 2)}
+    return {edge(cell, i, k): i for cell in SPACE.cells for i in range(len(SPACE.pairs)) for k in range(i + 2)}
 
 
 def test_partial_channels_pass_the_others_and_shuffle_them():
@@ -145,7 +144,7 @@ def test_parts_of_a_mixture_begin_with_its_weights_and_the_shares_of_its_edges()
     for i, logits in enumerate(parent.architecture):
         logits.copy_(torch.linspace(-1, i % 3, len(logits)))
     place, kept = "normal_edge_2_1", ("skip_connect", "sep_conv_3x3")
-    rest = tuple(name for name in OPERATIONS if name not in kept)
+    rest = tuple(name for name in SPACE.operations if name not in kept)
     child = parent.restricted(parent.net.region.split(place, [kept, rest])[0]).eval()
     assert set(child.shares[place]) == set(kept)
     assert sum(child.shares[place].values()) == pytest.approx(sum(parent.shares[place].values()))
@@ -153,7 +152,7 @@ def test_parts_of_a_mixture_begin_with_its_weights_and_the_shares_of_its_edges()
         name: each for name, each in parent.shares.items() if name != place
     }
     for name in rest:
-        parent.logits[place][OPERATIONS.index(name)] = -SURE
+        parent.logits[place][SPACE.operations.index(name)] = -SURE
     assert torch.allclose(child(x), parent(x), atol=1e-5)
 
 
@@ -161,8 +160,10 @@ def test_few_shot_search_splits_an_edge_of_a_cell(data, tmp_path):
     few, recipe = FewShot(SPACE, 1, "first", sizes={"width": 2, "cells": 1}), Recipe(epochs=2, batch=20)
     found = few_shot_darts(few, data, recipe, seed=1, finetune_epochs=1, folder=tmp_path)
     regions = [leaf.relaxed.net.region.allowed["normal_edge_0_0"] for leaf in found.leaves]
-    assert regions == [(operation,) for operation in OPERATIONS]
-    assert [SPACE.edges(leaf.point, "normal")[0][0] for leaf in found.leaves] == [(name, 0) for name in OPERATIONS]
+    assert regions == [(operation,) for operation in SPACE.operations]
+    assert [SPACE.edges(leaf.point, "normal")[0][0] for leaf in found.leaves] == [
+        (name, 0) for name in SPACE.operations
+    ]
     assert found.point == min(found.leaves, key=lambda leaf: leaf.valid_loss).point
     assert found.steps == 2 * 2 + 4 * 2 and len(list(tmp_path.glob("darts*.npz"))) == 5
     again = few_shot_darts(few, data, recipe, seed=1, finetune_epochs=1, folder=tmp_path)

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import sys
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ def test_lines_are_reported_as_they_come_in_pieces_or_many_at_once(tmp_path: Any
     text = "epoch {0} loss 0.{0}" if pattern == PATTERN else "loss=0.{0} step={0}"
     watch = Watch(pattern, told := Trial())
     path = tmp_path / "output"
-    with closing(watch), path.open("wb") as out, path.open("rb") as file:
+    with path.open("wb") as out, path.open("rb") as file:
         out.write(text.format(1).encode()[:-1])
         out.flush()
         watch.look(file)

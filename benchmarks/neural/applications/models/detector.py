@@ -5,9 +5,7 @@ images, h by w; k classes; m boxes.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.neural.applications.models.boxes import Scenes, mean_average_precision
+from benchmarks.neural.applications.models.cells import TrainedCells, descend
 from benchmarks.neural.applications.models.segmenter import segmenter
-from lamcts.errors import InvalidPoint
 from lamcts.neural.build.layers import conv_norm_relu
 from lamcts.neural.build.weights import initialise
 from lamcts.neural.nas.base import Point
-from lamcts.neural.nas.cells import EdgeCells
-from lamcts.neural.train import Diverged, Recipe, Seeds
-from lamcts.neural.train.objective import PERCENT, plain
+from lamcts.neural.train import Recipe, Seeds
+from lamcts.neural.train.objective import PERCENT
 from lamcts.neural.train.seeds import in_epoch
-from lamcts.rng import fresh_seed
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.canonical import Canonical
 from lamcts.types import Floats
 
 CLASSES = 3  # disc, square, triangle
@@ -114,13 +108,8 @@ def train_detector(net: Detector, part: Scenes, recipe: Recipe, *, seed: int = 0
     for epoch in range(recipe.epochs):
         for rows in torch.split(torch.randperm(len(x), generator=order), recipe.batch):
             heat, distances, held = (t[rows.to(device)] for t in targets)
-            loss = loss_of(net, x[rows.to(device)], (heat, distances, held))
-            adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
+            descend(adam, loss_of(net, x[rows.to(device)], (heat, distances, held)), f"epoch {epoch + 1}")
             cosine.step()
-        if not math.isfinite(float(loss.detach())):
-            raise Diverged(f"epoch {epoch + 1}: the loss is not finite; lower the rate")
     return net.eval()
 
 
@@ -144,59 +133,17 @@ def _decoded(scores: Tensor, sides: Tensor) -> list[Floats]:
     return list(rows.double().cpu().numpy())
 
 
-@dataclass(frozen=True, eq=False)
-class DetectObjective:
-    """Maximise the validation average precision at an overlap of 0.5, in per cent, of a detector trained from scratch.
+class Detectors(TrainedCells):
+    """Detectors of shapes; `data` are "train", "valid" and "test" images with boxes, `sizes` those of `segmenter`."""
 
-    architectures: the space of backbones, cells with an operation on each edge.
-    parts: "train", "valid" and "test" images with boxes.
-    recipe: of `train_detector`.
-    sizes: keyword arguments of `segmenter`: `widths`, `cells` and `head`, the channels of pyramid and head.
-    device: "cpu" or "cuda" ("cpu").
-    """
-
-    architectures: EdgeCells
-    parts: Mapping[str, Scenes]
-    recipe: Recipe
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    device: str = "cpu"
-
-    x0 = None
-    optimum = None
-    maximize = True
-
-    @property
-    def name(self) -> str:
-        return f"{self.architectures.name} as the backbone of a detector of shapes"
-
-    @cached_property
-    def space(self) -> SearchSpace:
-        return Canonical(self.architectures.space, self.architectures.key, name=self.architectures.name)
-
-    def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the average precision on the validation images, in per cent."""
-        return self.precision(self.train(point, seed=fresh_seed() if seed is None else seed), "valid")
-
-    def train(self, point: Point, *, seed: int = 0) -> Detector:
-        """Return the trained detector of a point."""
-        return train_detector(
-            self.build(point, Seeds.of(seed).weights), self.parts["train"], self.recipe, seed=seed, device=self.device
-        )
-
-    def build(self, point: Point, seed: int = 0) -> Detector:
-        """Return the untrained detector of a point; raise `InvalidPoint` if the point is invalid."""
-        if (reason := self.architectures.invalid(point)) is not None:
-            raise InvalidPoint(f"{self.architectures.name}: no valid network: {reason}")
+    def network(self, point: Point, seed: int) -> Detector:
         width = self.sizes["head"]
         return detector(segmenter(self.architectures, point, classes=width, seed=seed, **dict(self.sizes)), width, seed)
 
-    def precision(self, net: Detector, part: str) -> float:
-        """Return the mean average precision of a detector on a part, in per cent."""
-        images, truths = self.parts[part]
-        return PERCENT * mean_average_precision(truths, detections(net, torch.tensor(images)))
+    def trained(self, net: Detector, *, seed: int = 0) -> Detector:
+        return train_detector(net, self.data["train"], self.recipe, seed=seed, device=self.device)
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return the settings that a resumed run must share, as JSON values."""
-        counts = {name: part.x.shape for name, part in self.parts.items()}
-        known = {"architectures": self.architectures.name, "images": counts, "sizes": dict(self.sizes)}
-        return known | {"recipe": plain(self.recipe)}
+    def precision(self, net: Detector, part: str) -> float:
+        """Return the mean average precision of a detector on a part at an overlap of 0.5, in per cent."""
+        images, truths = self.data[part]
+        return PERCENT * mean_average_precision(truths, detections(net, torch.tensor(images)))

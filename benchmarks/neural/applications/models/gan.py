@@ -3,25 +3,18 @@
 Letters: n real images, b of a batch, z of a latent vector.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.neural.applications.models.cells import TrainedCells, descend
 from benchmarks.neural.applications.models.frechet import FrechetJudge, signed
 from benchmarks.neural.applications.models.generator import discriminator, generator, latent
-from lamcts.errors import InvalidPoint
 from lamcts.neural.nas.base import Point
-from lamcts.neural.nas.cells import EdgeCells
-from lamcts.neural.train import Data, Diverged, Seeds
+from lamcts.neural.train import Seeds
 from lamcts.neural.train.seeds import in_epoch
-from lamcts.rng import fresh_seed
-from lamcts.spaces.base import SearchSpace
-from lamcts.spaces.canonical import Canonical
 from lamcts.types import whole_number
 
 BETAS = (0.0, 0.9)  # of Adam: AutoGAN, whose space thesis 9.4 takes
@@ -68,77 +61,23 @@ def train_gan(
             real = images[torch.randint(len(images), (recipe.batch,), generator=order).to(device)]
             fake = generator(latent(generator, recipe.batch, noise, device))
             loss = (1 - discriminator(real)).relu().mean() + (1 + discriminator(fake.detach())).relu().mean()
-            _step(discriminator_adam, loss)
-            _step(generator_adam, cost := -discriminator(fake).mean())
-            if not math.isfinite(float((loss + cost).detach())):
-                raise Diverged(f"step {step + 1}: the loss is not finite; lower the rate")
+            descend(discriminator_adam, loss, f"step {step + 1}")
+            descend(generator_adam, -discriminator(fake).mean(), f"step {step + 1}")
     return generator.eval()
 
 
-def _step(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
-    optimiser.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimiser.step()
-
-
-@dataclass(frozen=True, eq=False)
-class GanObjective:
-    """Minimise the Frechet distance between generated and validation images.
-
-    architectures: the space of the generator's cells.
-    data: real images [n, c, s, s] from 0 to 1, and their classes, for the classifier that gives the features.
-    recipe: training of both networks.
-    sizes: keyword arguments of `generator`, such as `width` and `latent` ({}: its defaults).
-    device: "cpu" or "cuda" ("cpu").
-    """
-
-    architectures: EdgeCells
-    data: Data
-    recipe: GanRecipe
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    device: str = "cpu"
-
-    x0 = None
-    optimum = None
-    maximize = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.architectures.name} in a generator of {self.data.name}"
-
-    @cached_property
-    def space(self) -> SearchSpace:
-        return Canonical(self.architectures.space, self.architectures.key, name=self.architectures.name)
+class Gans(TrainedCells):
+    """Generators against a common discriminator; `data` are images and classes, `sizes` those of `generator`."""
 
     @cached_property
     def judge(self) -> FrechetJudge:
         return FrechetJudge(self.data, device=self.device)
 
-    def __call__(self, point: Point, *, seed: int | None = None) -> float:
-        """Return the distance of a generator, trained from scratch, from the validation images."""
-        return self.judge.distance(self.train(point, seed=fresh_seed() if seed is None else seed), "valid")
+    def network(self, point: Point, seed: int) -> nn.Module:
+        channels, side, *_ = self.data.shape
+        return generator(self.architectures, point, channels=channels, side=side, **dict(self.sizes), seed=seed)
 
-    def train(self, point: Point, *, seed: int = 0) -> nn.Module:
-        """Return the trained generator of a point."""
-        return self.against(self.build(point, Seeds.of(seed).weights), seed=seed)
-
-    def build(self, point: Point, seed: int = 0) -> nn.Module:
-        """Return the untrained generator of a point; raise `InvalidPoint` if the point is invalid."""
-        if (reason := self.architectures.invalid(point)) is not None:
-            raise InvalidPoint(f"{self.architectures.name}: no valid network: {reason}")
-        return generator(self.architectures, point, **self._made, seed=seed)
-
-    def against(self, net: nn.Module, *, seed: int = 0) -> nn.Module:
-        """Return a generator trained against the common discriminator."""
-        channels, side = self.data.shape[0], self.data.shape[1]
+    def trained(self, net: nn.Module, *, seed: int = 0) -> nn.Module:
+        channels, side, *_ = self.data.shape
         other = discriminator(channels=channels, side=side, seed=Seeds.of(seed).weights)
         return train_gan(net, other, signed(self.data.train).to(self.device), self.recipe, seed=seed)
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return the settings that a resumed run must share, as JSON values."""
-        known = {"architectures": self.architectures.name, "data": self.data.fingerprint, "sizes": dict(self.sizes)}
-        return known | {"recipe": asdict(self.recipe), "judge": self.judge.seed}
-
-    @property
-    def _made(self) -> dict[str, Any]:
-        return {"channels": self.data.shape[0], "side": self.data.shape[1], **dict(self.sizes)}

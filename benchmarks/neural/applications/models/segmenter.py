@@ -22,7 +22,6 @@ from lamcts.neural.build.weights import initialise
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train import Part, TrainObjective
 from lamcts.neural.train.objective import MEGA, PERCENT
-from lamcts.rng import fresh_seed
 
 PROBE = 32  # pixels of the meta image that counts channels
 CHUNK = 128  # images in a batch of predictions
@@ -113,7 +112,7 @@ class Segmenter(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class SegmentObjective(TrainObjective):
-    """Maximise the validation IoU, in per cent, of a segmenter trained from scratch.
+    """Segmenters, each trained from scratch.
 
     architectures: the space of backbones: NASNet cells, or cells with an operation on each edge.
     data: images [n, c, h, w] and the classes [n, h, w] of their pixels, such as `shapes()`.
@@ -125,14 +124,6 @@ class SegmentObjective(TrainObjective):
     @property
     def name(self) -> str:
         return f"{self.architectures.name} as the backbone of a segmenter on {self.data.name}"
-
-    @property
-    def maximize(self) -> bool:
-        return True
-
-    def __call__(self, point: Point, *, seed: int | None = None) -> float:  # type: ignore[override]  # no pruning
-        """Return the validation IoU after the last epoch, in per cent."""
-        return self.judged(point, seed=fresh_seed() if seed is None else seed)[0]
 
     def judged(self, point: Point, *, seed: int) -> tuple[float, float]:
         """Return the validation and the test IoU, in per cent."""

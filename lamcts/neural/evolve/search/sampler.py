@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lamcts.outcomes.observations import Observations
     from lamcts.spaces.regions.region import Region
 
-FRESH = 0.5  # share of children of the network itself (benchmarks/neural/evolve/parents.py)
+FRESH = 0.5  # share of children of the network itself (benchmarks/notes/evolve.md)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
 Path = tuple[int, ...]
 

@@ -21,7 +21,7 @@ from lamcts.utils.files import opened
 
 VOCABULARY = 2000  # tokens; AutoGO 4
 FORMAT = 1  # of the file
-SHIPPED = "segments.json.gz"
+SHIPPED = "segments.json.gz"  # mined by benchmarks/neural/evolve/segments.py of commit 7f0b6325
 Axes = tuple[tuple[int, ...], tuple[int, ...]]
 
 

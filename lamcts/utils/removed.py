@@ -1,0 +1,90 @@
+"""Names that earlier versions had, and what replaces them.
+
+REMOVED maps a kind of name to its removed names: "sampler", "objective" or "pruner"; the class, function, objective or
+command whose option it was; or the module.
+"""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import NoReturn
+
+NUMPY = "leave it out, models have at most 1000 rows, where NumPy is faster than gpytorch"
+FIXED = "leave it out, it is always {}"
+KNOWN = "pass the journals, known=['a.db', 'b.db'], on the command line --known a.db --known b.db"
+PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="
+SURROGATE = "write a function that calls the benchmark's own package, and pass it to lamcts.maximize"
+TIMED = "misses are exact; compile the nest yourself, and pass a function that times it"
+REMOVED: dict[str, dict[str, str]] = {
+    "sampler": {
+        "portfolio": "use 'coordinate' for many local optima along the axes, otherwise 'auto'",
+        "Portfolio": "use LocalGlobal, or Coordinate for many local optima along the axes",
+    },
+    "Cma": {
+        "popsize": FIXED.format("4 + 3 ln d, as Hansen's"),
+        "tolx": FIXED.format("1e-9 of the width"),
+        "tolfun": FIXED.format("1e-9 of the first spread"),
+    },
+    "Coordinate": {"patience": FIXED.format("40 evaluations and 4 for each parameter")},
+    "GpBo": {"candidates": FIXED.format("500"), "device": NUMPY},
+    "HillClimb": {"patience": FIXED.format("2 evaluations for each parameter, at least 20")},
+    "Quadratic": {
+        "length": FIXED.format("2, which covers the cube"),
+        "length_min": FIXED.format("1e-9 of the cube"),
+        "failure_tolerance": FIXED.format("3"),
+        "rows": FIXED.format("(d + 1)(d + 2), from 10 d to 500"),
+    },
+    "Reinforce": {"rate": FIXED.format("0.1"), "bins": FIXED.format("16")},
+    "Turbo": {
+        "device": NUMPY,
+        "length": FIXED.format("0.8, as in the paper"),
+        "failure_tolerance": FIXED.format("max(4, d)"),
+    },
+    "objective": {"nasbench301": SURROGATE, "jahs-bench-201": SURROGATE},
+    "pruner": {"extrapolation": "use 'hyperband', which lost least where measured"},
+    "tiling": {"--measure": TIMED, "--compiler": TIMED},
+    "lamcts export": {
+        "--journal": KNOWN,
+        "--only": "lamcts show run.db --csv --only KIND writes one kind",
+    },
+    "lamcts nas": {"--first-by": PROXY, "--first-among": PROXY},
+    "lamcts.journal": {"merge": KNOWN},
+    "lamcts.pruners": {"Extrapolation": "use Hyperband"},
+    "lamcts.plot": {"tree": "partition draws the regions, and lamcts report lists the splits"},
+    "lamcts.integrations": {
+        "ax": "ask lamcts.Optimizer, and attach the trials to the experiment of Ax",
+        "nevergrad": "call lamcts.minimize; sampler='nevergrad:NAME' runs an optimiser of Nevergrad",
+    },
+    "lamcts.movement.costs": {"seconds": TIMED},
+    "lamcts.neural.nas": {
+        "SurrogateObjective": SURROGATE,
+        "table_converter": "run python -m lamcts.neural.nas.conversion",
+    },
+    "lamcts.neural.proxies": {"first_networks": PROXY},
+}
+
+
+def hint(kind: str, name: object, known: Iterable[str] = ()) -> str:
+    """Return the end of a message about an unknown name: its replacement, or the nearest known name, or nothing."""
+    if (cure := REMOVED.get(kind, {}).get(str(name))) is not None:
+        return f"; {name!r} was removed: {cure}"
+    near = get_close_matches(str(name), [*known], n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_removed(owner: str, options: Iterable[str]) -> None:
+    """Raise TypeError for the first of the given options that its owner no longer has."""
+    for name in options:
+        if name in REMOVED.get(owner, {}):
+            raise TypeError(f"{owner}: expected no option {name!r}, got one{hint(owner, name)}")
+
+
+def refuses(module: str) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module, whose error says what replaces a removed name."""
+
+    def refuse(name: str) -> NoReturn:
+        text = f"module {module!r} has no attribute {name!r}"
+        if cure := hint(module, name):
+            raise ImportError(text + cure)  # not AttributeError, whose text `from module import name` drops
+        raise AttributeError(text)
+
+    return refuse
