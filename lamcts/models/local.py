@@ -3,13 +3,10 @@
 Letters: n rows in the model, d coordinates.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
-from lamcts.errors import MissingExtra
 from lamcts.models.coding import Inputs
 from lamcts.models.fit import ITERATIONS, fit
 from lamcts.models.kernel import Hyper
@@ -24,14 +21,13 @@ from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
-# benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
+FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); a fit
+# with 1000 rows takes five times as long as one with 500
 SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
 MAX_FIT_CONSTRAINTS = 8  # constraints that hyper-parameters are fitted to, the most violated ones (untuned)
 SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
-Fit = Callable[..., tuple[Hyper, float]]
 DISTANCE_BLOCK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
@@ -63,13 +59,11 @@ class LocalModel:
         self,
         seen: Observations,
         location: float,
-        device: str | None = None,
         state: ModelState | None = None,
     ) -> None:
         self._seen, self._prior = seen, local_prior(seen.dim, location)
         self.state = ModelState() if state is None else state
         self._model: MultiOutput | None = None
-        self._fit, self._kind = route(device)
         self._most, self._most_fitted = limits(seen.dim)
 
     def update(self, centre: Floats) -> MultiOutput:
@@ -153,7 +147,7 @@ class LocalModel:
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
             mode = self._prior.mode
             starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
-        fitted = [self._fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
+        fitted = [fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
     def _rebuilt(self) -> MultiOutput:
@@ -171,7 +165,7 @@ class LocalModel:
     def _part(self, rows: Rows, z: Floats, group: int, known: KnownNoise | None = None) -> Posterior:
         """Return the posterior of a group of columns; one that is new since the last fit has the last kernel."""
         hyper = self.state.hypers[min(group, len(self.state.hypers) - 1)]
-        return self._kind(self._inputs(rows), z, hyper, known)
+        return Posterior(self._inputs(rows), z, hyper, known)
 
     def _grown(self, model: MultiOutput, i: int) -> MultiOutput:
         """Return the model of chunks 0 to `i - 1` with chunk `i` added."""
@@ -215,18 +209,3 @@ def _most_broken(z: Floats) -> Floats:
         return z
     order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
     return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
-
-
-def route(device: str | None) -> tuple[Fit, type[Posterior]]:
-    """Return how hyper-parameters are fitted, and the class of a process.
-
-    MissingExtra without the packages of a device, ValueError for a device that torch does not have here.
-    """
-    if device is None:
-        return fit, Posterior
-    try:
-        from lamcts.models import torch_gp
-    except ModuleNotFoundError as error:  # torch, or gpytorch where only torch is installed
-        raise MissingExtra.of(error.name or "torch", "torch") from None
-    torch_gp.check(device)
-    return partial(torch_gp.fit, device=device), torch_gp.process_on(device)

@@ -1,4 +1,4 @@
-"""The posterior, held against its kernel pair by pair, dense formulas, scikit-learn and gpytorch."""
+"""The posterior, held against its kernel pair by pair, dense formulas and scikit-learn."""
 
 from collections.abc import Sequence
 
@@ -180,20 +180,6 @@ def rows(n: int = 60, d: int = 4, seed: int = 0) -> tuple[Inputs, Floats]:
 
 
 AT = Inputs.of(np.random.default_rng(1).random((50, 4)))
-
-
-def test_moments_are_those_of_gpytorch() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    from lamcts.models.torch_gp import TorchPosterior
-
-    inputs, z = rows()
-    ours, theirs = Posterior(inputs, z, HYPER), TorchPosterior(inputs, z, HYPER)
-    for a, b in zip(ours.moments(AT), theirs.moments(AT), strict=True):
-        assert np.abs(a - b).max() < 1e-6
-    more, new = np.vstack([z, [[0.5]]]), AT.at(np.array([0]))
-    grown = theirs.extended(new, more)
-    assert isinstance(grown, TorchPosterior)
-    assert np.abs(grown.expect(AT) - ours.extended(new, more).expect(AT)).max() < 1e-6
 
 
 def test_moments_are_those_of_scikit_learn() -> None:

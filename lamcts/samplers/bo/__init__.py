@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.local import route
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.bo.session import BoProgress, BoSession
 from lamcts.samplers.parts.session import LocalSampler
@@ -27,9 +26,6 @@ class GpBo(LocalSampler):
         Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
     n_start : int, default 5
         Results to begin with, the centre and random points.
-    device : str or None, default None
-        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
-        of thousands of rows.
 
     Notes
     -----
@@ -56,12 +52,10 @@ class GpBo(LocalSampler):
     starts_at_centre: ClassVar[bool] = True
     candidates: int = 500
     n_start: int = N_START
-    device: str | None = None
 
     def __post_init__(self) -> None:
         whole_number(self.candidates, "GpBo: candidates")
         whole_number(self.n_start, "GpBo: n_start", least=0)
-        route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> BoSession:
         missing = max(0, self.n_start - len(region.rows))

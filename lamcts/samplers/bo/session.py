@@ -43,7 +43,7 @@ class BoSession(LocalSession["GpBo", BoProgress]):
 
     def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
+        self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
 
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.local import route
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
@@ -42,9 +41,6 @@ class Turbo(LocalSampler):
     descent_share : float, default 0.5
         Share of the posterior samples that are minimised by gradient from the best candidate; tuned. The paper does
         none.
-    device : str or None, default None
-        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
-        of thousands of rows.
 
     Notes
     -----
@@ -73,7 +69,6 @@ class Turbo(LocalSampler):
     failure_tolerance: int | None = None
     n_start: int | None = None
     descent_share: float = 0.5
-    device: str | None = None
 
     @classmethod
     def published(cls) -> "Turbo":
@@ -95,7 +90,6 @@ class Turbo(LocalSampler):
         whole_number(self.n_start, "Turbo: n_start", optional=True)
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
-        route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
         usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`

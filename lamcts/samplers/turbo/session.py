@@ -84,7 +84,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, LENGTH_LOCATION, settings.device, progress.model)
+        self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
         self.losses = seen.f.shape[1]
 
     @property
