@@ -159,7 +159,7 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert offence("tree.grow", ".node.Node")
     assert offence("brand_new", "lamcts.errors.LamctsError")
     assert offence("samplers.default", "lamcts.samplers.turbo.Turbo") is None
-    assert offence("samplers.portfolio", "lamcts.samplers.turbo.Turbo")
+    assert offence("samplers.quadratic", "lamcts.samplers.turbo.Turbo")
     assert offence("samplers.turbo", "lamcts.samplers.base.Session") is None
     assert offence("cli", "lamcts.objectives.make") is None
     assert offence("tree.grow", "lamcts.models.gp.Posterior")

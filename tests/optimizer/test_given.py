@@ -142,7 +142,7 @@ def test_wrong_options_are_refused_whatever_they_are(name):
 LEVELLED = pytest.mark.xfail(reason="GpCma takes losses beyond 1e300 for equal")
 
 
-@pytest.mark.parametrize("sampler", ["turbo", "portfolio", pytest.param("gp_cma", marks=LEVELLED)])
+@pytest.mark.parametrize("sampler", ["turbo", "mixed_gp", pytest.param("gp_cma", marks=LEVELLED)])
 def test_values_near_the_largest_float_lead_where_small_ones_do(sampler):
     seen = []
     for scale in (1.0, 2.0**1023):

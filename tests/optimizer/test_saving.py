@@ -19,7 +19,7 @@ from lamcts import samplers
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
-from lamcts.samplers import Coordinate, GpBo, LaMcts, MixedGp, Portfolio, Quadratic, Turbo, Uniform
+from lamcts.samplers import Coordinate, GpBo, GpCma, LaMcts, LocalGlobal, MixedGp, Quadratic, Turbo, Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.tree import KMeansSvm, LatentTree, Linear
@@ -92,7 +92,7 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
         MixedGp(n_start=4),
         GpBo(),
         Uniform(),
-        Portfolio((Turbo(), Uniform()), memory=9.0),
+        LocalGlobal(GpCma(), GpBo(n_start=0)),
         LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=2.0)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),

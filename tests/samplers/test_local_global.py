@@ -50,15 +50,15 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     own = session(search)
     p, best = own.progress, float(search.seen.y[own.incumbent])
-    own._credit([[LOCAL, 0, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
+    own._credit([[LOCAL, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
     assert p.pace == 0.0 and p.records[LOCAL].rate < 0.5
     row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
-    own._credit([[LOCAL, 0, None]], row)
+    own._credit([[LOCAL, None]], row)
     assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
     p.batch = 4
     assert p.pace == pytest.approx(1 / (4 * PACE_RESULTS))  # of as many results in each of the last asks
     p.batch = 1
-    own._credit([[GLOBAL, 0, 2.0], [GLOBAL, 0, 0.5]], np.array([row[0], 0]))
+    own._credit([[GLOBAL, 2.0], [GLOBAL, 0.5]], np.array([row[0], 0]))
     assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
     assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
 
@@ -83,7 +83,7 @@ def test_looks_that_fail_wait_twice_as_long_until_the_descent_slows() -> None:
     assert own._looks(4 * EVERY) == 4
     p.gains = [1.0] * PACE_RESULTS
     for expected in (4, 2, 1):
-        own._credit([[GLOBAL, 0, 1.0]], np.array([0]))  # row 0 is not better than the others
+        own._credit([[GLOBAL, 1.0]], np.array([0]))  # row 0 is not better than the others
         assert own._looks(4 * EVERY) == expected
     p.gains = [0.001] * PACE_RESULTS
     assert own._looks(4 * EVERY) == 4

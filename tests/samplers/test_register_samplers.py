@@ -51,7 +51,7 @@ def test_every_name_is_that_of_its_file() -> None:
     assert list(samplers.names()) == ["auto", *samplers.classes()]
 
 
-@pytest.mark.parametrize("wrong", ["turbos", "turbo:x", "base", "registry", "portfolio:x", "auto:x", "a.b"])
+@pytest.mark.parametrize("wrong", ["turbos", "turbo:x", "base", "registry", "local_global:x", "auto:x", "a.b"])
 def test_other_names_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"sampler: expected one of auto, .*, got"):
         samplers.make(wrong, lamcts.Box(0, 1, dim=2))
