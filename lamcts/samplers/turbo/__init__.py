@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers.base import MultiOutputSupport
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
 from lamcts.samplers.registry import register
@@ -45,9 +46,8 @@ class Turbo(LocalSampler):
     Notes
     -----
     With constraints, one model of the loss and the violations is sampled. The best candidate that a sample predicts as
-    feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
-    that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
-    expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
+    feasible is chosen, else that of the smallest violation. Several objectives are searched as one, by random weights.
+    "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
 
     References
     ----------
@@ -62,8 +62,8 @@ class Turbo(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
-    multi_output: ClassVar[bool] = True
+    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
+    multi_output: ClassVar[MultiOutputSupport] = "constraints"
     length: float = 0.8
     length_min: float = 2**-10
     failure_tolerance: int | None = None
@@ -92,7 +92,7 @@ class Turbo(LocalSampler):
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
-        usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
+        usual = 2 * seen.dim if seen.plain else seen.dim + 1  # as `optimizer.design`
         n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
