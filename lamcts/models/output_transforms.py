@@ -136,6 +136,16 @@ def half_rank(y: Floats) -> Floats:
     return Scale.of(warped).down(warped)
 
 
+def unit_of(y: Floats, z: Floats) -> float:
+    """Return what a unit of `z` [n], losses `y` [n] in the units of a model, is worth among the better half.
+
+    0 or no number where that is not known.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        better = y <= np.median(y)
+        return float(np.ptp(y[better]) / np.ptp(z[better]))
+
+
 def plain(y: Floats) -> Floats:
     """Return finite losses `y` [n] in standard units."""
     return Scale.of(y).down(y)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 LOCAL_GLOBAL = "local_global"
+WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
 WIDE = 100  # dimensions beyond which no process of the whole space looks elsewhere, without constraints (untuned)
 
 
@@ -55,7 +56,7 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
     if name == LOCAL_GLOBAL:
-        return local_global(goals)
+        return local_global(space, goals)
     cls = None if kind == LOCAL_GLOBAL else find(kind)
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
@@ -72,8 +73,9 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
 
     For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
     Gaussian process of the whole space; `GpCma` alone in more than 100 dimensions without constraints. `MixedGp` for
-    discrete parameters, several objectives and results of related tasks. `MultiFidelity` in a space with a `Fidelity`.
-    Compared on public suites, by benchmarks/optimizer/gates.py.
+    several objectives, results of related tasks, and where at least half of the parameters are discrete; with fewer of
+    them `LocalGlobal` of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public
+    suites, by benchmarks/optimizer/gates.py.
 
     >>> import lamcts
     >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200))
@@ -81,13 +83,14 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     """
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp
+    from lamcts.spaces.parameters import Parameters
 
     if FidelityAxis.of(space) is not None:
         return with_fidelity(MixedGp(), space, goals)
     plain = goals is None or goals.plain
-    if not space.continuous.all() or _several(goals) or (plain and related):
+    if Parameters(space).mostly_discrete or _several(goals) or (plain and related):
         return MixedGp()
-    return GpCma() if plain and space.dim > WIDE else local_global(goals)
+    return GpCma() if plain and space.dim > WIDE and space.continuous.all() else local_global(space, goals)
 
 
 def _several(goals: "Goals | None") -> bool:
@@ -108,12 +111,15 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
     return MultiFidelity(sampler)
 
 
-def local_global(goals: "Goals | None" = None) -> "LocalGlobal":
-    """Return a local search that suits the goals, with a Gaussian process of the whole space next to it."""
+def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGlobal":
+    """Return a local search that suits a space and the goals, with a Gaussian process of the whole space next to it."""
     from lamcts.samplers.bo import GpBo
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.local_global import LocalGlobal
+    from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.samplers.quadratic import Quadratic
 
+    if not space.continuous.all():
+        return LocalGlobal(Quadratic(), MixedGp(n_start=1), WARM_UP)
     constrained = goals is not None and not goals.plain and not _several(goals)
     return LocalGlobal(Quadratic() if constrained else GpCma(), GpBo(n_start=0))

@@ -19,7 +19,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
 from lamcts.samplers.parts.record import from_json
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
@@ -41,7 +41,6 @@ FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search 
 # more on MA-BBOB in 20 dimensions)
 INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (untuned)
 MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most (untuned)
-MAX_GAIN = 1e300  # sums of gains do not overflow
 
 
 @register("local_global", "a local search, and a Gaussian process that looks elsewhere when it promises more")
@@ -54,7 +53,9 @@ class LocalGlobal(LocalSampler):
     local : Sampler
         The search that proposes, such as `GpCma`, or `Quadratic` with constraints.
     whole : Sampler
-        A search of the whole space whose notes are the expected gains of its points, such as `GpBo`.
+        A search of the whole space whose notes are the expected gains of its points: `GpBo`, `MixedGp`.
+    warm_up : int, default 0
+        Number of rows up to which the global search proposes alone.
 
     Examples
     --------
@@ -70,6 +71,7 @@ class LocalGlobal(LocalSampler):
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler
+    warm_up: int = 0
 
     @property
     def resumable(self) -> bool:
@@ -81,7 +83,7 @@ class LocalGlobal(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalGlobalSession":
         arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
-        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), len(seen))
+        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), len(seen), self.warm_up == 0)
         return LocalGlobalSession(self, region, seen, progress, arms)
 
 
@@ -103,6 +105,7 @@ class Record:
 @dataclass
 class LocalGlobalProgress(Progress):
     known: int  # rows seen when it last looked for better ones from elsewhere
+    warm: bool  # whether the warm-up is over
     turns: int = 0  # since the last look
     failed: int = 0  # looks in a row that gained nothing
     pace_then: float = 0.0  # at the last of them
@@ -165,12 +168,25 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         self._catch_up()
         self.progress.batch = n
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
-        if looks := self._looks(n):
-            notes += self._look(batch, looks)
-        if batch.missing:
-            x, own = self.arms[LOCAL].ask(batch.missing + len(batch.x))
-            notes += self._used(LOCAL, own, batch.take(x))
+        if len(self.seen) < self.settings.warm_up:
+            x, own = self.arms[GLOBAL].ask(n)
+            notes += self._used(GLOBAL, own, batch.take(x))
+        else:
+            self._end_warm_up()
+            if looks := self._looks(n):
+                notes += self._look(batch, looks)
+            if batch.missing:
+                x, own = self.arms[LOCAL].ask(batch.missing + len(batch.x))
+                notes += self._used(LOCAL, own, batch.take(x))
         return Proposal(batch.x, notes)
+
+    def _end_warm_up(self) -> None:
+        """Begin the local search with all rows: from none it would search near the first alone."""
+        if self.progress.warm:
+            return
+        arm = adapt_to_goals(self.settings.local, self.seen)
+        self.arms[LOCAL], self.progress.warm = arm.start(self.region, self.seen, child(self.progress.rng)), True
+        self._share_incumbent()
 
     def _catch_up(self) -> None:
         """Adopt a better row of the region that another source added: the initial design, a warm start.
@@ -260,7 +276,7 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:
                 p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
-            else:
+            elif isinstance(own, float):
                 share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace
                 p.kept, p.promised = TRUST_DECAY * p.kept + share, TRUST_DECAY * p.promised + 1

@@ -1,7 +1,7 @@
 """Bayesian optimisation of categories, integers and reals by local search over exchanges."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
@@ -97,10 +97,11 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         self.progress.incumbent = self._place()
         batch.begin(self.progress.start, self.progress.rng)
         self.progress.start -= len(batch.x)
+        gains: list[Note] = [None] * len(batch.x)
         if batch.open and self.incumbent is not None:
-            self._propose(batch, self.model.update(self.incumbent, self.progress.rng))
+            gains += self._propose(batch, self.model.update(self.incumbent, self.progress.rng))
         batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
-        return Proposal(batch.x, [None] * len(batch.x))
+        return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
 
     def _place(self) -> int | None:
         """Return the row of the incumbent; with several objectives, a random row of the front."""
@@ -148,8 +149,12 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
 
-    def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
-        """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
+    def _propose(self, batch: Batch, surrogate: Surrogate) -> list[Note]:
+        """Take the best candidate of the surrogate that believes in all points that are out, one after the other.
+
+        Return what each is expected to gain.
+        """
+        gains: list[Note] = []
         out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
         known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
         while batch.open:
@@ -162,6 +167,17 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
                 self.progress.radius = None  # all that is near is known
             elif not batch.take(out).any():
                 break
+            else:
+                gains.append(self._gain(surrogate, out))
+        return gains
+
+    def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
+        """Return the expected improvement at `x` [1, d] in the units of one loss; None where these are not known."""
+        if not (self.seen.feasible.any() and 0 < self.model.unit < np.inf):
+            return None
+        value = replace(surrogate, success=None).value(self.model.coding(self.parameters.codes(x)))
+        with np.errstate(over="ignore"):
+            return float(min(np.exp(value[0]) * self.model.unit, MAX_GAIN))
 
     @property
     def _share(self) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.samplers import GpBo, GpCma, LocalGlobal
+from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Quadratic
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.spaces import Box
 from lamcts.testing.search import Search, bowl
@@ -118,3 +118,22 @@ def test_values_of_any_size_are_borne(scale: float) -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, loss=lambda x: scale * bowl(x))
     search.go(12, 2)
     assert np.isfinite(session(search).progress.pace) and len(search.seen) >= 24
+
+
+def test_until_the_warm_up_is_over_the_global_search_proposes_alone() -> None:
+    space = lamcts.Space({"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
+    opt = lamcts.Optimizer(space, sampler=LocalGlobal(Quadratic(), MixedGp(n_start=1), warm_up=12), seed=0)
+    for _ in range(24):
+        (trial,) = opt.ask()
+        opt.tell(trial, bowl(np.array([trial.point["x"], trial.point["y"]])))
+    names = [opt._searches.proposers[row] for row in sorted(opt._searches.proposers)]
+    assert set(names[:11]) == {"MixedGp"} and "Quadratic" in names[11:]
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_a_mixed_gp_promises_gains_in_the_unit_of_the_loss(unit: float) -> None:
+    space = lamcts.Space({"x": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
+    search = Search(MixedGp(n_start=4), space, 0, loss=lambda x: unit * bowl(x))
+    search.go(3, 2)
+    (number,) = search.ask(1)
+    assert 0 < search.out[number] < unit * np.ptp(search.seen.y / unit)

@@ -18,7 +18,7 @@ from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.feasibility_penalty import SLOPE_PENALTY, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSession, Progress, centre
+from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress, centre
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Note, Rows
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
 CLIMBS, CLIMB_STEPS = 4, 16  # candidates that are climbed from, and steps of a climb (untuned)
-MAX_GAIN = 1e300  # that is promised: JSON has no infinity
 MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 
 
