@@ -45,22 +45,17 @@ class ModelState:
     fits: int = 0
     known: int = 0  # successful rows in `seen` that were looked at
     reach: float | None = None  # distance, in length scales, of the farthest row that was chosen; None if all were
-    chunks: list[list[int]] = field(default_factory=list)  # rows in the model: those chosen, then each addition
+    rows: list[int] = field(default_factory=list)  # in the model
+    chosen: int = 0  # of them, those that there were at the last fit
 
 
 class LocalModel:
-    """Processes of all columns over the rows of `seen` nearest to a centre, kept up to date with little work.
+    """Processes of all columns over the rows of `seen` nearest to a centre.
 
-    What it returns depends on `state` and `seen` alone, bit for bit: new rows come in as chunks, by rank-k growth
-    of the Cholesky factor, and a model made of the same state grows through the same chunks.
+    What it returns depends on `state` and `seen` alone, bit for bit.
     """
 
-    def __init__(
-        self,
-        seen: Observations,
-        location: float,
-        state: ModelState | None = None,
-    ) -> None:
+    def __init__(self, seen: Observations, location: float, state: ModelState | None = None) -> None:
         self._seen, self._prior = seen, local_prior(seen.dim, location)
         self.state = ModelState() if state is None else state
         self._model: MultiOutput | None = None
@@ -71,18 +66,17 @@ class LocalModel:
         good, state = modelled(self._seen), self.state
         new = self._near(centre, good[state.known :])
         state.known = len(good)
-        chosen = len(state.chunks[0]) if state.chunks else 0
-        held = sum(map(len, state.chunks)) + len(new)
-        due = min(max(1.0, GROWTH * chosen), REFIT_ROWS)
-        if not state.hypers or held - chosen >= due or held > self._most:
+        held = len(state.rows) + len(new)
+        due = min(max(1.0, GROWTH * state.chosen), REFIT_ROWS)
+        if not state.hypers or held - state.chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
+            self._model = None
         elif len(new):
-            state.chunks.append(new.tolist())
-            if self._model is not None:
-                self._model = None if self._known(self.rows) else self._grown(self._model, len(state.chunks) - 1)
+            state.rows += new.tolist()
+            self._model = None
         if self._model is None or self._seen.predicted:  # predictions change as trials end
-            self._model = self._rebuilt()
+            self._model = self._built()
         return self._model
 
     def surrogate(self, model: MultiOutput, rng: np.random.Generator) -> Surrogate:
@@ -99,7 +93,7 @@ class LocalModel:
     @property
     def rows(self) -> Rows:
         """The rows in the model, [n]."""
-        return np.array([row for chunk in self.state.chunks for row in chunk], np.int64)
+        return np.array(self.state.rows, np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
         limit = int(SELECTED_SHARE * self._most)
@@ -108,7 +102,7 @@ class LocalModel:
             far = self._distances(centre, good)
             near = np.argpartition(far, limit - 1)[:limit]
             self.state.reach, good = float(far[near].max()), good[np.sort(near)]
-        self.state.chunks, self._model = [good.tolist()], None
+        self.state.rows, self.state.chosen = good.tolist(), len(good)
 
     def _near(self, centre: Floats, rows: Rows) -> Rows:
         if self.state.reach is None or not len(rows):
@@ -150,30 +144,13 @@ class LocalModel:
         fitted = [fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
-    def _rebuilt(self) -> MultiOutput:
-        known = self._known(self.rows)
-        rows = self.rows if known else np.array(self.state.chunks[0], np.int64)
-        m, noises = self._seen.f.shape[1], [*known, *[None] * (self._seen.f.shape[1] + 1)]
-        columns = grouped(self._standard(rows), m, bool(known))
-        model = MultiOutput([self._part(rows, z, i, noises[i]) for i, z in enumerate(columns)], m)
-        if known:  # which shares the signal by all rows: no row is added to another's factor
-            return model
-        for i in range(1, len(self.state.chunks)):
-            model = self._grown(model, i)
-        return model
-
-    def _part(self, rows: Rows, z: Floats, group: int, known: KnownNoise | None = None) -> Posterior:
-        """Return the posterior of a group of columns; one that is new since the last fit has the last kernel."""
-        hyper = self.state.hypers[min(group, len(self.state.hypers) - 1)]
-        return Posterior(self._inputs(rows), z, hyper, known)
-
-    def _grown(self, model: MultiOutput, i: int) -> MultiOutput:
-        """Return the model of chunks 0 to `i - 1` with chunk `i` added."""
-        rows = np.array([row for chunk in self.state.chunks[: i + 1] for row in chunk], np.int64)
-        columns, new = grouped(self._standard(rows), model.losses), self._inputs(rows[-len(self.state.chunks[i]) :])
-        parts = [part.extended(new, z) for part, z in zip(model.parts, columns, strict=False)]
-        parts += [self._part(rows, columns[j], j) for j in range(len(parts), len(columns))]
-        return MultiOutput(parts, model.losses)
+    def _built(self) -> MultiOutput:
+        """Return the posteriors of the groups; a group that is new since the last fit has the last kernel."""
+        rows, m, hypers = self.rows, self._seen.f.shape[1], self.state.hypers
+        known, inputs = self._known(rows), self._inputs(rows)
+        columns, noises = grouped(self._standard(rows), m, bool(known)), [*known, *[None] * (m + 1)]
+        parts = [Posterior(inputs, z, hypers[min(i, len(hypers) - 1)], noises[i]) for i, z in enumerate(columns)]
+        return MultiOutput(parts, m)
 
     def _inputs(self, rows: Rows) -> Inputs:
         return Inputs.of(self._seen.x[rows])

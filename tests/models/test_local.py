@@ -98,10 +98,10 @@ def test_a_constraint_that_comes_up_later_joins_the_groups() -> None:
             model.update(seen.x[0])
             model.state.hypers = [Hyper(np.full(3, length), 1e-3) for length in (0.5, 0.7, 0.9)]
     x, f, g = seen.x, seen.f, seen.g
-    model._model, model.state.chunks = None, [list(range(20)), list(range(20, 40))]
+    model.state.rows = list(range(40))
     columns = grouped(ColumnUnits.of(f, g).down(f, g), 2)
     alone = [Posterior(Inputs.of(x), z, hyper) for z, hyper in zip(columns, model.state.hypers, strict=True)]
-    assert np.allclose(model._rebuilt().expect(POINTS), MultiOutput(alone, 2).expect(POINTS), atol=1e-8)
+    assert np.allclose(model._built().expect(POINTS), MultiOutput(alone, 2).expect(POINTS), atol=1e-8)
 
 
 def test_failures_never_enter_the_model() -> None:

@@ -207,14 +207,6 @@ def test_the_profiled_mean_and_signal_are_the_most_likely() -> None:
         assert loss(float(best.signal[0]) * signal, float(best.mean[0]) + mean) > least
 
 
-def test_a_grown_posterior_is_that_of_all_rows() -> None:
-    inputs, z = rows()
-    first, rest = np.arange(50), np.arange(50, 60)
-    grown = Posterior(inputs.at(first), z[:50], HYPER).extended(inputs.at(rest), z)
-    for a, b in zip(grown.moments(AT), Posterior(inputs, z, HYPER).moments(AT), strict=True):
-        assert np.abs(a - b).max() < 1e-9
-
-
 def test_several_columns_have_the_posterior_that_each_would_have_alone() -> None:
     inputs, z = rows()
     both = Posterior(inputs, np.hstack([z, 2 * z - inputs.numbers[:, :1]]), HYPER)
