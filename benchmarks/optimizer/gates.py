@@ -153,19 +153,11 @@ def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS
 
 
 def portfolio(letters: str) -> Any:
-    """Return a portfolio of the methods whose names begin with these letters; a lone one by itself; or a name."""
-    if letters.islower():
-        return letters
-    from lamcts.samplers import MixedGp, Quadratic, Turbo
-    from lamcts.samplers.portfolio import Portfolio
+    """Return the method that a letter stands for, or a name."""
+    from lamcts.samplers import Coordinate, MixedGp, Quadratic, Turbo
 
-    arms = {"T": Turbo(length_min=2**-7, descent_share=1.0), "Q": Quadratic(), "M": MixedGp()}
-    if "C" in letters:
-        from lamcts.samplers.coordinate import Coordinate
-
-        arms["C"] = Coordinate()
-    chosen = tuple(arms[letter] for letter in letters)
-    return chosen[0] if len(chosen) == 1 else Portfolio(chosen)
+    arms = {"T": Turbo(), "Q": Quadratic(), "M": MixedGp(), "C": Coordinate()}
+    return arms.get(letters, letters)
 
 
 def made(suite: str, name: str, seed: int) -> Problem:

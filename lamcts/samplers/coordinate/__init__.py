@@ -1,9 +1,9 @@
 """Coordinate search with a Bayesian line search, for parameters that hardly interact.
 
-Each parameter's effect is a Gaussian process of one variable (models/additive_model.py). The next probe has the
-largest expected improvement over all values of all parameters. Improvements of several parameters are tried together
-in one point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical
-and statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
+Each parameter's effect is a Gaussian process of one variable (`additive_model.py`). The next probe has the largest
+expected improvement over all values of all parameters. Improvements of several parameters are tried together in one
+point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and
+statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
 """
 
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.coordinate.additive_model import AdditiveModel, Out
 from lamcts.samplers.coordinate.line_search import NO_GAIN, LineSearch
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import TINY
 from lamcts.models.output_transforms import Scale
-from lamcts.models.quadratic import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.feasibility_penalty import Price
+from lamcts.samplers.quadratic.posterior import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.types import Floats, Rows
 
 MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.quadratic import GridIndex
 from lamcts.models.success import success_near
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.feasibility_penalty import Price, shortened, step_penalty
@@ -26,6 +25,7 @@ from lamcts.samplers.parts.session import (
 )
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.quadratic.model import ConstrainedModel, merits, violated
+from lamcts.samplers.quadratic.posterior import GridIndex
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Note, Rows
 

@@ -2,6 +2,7 @@ from copy import copy, deepcopy
 
 import numpy as np
 import pytest
+from lamcts.samplers.portfolio import Portfolio
 from sklearn.linear_model import Ridge as Regression
 from sklearn.preprocessing import StandardScaler
 
@@ -11,7 +12,6 @@ from lamcts.neural.searches import lanas
 from lamcts.neural.searches.alphax import Ridge
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers import HillClimb
-from lamcts.samplers.portfolio import Portfolio
 from lamcts.tree.select import upper_bound
 
 DIGITS = lamcts.Space({f"layer{i}": lamcts.Choice((0, 1, 2)) for i in range(8)})
