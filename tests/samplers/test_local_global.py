@@ -104,8 +104,9 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 4])
-def test_a_resumed_search_goes_on_bit_for_bit(batch: int) -> None:
-    search = Search(BOTH, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
+@pytest.mark.parametrize("sampler", [BOTH, LocalGlobal(Quadratic(), MixedGp(n_start=1), 9)], ids=["reals", "mixed"])
+def test_a_resumed_search_goes_on_bit_for_bit(batch: int, sampler: LocalGlobal) -> None:
+    search = Search(sampler, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
     for rounds in (0, 3, 8):
         search.go(rounds, batch)
         copy = search.resumed()
