@@ -21,8 +21,8 @@ from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); a fit
-# with 1000 rows takes five times as long as one with 500
+FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned): a fit with 1000
+# rows takes five times as long as one with 500
 SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)

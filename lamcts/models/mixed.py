@@ -59,7 +59,7 @@ class MixedModel:
         if parameters.permutations:
             self._prior = self._prior.with_permutations()
         self.coding = Coding(parameters)
-        self.unit = 0.0  # of one loss, in the model of the latest update; 0 where that is not known
+        self.unit = 0.0  # losses per unit of the latest model, of one loss; 0 where unknown
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, parameters, self.coding, self._prior) if related else None
 

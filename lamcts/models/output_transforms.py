@@ -137,9 +137,9 @@ def half_rank(y: Floats) -> Floats:
 
 
 def unit_of(y: Floats, z: Floats) -> float:
-    """Return what a unit of `z` [n], losses `y` [n] in the units of a model, is worth among the better half.
+    """Return the losses per unit of the model over the better half of losses `y` [n]; 0 or not finite if unknown.
 
-    0 or no number where that is not known.
+    z: the same losses in the units of the model, [n].
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         better = y <= np.median(y)

@@ -1,11 +1,11 @@
 """The default sampler of a space, and samplers by name; no other file imports several samplers."""
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lamcts.outcomes.scalarisation import MAX_LOSSES
 from lamcts.samplers.registry import AUTO, find, names
 from lamcts.spaces.fidelity import FidelityAxis
+from lamcts.utils.removed import hint
 
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 LOCAL_GLOBAL = "local_global"
-WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
+WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
 WIDE = 100  # dimensions beyond which no process of the whole space looks elsewhere, without constraints (untuned)
 
 
@@ -60,9 +60,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     cls = None if kind == LOCAL_GLOBAL else find(kind)
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
-        near = get_close_matches(name, [*names()], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {given!r}{hint}")
+        known = names()
+        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {given!r}{hint('sampler', name, known)}")
     return made
 
 
@@ -120,6 +119,6 @@ def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGl
     from lamcts.samplers.quadratic import Quadratic
 
     if not space.continuous.all():
-        return LocalGlobal(Quadratic(), MixedGp(n_start=1), WARM_UP)
+        return LocalGlobal(Quadratic(), MixedGp(), WARM_UP)
     constrained = goals is not None and not goals.plain and not _several(goals)
     return LocalGlobal(Quadratic() if constrained else GpCma(), GpBo(n_start=0))

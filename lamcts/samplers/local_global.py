@@ -23,7 +23,7 @@ from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSe
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Json, JsonValue, Note, Rows
+from lamcts.types import Json, JsonValue, Note, Rows, whole_number
 
 LOCAL, GLOBAL = 0, 1  # the arms
 EVERY = 3  # turns from one look to the next; doubled for each that failed in a row but the first (development runs: at
@@ -67,11 +67,17 @@ class LocalGlobal(LocalSampler):
     """
 
     version: ClassVar[int] = 3  # see lamcts.optimizer.settings
-    starts_at_centre: ClassVar[bool] = True
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler
     warm_up: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.warm_up, "LocalGlobal: warm_up", least=0)
+
+    @property
+    def starts_at_centre(self) -> bool:  # type: ignore[override]
+        return not self.warm_up or self.whole.starts_at_centre
 
     @property
     def resumable(self) -> bool:

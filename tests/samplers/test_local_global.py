@@ -123,12 +123,22 @@ def test_values_of_any_size_are_borne(scale: float) -> None:
 
 def test_until_the_warm_up_is_over_the_global_search_proposes_alone() -> None:
     space = lamcts.Space({"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
-    opt = lamcts.Optimizer(space, sampler=LocalGlobal(Quadratic(), MixedGp(n_start=1), warm_up=12), seed=0)
+    opt = lamcts.Optimizer(space, sampler=LocalGlobal(Quadratic(), MixedGp(n_start=1), warm_up=12), seed=0, n_init=1)
     for _ in range(24):
         (trial,) = opt.ask()
         opt.tell(trial, bowl(np.array([trial.point["x"], trial.point["y"]])))
     names = [opt._searches.proposers[row] for row in sorted(opt._searches.proposers)]
     assert set(names[:11]) == {"MixedGp"} and "Quadratic" in names[11:]
+
+
+def test_a_search_that_a_mixed_gp_leads_begins_with_points_of_the_whole_space() -> None:
+    """From the centre alone its model often takes the values of a category for those of all."""
+    space = lamcts.Space({"kind": lamcts.Choice(["a", "b"]), "x": lamcts.Float(0, 1), "y": lamcts.Float(0, 10)})
+    opt = lamcts.Optimizer(space, seed=0)
+    assert isinstance(opt.sampler, LocalGlobal) and opt.n_init == 8 and not opt.sampler.starts_at_centre
+    assert BOTH.starts_at_centre
+    with pytest.raises(ValueError, match="LocalGlobal: warm_up: expected a whole number of at least 0, got -1"):
+        LocalGlobal(Quadratic(), MixedGp(), warm_up=-1)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])

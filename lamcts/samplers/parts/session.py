@@ -17,6 +17,7 @@ from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
+from lamcts.utils.removed import refuse_removed
 
 if TYPE_CHECKING:
     from typing import Self
@@ -123,6 +124,10 @@ class LocalSampler:
 
     multi_output: ClassVar[MultiOutputSupport] = False
     starts_at_centre: ClassVar[bool] = False
+
+    def __new__(cls, *_: object, **given: object) -> "Self":
+        refuse_removed(cls.__name__, given)
+        return super().__new__(cls)
 
     @property
     def resumable(self) -> bool:
