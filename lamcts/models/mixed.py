@@ -171,8 +171,12 @@ class MixedModel:
         found = (self._prior if prior is None else prior).of(self.coding.categories, self.coding.numbers, shared)
         return fit(inputs, y[:, None], found, start, known=known)[0]
 
+    def inputs(self, x: Floats) -> Inputs:
+        """Return valid points `x` [n, d] as the model takes them."""
+        return self.coding(self._parameters.codes(x))
+
     def _inputs(self, rows: Rows) -> Inputs:
-        return self.coding(self._parameters.codes(self._seen.x[rows]))
+        return self.inputs(self._seen.x[rows])
 
     def _chosen(self, rows: Rows, centre: int, most: int = MAX_ROWS) -> Rows:
         """Return at most so many of the rows, in order of arrival: the nearest to the centre."""

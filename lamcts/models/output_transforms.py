@@ -36,6 +36,12 @@ class Scale:
         width = float((small - shift).std())
         return cls(exponent, shift, width if width > ROUNDING else 1.0)
 
+    @property
+    def unit(self) -> float:
+        """A standard unit in losses, infinite where that is no float."""
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(self.width, self.exponent))
+
     def down(self, y: Floats) -> Floats:
         """Return `y` in standard units."""
         return (_halve(y, self.exponent) - self.shift) / self.width

@@ -1,7 +1,7 @@
 """Bayesian optimisation of categories, integers and reals by local search over exchanges."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +11,9 @@ from lamcts.models.mixed import MixedModel, MixedModelState
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
@@ -79,8 +80,7 @@ class MixedGp(LocalSampler):
 
 
 @dataclass
-class MixedGpProgress(Progress):
-    start: int  # points still to draw before the model is asked
+class MixedGpProgress(BayesianProgress):
     radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
     idle: int = 0  # results in a row without a gain at this radius
     model: MixedModelState = field(default_factory=MixedModelState)
@@ -93,15 +93,29 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         self.model = MixedModel(seen, self.parameters, progress.model)
 
     def ask(self, n: int) -> Proposal:
-        batch = Batch(self.region, self.seen, n)
+        return propose(self, n, self._look)
+
+    def _look(self) -> Look | None:
         self.progress.incumbent = self._place()
-        batch.begin(self.progress.start, self.progress.rng)
-        self.progress.start -= len(batch.x)
-        gains: list[Note] = [None] * len(batch.x)
-        if batch.open and self.incumbent is not None:
-            gains += self._propose(batch, self.model.update(self.incumbent, self.progress.rng))
-        batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
-        return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
+        if self.incumbent is None:
+            return None
+        surrogate = self.model.update(self.incumbent, self.progress.rng)
+        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
+
+        def best(batch: Batch, surrogate: Surrogate) -> Floats:
+            x = self._fresh(batch, surrogate, known)
+            if not len(x) and self.progress.radius is not None:
+                self.progress.radius = None  # all that is near is known
+                x = self._fresh(batch, surrogate, known)
+            return x
+
+        return Look(surrogate, self.model.inputs, self.model.unit, best)
+
+    def _fresh(self, batch: Batch, surrogate: Surrogate, known: Floats) -> Floats:
+        """Return the best new candidate, [1, d]; [0, d] where there is none. `known` as of `exchanges`."""
+        pool = _CandidatePool(surrogate, self.model, self._within, self._share)
+        self._climb(pool, pool.at(self._candidates(known)), known)
+        return self._first_fresh(batch, pool.ranked())
 
     def _place(self) -> int | None:
         """Return the row of the incumbent; with several objectives, a random row of the front."""
@@ -148,36 +162,6 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
             differ[:, part.start] = differ[:, part].any(1)
         near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
-
-    def _propose(self, batch: Batch, surrogate: Surrogate) -> list[Note]:
-        """Take the best candidate of the surrogate that believes in all points that are out, one after the other.
-
-        Return what each is expected to gain.
-        """
-        gains: list[Note] = []
-        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
-        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
-        while batch.open:
-            if len(out):
-                surrogate = surrogate.fantasize(self.model.coding(self.parameters.codes(out)))
-            pool = _CandidatePool(surrogate, self.model, self._within, self._share)
-            self._climb(pool, pool.at(self._candidates(known)), known)
-            out = self._first_fresh(batch, pool.ranked())
-            if not len(out) and self.progress.radius is not None:
-                self.progress.radius = None  # all that is near is known
-            elif not batch.take(out).any():
-                break
-            else:
-                gains.append(self._gain(surrogate, out))
-        return gains
-
-    def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
-        """Return the expected improvement at `x` [1, d] in the units of one loss; None where these are not known."""
-        if not (self.seen.feasible.any() and 0 < self.model.unit < np.inf):
-            return None
-        value = replace(surrogate, success=None).value(self.model.coding(self.parameters.codes(x)))
-        with np.errstate(over="ignore"):
-            return float(min(np.exp(value[0]) * self.model.unit, MAX_GAIN))
 
     @property
     def _share(self) -> float:
@@ -229,7 +213,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            value, along = pool.surrogate.slopes(model.coding(self.parameters.codes(x)))
+            value, along = pool.surrogate.slopes(model.inputs(x))
             gradient = np.zeros(x.shape)
             gradient[:, coordinate] = -along
             return -value, gradient

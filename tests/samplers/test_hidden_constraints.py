@@ -10,7 +10,7 @@ import pytest
 from lamcts import Box, Optimizer
 from lamcts.models.success import failed_rows
 from lamcts.samplers import GpBo, Quadratic, Turbo
-from lamcts.samplers.bo import session as bo_session
+from lamcts.samplers import bo as bo_session
 from lamcts.samplers.quadratic import session as quadratic_session
 from lamcts.samplers.turbo import session as turbo_session
 from lamcts.testing.search import Search, bowl

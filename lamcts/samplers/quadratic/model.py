@@ -219,7 +219,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
 
 def _unit(scale: Scale) -> float:
     with np.errstate(over="ignore"):
-        return float(np.minimum(np.ldexp(scale.width, scale.exponent), MAX_PRICE))
+        return min(scale.unit, MAX_PRICE)
 
 
 def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:

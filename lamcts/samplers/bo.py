@@ -1,10 +1,11 @@
-"""The session of `GpBo`: candidates under a model that includes pending points, the best of which are climbed from.
+"""GP-BO: a Gaussian process over the region and log expected improvement maximized inside it.
 
-Letters: m and k points, d coordinates.
+Candidates lie in the whole region and in boxes round the incumbent; the best of them climb. Letters: m and k points, d
+coordinates.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,78 +17,94 @@ from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
 from lamcts.samplers.parts.feasibility_penalty import SLOPE_PENALTY, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress, centre
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, centre
+from lamcts.samplers.registry import register
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note, Rows
+from lamcts.types import Floats, Rows, whole_number
 
-if TYPE_CHECKING:
-    from lamcts.samplers.bo import GpBo
-
+N_START = 5  # results to begin with (the default of Ax)
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
 CLIMBS, CLIMB_STEPS = 4, 16  # candidates that are climbed from, and steps of a climb (untuned)
 MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 
 
+@register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
+@dataclass(frozen=True)
+class GpBo(LocalSampler):
+    """Bayesian optimisation with log expected improvement, for up to some hundred evaluations.
+
+    Parameters
+    ----------
+    candidates : int, default 500
+        Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
+    n_start : int, default 5
+        Results to begin with, the centre and random points.
+
+    Notes
+    -----
+    The best candidates climb the slope of the criterion. Pending points count with their predicted losses (kriging
+    believer). With constraints, improvement is multiplied by
+    the probability of feasibility (Schonlau et al. 1998); before a feasible row, the violation is reduced. With up to
+    four objectives the criterion is the exact expected hypervolume improvement. With more it is the improvement along
+    random weights (Knowles 2006).
+
+    References
+    ----------
+    Ament, Daulton, Eriksson, Balandat and Bakshy (2023), arXiv 2310.20708.
+
+    Examples
+    --------
+    >>> import lamcts
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.GpBo(candidates=100), seed=0)
+    >>> len(opt.ask(2))
+    2
+    """
+
+    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    multi_output: ClassVar[bool] = True
+    starts_at_centre: ClassVar[bool] = True
+    candidates: int = 500
+    n_start: int = N_START
+
+    def __post_init__(self) -> None:
+        whole_number(self.candidates, "GpBo: candidates")
+        whole_number(self.n_start, "GpBo: n_start", least=0)
+
+    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
+        missing = max(0, self.n_start - len(region.rows))
+        return _GpBoSession(self, region, seen, GpBoProgress(rng, seen.best_row(region.rows), missing))
+
+
 @dataclass
-class BoProgress(Progress):
-    start: int  # points still to draw before the model is asked
+class GpBoProgress(BayesianProgress):
     model: ModelState = field(default_factory=ModelState)
 
 
-class BoSession(LocalSession["GpBo", BoProgress]):
-    """A search that models all columns: losses first, then the constraints that some row breaks."""
-
-    def __init__(self, settings: "GpBo", region: Region, seen: Observations, progress: BoProgress) -> None:
+class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
+    def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
 
     def ask(self, n: int) -> Proposal:
-        batch = Batch(self.region, self.seen, n)
-        batch.begin(self.progress.start, self.progress.rng)
-        self.progress.start -= len(batch.x)
-        gains: list[Note] = [None] * len(batch.x)
-        if batch.missing and (middle := centre(self.region, self.seen, self.incumbent)) is not None:
-            gains += self._propose(batch, middle)
-        batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
-        return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
+        return propose(self, n, self._look)
 
-    def _propose(self, batch: Batch, centre: Floats) -> list[Note]:
-        """Take points into the batch; return what each is expected to gain, of one loss."""
-        gains: list[Note] = []
-        surrogate = self._surrogate(centre)
-        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
-        if len(out):
-            surrogate = surrogate.fantasize(Inputs.of(out))
-        success, everywhere = success_near(self.seen, centre), self._draws()
-        lengths = surrogate.model.lengths
-        while batch.missing:
-            x = np.vstack([everywhere, self._nearby(self._centres(centre), lengths)])
+    def _look(self) -> Look | None:
+        if (middle := centre(self.region, self.seen, self.incumbent)) is None:
+            return None
+        model = self.model.update(middle)
+        success, everywhere, lengths = success_near(self.seen, middle), self._draws(), model.lengths
+
+        def best(batch: Batch, surrogate: Surrogate) -> Floats:
+            x = np.vstack([everywhere, self._nearby(self._centres(middle), lengths)])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
-            if not len(x):
-                break
-            x = self._maximise(surrogate, success, x)
-            if not batch.take(x[:1]).any() and not batch.take(x[1:2]).any():
-                break
-            gains.append(self._gain(surrogate, batch.x[-1:]))
-            surrogate = surrogate.fantasize(Inputs.of(batch.x[-1:]))
+            return self._maximise(surrogate, success, x) if len(x) else x
 
-        return gains
-
-    def _gain(self, surrogate: Surrogate, x: Floats) -> float | None:
-        """Return the expected improvement at `x` [1, d] in the units of the loss; None before a feasible row."""
-        if self.seen.f.shape[1] > 1 or not self.seen.feasible.any():
-            return None
-        unit = self.model.units.losses[0]
-        with np.errstate(over="ignore"):
-            return float(min(np.ldexp(np.exp(surrogate.value(Inputs.of(x))[0]) * unit.width, unit.exponent), MAX_GAIN))
-
-    def _surrogate(self, centre: Floats) -> Surrogate:
-        """Return the acquisition up to date with what is seen, right near `centre` [d]."""
-        return self.model.surrogate(self.model.update(centre), self.progress.rng)
+        return Look(self.model.surrogate(model, self.progress.rng), Inputs.of, self.model.units.losses[0].unit, best)
 
     def _centres(self, usual: Floats) -> Floats:
         """Return the incumbent; of several losses some rows of the front, [p, d]."""
