@@ -12,13 +12,12 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.priors import LENGTH_LOCATION
-from lamcts.models.success import Success, success_near
+from lamcts.models.success import SLOPE_PENALTY, Success, success_near
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
-from lamcts.samplers.parts.feasibility_penalty import SLOPE_PENALTY, penalised
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, centre
 from lamcts.samplers.registry import register
@@ -134,13 +133,14 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def _maximise(self, surrogate: Surrogate, success: Success | None, x: Floats) -> Floats:
         """Return the best point that a climb from the best of `x` [m, d] ends at, then the best of `x`, [2, d]."""
 
-        def climbed(x: Floats) -> tuple[Floats, Floats]:
+        def loss(x: Floats) -> tuple[Floats, Floats]:
             value, gradient = surrogate.slopes(Inputs.of(x))
-            return -value, -gradient
+            short, way = (np.zeros(()), np.zeros(())) if success is None else success.slope(x)
+            return SLOPE_PENALTY * short - value, SLOPE_PENALTY * way - gradient
 
         value = -surrogate.value(Inputs.of(x)) + (0.0 if success is None else SLOPE_PENALTY * success.shortfall(x))
         start = x[np.argsort(value, kind="stable")[:CLIMBS]]
-        low, high, loss = np.zeros(x.shape[1]), np.ones(x.shape[1]), penalised(climbed, success)
+        low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         free = np.broadcast_to(self.region.space.continuous, start.shape)
         better = gradient_descent(self.region, start, loss, low, high, free, CLIMB_STEPS)
         return np.vstack([better[[loss(better)[0].argmin()]], start[:1]])

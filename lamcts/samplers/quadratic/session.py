@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.success import success_near
+from lamcts.models.coding import Inputs
+from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.feasibility_penalty import Price, shortened, step_penalty
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
     Batch,
@@ -24,8 +24,9 @@ from lamcts.samplers.parts.session import (
     distances,
 )
 from lamcts.samplers.parts.trust_region import TrustRegionState
-from lamcts.samplers.quadratic.model import ConstrainedModel, merits, violated
+from lamcts.samplers.quadratic.model import ConstrainedModel, Price, merits, violated
 from lamcts.samplers.quadratic.posterior import GridIndex
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Note, Rows
 
@@ -37,6 +38,7 @@ SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tun
 ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
 MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
+FAILING_HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
 BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (1 alone ends
 # higher on islands, benchmarks/optimizer/gates.py)
 NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
@@ -109,7 +111,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
         success = success_near(self.seen, self._x())
-        price = None if success is None else step_penalty(success, self._x(), self._half)
+        price = None if success is None else price_of_failure(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
             x = self._points(self._x(), [step for step, _ in tried])
@@ -234,3 +236,22 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
+
+
+def price_of_failure(success: Success, centre: Floats, half: float) -> Price:
+    """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
+
+    def price(s: Floats) -> tuple[float, Floats]:
+        short, way = success.slope((centre + half * s)[None])
+        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
+
+    return price
+
+
+def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:
+    """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
+    x = x.copy()
+    for _ in range(FAILING_HALVINGS):
+        failing = success.chance(Inputs.of(x)) < MIN_CHANCE
+        x[failing] = space.snap((x[failing] + centre) / 2)
+    return x

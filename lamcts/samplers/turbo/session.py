@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
-from lamcts.models.success import success_near
+from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, success_near
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY, SLOPE_PENALTY, PenalisedPaths
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
@@ -180,3 +179,21 @@ def penalty(values: Singles, gradient: Singles) -> tuple[Floats, Floats]:
     over = np.maximum(values[:, 1:].astype(float), 0.0)
     way: Floats = SLOPE_PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, 1:])
     return SLOPE_PENALTY * over.sum(1) + values[:, 0], way + gradient[:, 0]
+
+
+class PenalisedPaths:
+    """The draws of columns that are `paths`, and one column more: a constraint broken where success is too unlikely."""
+
+    def __init__(self, paths: MultiOutputPaths, success: Success) -> None:
+        self._paths, self._success = paths, success
+
+    def __call__(self, x: Floats) -> Singles:
+        """Return the draws at `x` [m, d], [m, k, q + 1]."""
+        draws, short = self._paths(x), self._success.shortfall(x).astype(np.float32)
+        return np.concatenate([draws, np.broadcast_to(short[:, None, None], (*draws.shape[:2], 1))], axis=2)
+
+    def slopes(self, x: Floats) -> tuple[Singles, Singles]:
+        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d]."""
+        values, gradients = self._paths.slopes(x)
+        short, way = (own.astype(np.float32) for own in self._success.slope(x))
+        return np.column_stack([values, short]), np.concatenate([gradients, way[:, None]], axis=1)
