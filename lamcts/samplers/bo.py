@@ -26,6 +26,7 @@ from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows, whole_number
 
 N_START = 5  # results to begin with (the default of Ax)
+CANDIDATES = 500  # half of them anywhere in the region, half near the incumbent or the front (untuned)
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
 CLIMBS, CLIMB_STEPS = 4, 16  # candidates that are climbed from, and steps of a climb (untuned)
 MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
@@ -38,8 +39,6 @@ class GpBo(LocalSampler):
 
     Parameters
     ----------
-    candidates : int, default 500
-        Candidates for each proposal; untuned. Half are anywhere in the region, half near the incumbent or the front.
     n_start : int, default 5
         Results to begin with, the centre and random points.
 
@@ -58,7 +57,7 @@ class GpBo(LocalSampler):
     Examples
     --------
     >>> import lamcts
-    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.GpBo(candidates=100), seed=0)
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.GpBo(n_start=3), seed=0)
     >>> len(opt.ask(2))
     2
     """
@@ -66,11 +65,9 @@ class GpBo(LocalSampler):
     version: ClassVar[int] = 2  # see lamcts.optimizer.settings
     multi_output: ClassVar[bool] = True
     starts_at_centre: ClassVar[bool] = True
-    candidates: int = 500
     n_start: int = N_START
 
     def __post_init__(self) -> None:
-        whole_number(self.candidates, "GpBo: candidates")
         whole_number(self.n_start, "GpBo: n_start", least=0)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
@@ -118,14 +115,13 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
 
     def _draws(self) -> Floats:
         """Return points of the whole region, snapped."""
-        m = self.settings.candidates // 2
         if self.region.steps:
-            return fill(self.region, m, child(self.progress.rng), self.seen).x
-        return self.region.space.spread(self.progress.rng.random((m, self.seen.dim)))
+            return fill(self.region, CANDIDATES // 2, child(self.progress.rng), self.seen).x
+        return self.region.space.spread(self.progress.rng.random((CANDIDATES // 2, self.seen.dim)))
 
     def _nearby(self, centres: Floats, lengths: Floats) -> Floats:
         """Return points of the region near some of it, in boxes of several sizes shaped like the length scales."""
-        m = max(1, self.settings.candidates // 2 // len(BOX_SIDES) // len(centres))
+        m = max(1, CANDIDATES // 2 // len(BOX_SIDES) // len(centres))
         d, rng = self.seen.dim, self.progress.rng
         boxes = [(at, *box(at, lengths, side)) for at in centres for side in BOX_SIDES]
         return np.vstack([candidates(self.region, at, low, high, m, d, rng) for at, low, high in boxes])

@@ -6,13 +6,33 @@ REMOVED maps a kind of name to its removed names: "sampler", or the class or fun
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+NUMPY = "leave it out, models have at most 1000 rows, where NumPy is faster than gpytorch"
+FIXED = "leave it out, it is always {}"
 REMOVED: dict[str, dict[str, str]] = {
     "sampler": {
         "portfolio": "use 'coordinate' for many local optima along the axes, otherwise 'auto'",
         "Portfolio": "use LocalGlobal, or Coordinate for many local optima along the axes",
     },
-    "GpBo": {"device": "leave it out: models have at most 1000 rows, where NumPy is faster than gpytorch"},
-    "Turbo": {"device": "leave it out: models have at most 1000 rows, where NumPy is faster than gpytorch"},
+    "Cma": {
+        "popsize": FIXED.format("4 + 3 ln d, as Hansen's"),
+        "tolx": FIXED.format("1e-9 of the width"),
+        "tolfun": FIXED.format("1e-9 of the first spread"),
+    },
+    "Coordinate": {"patience": FIXED.format("40 evaluations and 4 for each parameter")},
+    "GpBo": {"candidates": FIXED.format("500"), "device": NUMPY},
+    "HillClimb": {"patience": FIXED.format("2 evaluations for each parameter, at least 20")},
+    "Quadratic": {
+        "length": FIXED.format("2, which covers the cube"),
+        "length_min": FIXED.format("1e-9 of the cube"),
+        "failure_tolerance": FIXED.format("3"),
+        "rows": FIXED.format("(d + 1)(d + 2), from 10 d to 500"),
+    },
+    "Reinforce": {"rate": FIXED.format("0.1"), "bins": FIXED.format("16")},
+    "Turbo": {
+        "device": NUMPY,
+        "length": FIXED.format("0.8, as in the paper"),
+        "failure_tolerance": FIXED.format("max(4, d)"),
+    },
 }
 
 

@@ -12,7 +12,7 @@ import lamcts
 from lamcts import Box, LatentTree, Optimizer
 from lamcts.errors import JournalError
 from lamcts.optimizer.settings import difference, from_identity, identity, is_ours, shown
-from lamcts.samplers import LaMcts, LocalGlobal, Quadratic, Turbo, Uniform
+from lamcts.samplers import LaMcts, LocalGlobal, MixedGp, Turbo, Uniform
 
 SPACE = Box(0, 1, dim=3)
 
@@ -81,8 +81,8 @@ def test_a_method_of_another_version_is_another() -> None:
         (Turbo(n_start=7), Turbo(), ("sampler.n_start", "7", "None")),
         (
             LaMcts(Uniform()),
-            LaMcts(Quadratic(rows=9)),
-            ("sampler.inner", "Uniform()", "Quadratic(rows=9)"),
+            LaMcts(MixedGp(n_start=9)),
+            ("sampler.inner", "Uniform()", "MixedGp(n_start=9)"),
         ),
         (LaMcts(Turbo(n_start=2)), LaMcts(Turbo(n_start=3)), ("sampler.inner.n_start", "2", "3")),
         (Uniform(), Turbo(), ("sampler", "Uniform()", "Turbo()")),

@@ -10,12 +10,19 @@ from test_turbo_columns import Rows, Run, hopeless, nothing, patchy, wedge
 import lamcts
 from lamcts import objectives
 from lamcts.outcomes.hypervolume import hypervolume
+from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Space
 from lamcts.types import Floats
 
-BRIEF = GpBo(candidates=100)
+BRIEF = GpBo()
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo, "CANDIDATES", 100)
 
 
 def ends(x: Floats) -> Rows:

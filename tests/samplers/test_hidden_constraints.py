@@ -17,7 +17,15 @@ from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
 
 CUBE = Box(0.0, 1.0, dim=5)
-SEARCHES = [Turbo(), Quadratic(), GpBo(candidates=100)]
+SEARCHES = [Turbo(), Quadratic(), GpBo()]
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo_session, "CANDIDATES", 100)
+
+
 USERS = ["turbo_session", "quadratic", "bo"]
 
 

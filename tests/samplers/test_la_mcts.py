@@ -218,7 +218,7 @@ def run(sampler: Any, n: int, dim: int = 3, batch: int = 1) -> lamcts.Optimizer:
         LaMcts(),
         LaMcts(Uniform(), LatentTree(leaf_size=5)),
         LaMcts.paper(theta=10),
-        LaMcts(Coordinate(patience=3), LatentTree(leaf_size=8)),
+        LaMcts(Coordinate(), LatentTree(leaf_size=8)),
     ],
     ids=lambda sampler: type(sampler.inner).__name__ + sampler.tree.values,
 )

@@ -7,12 +7,18 @@ import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Quadratic
+from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Quadratic, bo
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.spaces import Box
 from lamcts.testing.search import Search, bowl
 
-BOTH = LocalGlobal(GpCma(), GpBo(n_start=0, candidates=100))
+BOTH = LocalGlobal(GpCma(), GpBo(n_start=0))
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo, "CANDIDATES", 100)
 
 
 def searched(sampler: lamcts.samplers.Sampler, seed: int, n: int = 40) -> lamcts.Optimizer:

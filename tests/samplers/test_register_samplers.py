@@ -64,7 +64,9 @@ def test_a_removed_name_is_refused_with_what_replaces_it() -> None:
         samplers.make("portfolio", lamcts.Box(0, 1, dim=2))
     with pytest.raises(AttributeError, match="'Portfolio' was removed: use LocalGlobal"):
         samplers.Portfolio  # noqa: B018
-    with pytest.raises(TypeError, match="Turbo: expected no option 'device', got one; 'device' was removed: leave it"):
+    with pytest.raises(
+        TypeError, match="Turbo: expected no option 'device', got one; 'device' was removed: leave it out,"
+    ):
         samplers.Turbo(device="cpu")
     assert not {*samplers.names(), *dir(samplers)} & {*REMOVED["sampler"]}
 

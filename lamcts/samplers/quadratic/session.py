@@ -33,7 +33,12 @@ from lamcts.types import Floats, Note, Rows
 if TYPE_CHECKING:
     from lamcts.samplers.quadratic import Quadratic
 
-LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
+# Tuned: on seeds 0 to 9.
+LENGTH_MAX = 2.0  # first side of the box, as a share of the cube, and the largest: more would be the same box
+LENGTH_MIN = 1e-9  # side below which the search has converged (tuned)
+FAILURE_TOLERANCE = 3  # evaluations in a row without improvement before the side halves (tuned)
+MAX_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
+MIN_ROWS_PER_DIM = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
 ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
@@ -68,7 +73,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     @property
     def done(self) -> bool:
-        return self.progress.box.length < self.settings.length_min
+        return self.progress.box.length < LENGTH_MIN
 
     @property
     def _half(self) -> float:
@@ -166,7 +171,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         good = self.seen.good
         good = good[np.isfinite(self.seen.g[good][:, violated(self.seen)]).all(1)]
         squares, largest = distances(self.seen, good, self._x())
-        n = self.settings.most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
+        n = most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
         nearest = np.argsort(squares, kind="stable")[:n]
         return good[nearest], squares[nearest]
 
@@ -205,7 +210,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
             [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
         )
         length = self.progress.box.length
-        self.progress.box.resize(SUCCESS_TOLERANCE, self.settings.failure_tolerance, LENGTH_MAX)
+        self.progress.box.resize(SUCCESS_TOLERANCE, FAILURE_TOLERANCE, LENGTH_MAX)
         if self.progress.box.length < min(length, NARROW_SIDE) and any(settled for *_, settled in notes):
             self.progress.box.length *= NARROW_SHRINKAGE
         self.progress.centre = best
@@ -232,10 +237,15 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         box = self.progress.box
         if way > self._half:  # other ground: this box has not failed there
             box.failures = 0
-        box.length = max(box.length, min(2 * way, self.settings.length))  # it has to hold what the models knew
+        box.length = max(box.length, min(2 * way, LENGTH_MAX))  # it has to hold what the models knew
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
+
+
+def most_rows(d: int, within: int) -> int:
+    """Return the number of rows in the model of `d` parameters, of which `within` are within reach."""
+    return min(max(MIN_ROWS_PER_DIM * d, (d + 1) * (d + 2)), MAX_ROWS, max(2 * d + 1, within))
 
 
 def price_of_failure(success: Success, centre: Floats, half: float) -> Price:

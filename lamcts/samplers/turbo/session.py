@@ -26,7 +26,7 @@ from lamcts.types import Floats, Rows
 if TYPE_CHECKING:
     from lamcts.samplers.turbo import Turbo
 
-LENGTH_MAX = 1.6  # largest side, as in the paper
+LENGTH, LENGTH_MAX = 0.8, 1.6  # first and largest side, the geometric mean over coordinates; as in the paper
 SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
 LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `priors.py` (untuned)
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
@@ -38,7 +38,8 @@ FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # points of the box at wh
 PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average (untuned; arXiv 1910.01739: 20)
 DESCENT_STEPS = 8  # steps down the slope of a draw, along the parameters that its candidate moves (untuned; the
 # paper: none)
-MIN_FAILURES = 4  # arXiv 1910.01739: 4 / q batches of q points
+MIN_FAILURES = 4  # evaluations in a row without improvement, or d, before the box halves (arXiv 1910.01739: batches of
+# q points, 4 / q or d / q of them)
 
 
 @dataclass
@@ -126,10 +127,9 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         return max(0.0, IMPROVEMENT * median(f) - IMPROVEMENT * float(f[0])) if len(f) else 0.0
 
     def tell(self, notes: list[int], rows: Rows) -> None:
-        settings, box = self.settings, self.progress.box
+        box = self.progress.box
         box.tell(notes, self._improving(rows))
-        tolerance = settings.failure_tolerance or max(MIN_FAILURES, self.seen.dim)
-        box.resize(SUCCESS_TOLERANCE, tolerance, LENGTH_MAX)
+        box.resize(SUCCESS_TOLERANCE, max(MIN_FAILURES, self.seen.dim), LENGTH_MAX)
         super().tell(notes, rows)
 
     def forget(self, notes: list[int]) -> None:
