@@ -10,7 +10,15 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
+from lamcts.samplers.parts.session import (
+    PROPOSAL_ROUNDS,
+    Batch,
+    LocalSampler,
+    LocalSession,
+    Progress,
+    bisect_into,
+    width,
+)
 from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, Note, Rows
@@ -113,9 +121,6 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
         self.done = run.converged
 
 
-ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
-
-
 def scatter(batch: Batch, draw: Callable[[int, float], Floats], anchors: Sequence[Floats]) -> None:
     """Take draws until the batch is full; then pull what fell outside towards the first anchor that lies inside.
 
@@ -123,7 +128,7 @@ def scatter(batch: Batch, draw: Callable[[int, float], Floats], anchors: Sequenc
     """
     space, wider = batch.region.space, 1.0
     outside = np.empty((0, space.dim))
-    for _ in range(ROUNDS):
+    for _ in range(PROPOSAL_ROUNDS):
         if not batch.open:
             return
         x = draw(batch.missing, wider)  # [k, d]

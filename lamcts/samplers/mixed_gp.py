@@ -29,7 +29,6 @@ CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at 
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
-DESCENT_STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
@@ -222,7 +221,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         free = np.tile(self.region.space.continuous, (len(x), 1))
         free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        better = gradient_descent(self.region, x, slope, low, high, free, DESCENT_STEPS)
+        better = gradient_descent(self.region, x, slope, low, high, free)
         pool.at(self.parameters.codes(self.region.space.snap(better)))
 
     def _first_fresh(self, batch: Batch, z: Floats) -> Floats:

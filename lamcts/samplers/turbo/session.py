@@ -18,7 +18,7 @@ from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, su
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
-from lamcts.samplers.parts.session import Batch, LocalSession, Progress, centre
+from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSession, Progress, centre
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
@@ -32,12 +32,9 @@ LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the d
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
-ROUNDS = 3  # boxes tried, each twice as wide, before the rest of a batch is drawn from the whole region (untuned)
 FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # points of the box at which draws are looked at; asked for less
 # than the first, the second will do (untuned; arXiv 1910.01739: min(100 d, 5000), of a Sobol sequence)
 PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average (untuned; arXiv 1910.01739: 20)
-DESCENT_STEPS = 8  # steps down the slope of a draw, along the parameters that its candidate moves (untuned; the
-# paper: none)
 MIN_FAILURES = 4  # evaluations in a row without improvement, or d, before the box halves (arXiv 1910.01739: batches of
 # q points, 4 / q or d / q of them)
 
@@ -74,7 +71,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         """Thompson sampling in the box: each missing point is the best candidate of one draw of each column."""
         model = self.model.update(centre)
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
-        for _ in range(ROUNDS):
+        for _ in range(PROPOSAL_ROUNDS):
             low, high = box(centre, model.lengths, length)
             m = FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES
             x = candidates(self.region, centre, low, high, m, perturb_dims, self.progress.rng)
@@ -98,7 +95,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         def slope(x: Floats) -> tuple[Floats, Floats]:
             return penalty(*paths.slopes(x))
 
-        batch.take(gradient_descent(self.region, best, slope, low, high, free, DESCENT_STEPS))
+        batch.take(gradient_descent(self.region, best, slope, low, high, free))
         batch.take(best)
 
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
