@@ -54,7 +54,7 @@ PUBLIC = ("integrations", *WINGS)  # of the optimizer they use the names that us
 COMMANDS = tuple(f"{wing}.cli." for wing in WINGS)  # made of the same parts as the commands of the optimizer
 SAMPLERS = {cls.__module__ for cls in classes().values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
-MAY_LOAD_TORCH = ("neural", "models.torch_gp")
+MAY_LOAD_TORCH = ("neural",)
 
 
 class Import(NamedTuple):
@@ -159,7 +159,7 @@ def test_the_import_rules_catch_what_they_forbid() -> None:
     assert offence("tree.grow", ".node.Node")
     assert offence("brand_new", "lamcts.errors.LamctsError")
     assert offence("samplers.default", "lamcts.samplers.turbo.Turbo") is None
-    assert offence("samplers.portfolio", "lamcts.samplers.turbo.Turbo")
+    assert offence("samplers.quadratic", "lamcts.samplers.turbo.Turbo")
     assert offence("samplers.turbo", "lamcts.samplers.base.Session") is None
     assert offence("cli", "lamcts.objectives.make") is None
     assert offence("tree.grow", "lamcts.models.gp.Posterior")
@@ -221,8 +221,8 @@ def test_torch_is_imported_in_few_places() -> None:
 def test_the_rule_about_torch_catches_what_it_forbids() -> None:
     late = "import numpy\ndef f():\n    import torch.nn as nn\n    from gpytorch import kernels"
     assert needs_torch("models.gp", late) == [Import(3, "torch.nn"), Import(4, "gpytorch.kernels")]
-    assert needs_torch("neuralgia", late) and needs_torch("models.torch_gp_too", late)
-    assert needs_torch("models.torch_gp", late) == needs_torch("neural.train", late) == []
+    assert needs_torch("neuralgia", late)
+    assert needs_torch("neural.train", late) == []
     assert needs_torch("values", "import torchlight\nif TYPE_CHECKING:\n    import torch") == []
 
 

@@ -13,9 +13,8 @@ and draws of Matern processes in 4 and 8 dimensions, plain and noisy (their opti
 beyond a random plane through the middle of the box fail. `islands` has three functions whose feasible sets are many
 islands, with 20 draws of each; `--medians` prints what runs end at. `--held-out` draws instances that no decision
 rested on (BBOB 86 to 90, MA-BBOB 301 to 330, COCO 11 to 15, other draws), whose rows take labels of their own. A run
-has one point at a time and 200 evaluations. `--sampler TQM` runs a portfolio of Turbo, Quadratic, MixedGp (and
-Coordinate, C) instead of the default, `--sampler bo` that sampler. A score is the best (feasible) gap or minus the
-hypervolume, after each of MARKS evaluations.
+has one point at a time and 200 evaluations. `--sampler bo` runs that sampler instead of the default. A score is the
+best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
 
 A default is no worse if the upper end of the 90 % interval of the difference of mean ranks (bootstrap over problems) is
 below 0.15 at every mark. Rows go to results/gates.csv; what is there is not run again. Needs the packages ioh and
@@ -65,7 +64,7 @@ def main() -> None:
     given = ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--label", default="now", help="name of the rows")
     given.add_argument("--suites", nargs="+", default=SUITES, choices=SUITES)
-    given.add_argument("--sampler", default="", help="letters of a portfolio, such as TQ, or a name; none: the default")
+    given.add_argument("--sampler", default="", help="name of a sampler; none: the default")
     given.add_argument("--held-out", action="store_true", help="problems of no decision, for claims")
     given.add_argument("--seeds", nargs="+", type=int, default=[0])
     given.add_argument("--problems", type=int, default=PROBLEMS, help="of each suite, the first ones")
@@ -134,7 +133,7 @@ def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS
     import lamcts
 
     problem = made(suite, name, seed)
-    words = problem.words | ({"sampler": portfolio(sampler)} if sampler else {})
+    words = problem.words | ({"sampler": sampler} if sampler else {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         opt = lamcts.Optimizer(problem.space, seed=seed, **words)
@@ -150,22 +149,6 @@ def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS
             own += time.process_time() - begun
     scores = {f"at_{m}": f"{problem.score(np.array(told[:m])):.10g}" for m in MARKS if m <= budget}
     return scores | {"own_ms": f"{1000 * own / budget:.4g}"}
-
-
-def portfolio(letters: str) -> Any:
-    """Return a portfolio of the methods whose names begin with these letters; a lone one by itself; or a name."""
-    if letters.islower():
-        return letters
-    from lamcts.samplers import MixedGp, Quadratic, Turbo
-    from lamcts.samplers.portfolio import Portfolio
-
-    arms = {"T": Turbo(length_min=2**-7, descent_share=1.0), "Q": Quadratic(), "M": MixedGp()}
-    if "C" in letters:
-        from lamcts.samplers.coordinate import Coordinate
-
-        arms["C"] = Coordinate()
-    chosen = tuple(arms[letter] for letter in letters)
-    return chosen[0] if len(chosen) == 1 else Portfolio(chosen)
 
 
 def made(suite: str, name: str, seed: int) -> Problem:

@@ -29,7 +29,7 @@ from benchmarks.tables.markdown import markdown
 
 MARKS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 LARGEST, SMALLEST = 1e2, 1e-8  # targets; gaps below the last are equal
-BATCHED = ("lamcts", "old default", "portfolio")  # what a name begins with that takes batches
+BATCHED = ("lamcts", "old default")  # what a name begins with that takes batches
 GROUPS = {"separable": range(1, 6), "moderate": range(6, 10), "ill-conditioned": range(10, 15),
           "multimodal": range(15, 20), "weak structure": range(20, 25)}  # fmt: skip
 COLUMNS = (*KEY, "dim", *(f"gap_{m}" for m in MARKS), "aocc", "own_ms", "commit", "versions")

@@ -3,13 +3,10 @@
 Letters: n rows in the model, d coordinates.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
-from lamcts.errors import MissingExtra
 from lamcts.models.coding import Inputs
 from lamcts.models.fit import ITERATIONS, fit
 from lamcts.models.kernel import Hyper
@@ -24,14 +21,13 @@ from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
 
 ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned); what both cost
-# benchmarks/optimizer/gp_speed.py prints: a fit with 1000 rows takes five times as long as one with 500
+FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned): a fit with 1000
+# rows takes five times as long as one with 500
 SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
 GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
 MAX_FIT_CONSTRAINTS = 8  # constraints that hyper-parameters are fitted to, the most violated ones (untuned)
 SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
-Fit = Callable[..., tuple[Hyper, float]]
 DISTANCE_BLOCK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
 
 
@@ -49,27 +45,20 @@ class ModelState:
     fits: int = 0
     known: int = 0  # successful rows in `seen` that were looked at
     reach: float | None = None  # distance, in length scales, of the farthest row that was chosen; None if all were
-    chunks: list[list[int]] = field(default_factory=list)  # rows in the model: those chosen, then each addition
+    rows: list[int] = field(default_factory=list)  # in the model
+    chosen: int = 0  # of them, those that there were at the last fit
 
 
 class LocalModel:
-    """Processes of all columns over the rows of `seen` nearest to a centre, kept up to date with little work.
+    """Processes of all columns over the rows of `seen` nearest to a centre.
 
-    What it returns depends on `state` and `seen` alone, bit for bit: new rows come in as chunks, by rank-k growth
-    of the Cholesky factor, and a model made of the same state grows through the same chunks.
+    What it returns depends on `state` and `seen` alone, bit for bit.
     """
 
-    def __init__(
-        self,
-        seen: Observations,
-        location: float,
-        device: str | None = None,
-        state: ModelState | None = None,
-    ) -> None:
+    def __init__(self, seen: Observations, location: float, state: ModelState | None = None) -> None:
         self._seen, self._prior = seen, local_prior(seen.dim, location)
         self.state = ModelState() if state is None else state
         self._model: MultiOutput | None = None
-        self._fit, self._kind = route(device)
         self._most, self._most_fitted = limits(seen.dim)
 
     def update(self, centre: Floats) -> MultiOutput:
@@ -77,18 +66,17 @@ class LocalModel:
         good, state = modelled(self._seen), self.state
         new = self._near(centre, good[state.known :])
         state.known = len(good)
-        chosen = len(state.chunks[0]) if state.chunks else 0
-        held = sum(map(len, state.chunks)) + len(new)
-        due = min(max(1.0, GROWTH * chosen), REFIT_ROWS)
-        if not state.hypers or held - chosen >= due or held > self._most:
+        held = len(state.rows) + len(new)
+        due = min(max(1.0, GROWTH * state.chosen), REFIT_ROWS)
+        if not state.hypers or held - state.chosen >= due or held > self._most:
             self._choose(centre, good)
             self._refit()
+            self._model = None
         elif len(new):
-            state.chunks.append(new.tolist())
-            if self._model is not None:
-                self._model = None if self._known(self.rows) else self._grown(self._model, len(state.chunks) - 1)
+            state.rows += new.tolist()
+            self._model = None
         if self._model is None or self._seen.predicted:  # predictions change as trials end
-            self._model = self._rebuilt()
+            self._model = self._built()
         return self._model
 
     def surrogate(self, model: MultiOutput, rng: np.random.Generator) -> Surrogate:
@@ -105,7 +93,7 @@ class LocalModel:
     @property
     def rows(self) -> Rows:
         """The rows in the model, [n]."""
-        return np.array([row for chunk in self.state.chunks for row in chunk], np.int64)
+        return np.array(self.state.rows, np.int64)
 
     def _choose(self, centre: Floats, good: Rows) -> None:
         limit = int(SELECTED_SHARE * self._most)
@@ -114,7 +102,7 @@ class LocalModel:
             far = self._distances(centre, good)
             near = np.argpartition(far, limit - 1)[:limit]
             self.state.reach, good = float(far[near].max()), good[np.sort(near)]
-        self.state.chunks, self._model = [good.tolist()], None
+        self.state.rows, self.state.chosen = good.tolist(), len(good)
 
     def _near(self, centre: Floats, rows: Rows) -> Rows:
         if self.state.reach is None or not len(rows):
@@ -153,33 +141,16 @@ class LocalModel:
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
             mode = self._prior.mode
             starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
-        fitted = [self._fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
+        fitted = [fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
         return min(fitted, key=lambda pair: pair[1])[0]
 
-    def _rebuilt(self) -> MultiOutput:
-        known = self._known(self.rows)
-        rows = self.rows if known else np.array(self.state.chunks[0], np.int64)
-        m, noises = self._seen.f.shape[1], [*known, *[None] * (self._seen.f.shape[1] + 1)]
-        columns = grouped(self._standard(rows), m, bool(known))
-        model = MultiOutput([self._part(rows, z, i, noises[i]) for i, z in enumerate(columns)], m)
-        if known:  # which shares the signal by all rows: no row is added to another's factor
-            return model
-        for i in range(1, len(self.state.chunks)):
-            model = self._grown(model, i)
-        return model
-
-    def _part(self, rows: Rows, z: Floats, group: int, known: KnownNoise | None = None) -> Posterior:
-        """Return the posterior of a group of columns; one that is new since the last fit has the last kernel."""
-        hyper = self.state.hypers[min(group, len(self.state.hypers) - 1)]
-        return self._kind(self._inputs(rows), z, hyper, known)
-
-    def _grown(self, model: MultiOutput, i: int) -> MultiOutput:
-        """Return the model of chunks 0 to `i - 1` with chunk `i` added."""
-        rows = np.array([row for chunk in self.state.chunks[: i + 1] for row in chunk], np.int64)
-        columns, new = grouped(self._standard(rows), model.losses), self._inputs(rows[-len(self.state.chunks[i]) :])
-        parts = [part.extended(new, z) for part, z in zip(model.parts, columns, strict=False)]
-        parts += [self._part(rows, columns[j], j) for j in range(len(parts), len(columns))]
-        return MultiOutput(parts, model.losses)
+    def _built(self) -> MultiOutput:
+        """Return the posteriors of the groups; a group that is new since the last fit has the last kernel."""
+        rows, m, hypers = self.rows, self._seen.f.shape[1], self.state.hypers
+        known, inputs = self._known(rows), self._inputs(rows)
+        columns, noises = grouped(self._standard(rows), m, bool(known)), [*known, *[None] * (m + 1)]
+        parts = [Posterior(inputs, z, hypers[min(i, len(hypers) - 1)], noises[i]) for i, z in enumerate(columns)]
+        return MultiOutput(parts, m)
 
     def _inputs(self, rows: Rows) -> Inputs:
         return Inputs.of(self._seen.x[rows])
@@ -215,18 +186,3 @@ def _most_broken(z: Floats) -> Floats:
         return z
     order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
     return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
-
-
-def route(device: str | None) -> tuple[Fit, type[Posterior]]:
-    """Return how hyper-parameters are fitted, and the class of a process.
-
-    MissingExtra without the packages of a device, ValueError for a device that torch does not have here.
-    """
-    if device is None:
-        return fit, Posterior
-    try:
-        from lamcts.models import torch_gp
-    except ModuleNotFoundError as error:  # torch, or gpytorch where only torch is installed
-        raise MissingExtra.of(error.name or "torch", "torch") from None
-    torch_gp.check(device)
-    return partial(torch_gp.fit, device=device), torch_gp.process_on(device)

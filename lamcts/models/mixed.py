@@ -12,7 +12,7 @@ from lamcts.models.fit import fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput
-from lamcts.models.output_transforms import UNITS, Bilog, half_rank, rank_correlation
+from lamcts.models.output_transforms import UNITS, Bilog, half_rank, rank_correlation, unit_of
 from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
@@ -59,6 +59,7 @@ class MixedModel:
         if parameters.permutations:
             self._prior = self._prior.with_permutations()
         self.coding = Coding(parameters)
+        self.unit = 0.0  # losses per unit of the latest model, of one loss; 0 where unknown
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, parameters, self.coding, self._prior) if related else None
 
@@ -70,6 +71,7 @@ class MixedModel:
         state.units += [0] * (m - len(state.units))
         whole = self._chosen(np.union1d(np.flatnonzero(seen.kind == OK), [*seen.predicted]).astype(np.int64), centre)
         objectives = [self._objective(j, whole, due) for j in range(m) if len(whole)]
+        self.unit = unit_of(losses_of(seen, whole)[:, 0], objectives[0].z[:, 0]) if m == 1 and objectives else 0.0
         constraints, violation = self._constraints(centre, due)
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
         losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
@@ -169,8 +171,12 @@ class MixedModel:
         found = (self._prior if prior is None else prior).of(self.coding.categories, self.coding.numbers, shared)
         return fit(inputs, y[:, None], found, start, known=known)[0]
 
+    def inputs(self, x: Floats) -> Inputs:
+        """Return valid points `x` [n, d] as the model takes them."""
+        return self.coding(self._parameters.codes(x))
+
     def _inputs(self, rows: Rows) -> Inputs:
-        return self.coding(self._parameters.codes(self._seen.x[rows]))
+        return self.inputs(self._seen.x[rows])
 
     def _chosen(self, rows: Rows, centre: int, most: int = MAX_ROWS) -> Rows:
         """Return at most so many of the rows, in order of arrival: the nearest to the centre."""

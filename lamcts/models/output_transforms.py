@@ -36,6 +36,12 @@ class Scale:
         width = float((small - shift).std())
         return cls(exponent, shift, width if width > ROUNDING else 1.0)
 
+    @property
+    def unit(self) -> float:
+        """A standard unit in losses, infinite where that is no float."""
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(self.width, self.exponent))
+
     def down(self, y: Floats) -> Floats:
         """Return `y` in standard units."""
         return (_halve(y, self.exponent) - self.shift) / self.width
@@ -134,6 +140,17 @@ def half_rank(y: Floats) -> Floats:
     score = spread * ndtri(np.clip(rank / len(z), 0.5, 1.0 - 0.25 / len(z)))
     warped = np.where(values > middle, middle + score, values)[inverse]
     return Scale.of(warped).down(warped)
+
+
+def unit_of(y: Floats, z: Floats) -> float:
+    """Return the losses per unit of the model over the better half of losses `y` [n]; 0 or not finite if unknown.
+
+    z: the same losses in the units of the model, [n].
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        quarters = y / 4  # of which no sum overflows
+        better = quarters <= np.median(quarters)
+        return 4.0 * float(np.ptp(quarters[better]) / np.ptp(z[better]))
 
 
 def plain(y: Floats) -> Floats:

@@ -214,12 +214,6 @@ class Posterior:
         new.white = np.vstack([self.white, np.zeros((len(inputs), len(self.mean)))])  # nothing new was learned
         return new
 
-    def extended(self: P, inputs: Inputs, z: Floats) -> P:
-        """Return the process with further rows [k]; `z` [n + k, r] are the columns of all rows, old and new."""
-        new = self._grown(inputs)
-        new._condition(z)
-        return new
-
     def _grown(self: P, inputs: Inputs) -> P:
         """Return a process of more rows, without columns yet; the root grows by k rows.
 

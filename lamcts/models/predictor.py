@@ -189,7 +189,7 @@ class Column:
     @property
     def width(self) -> float:
         """A standard unit of the model in the units of the column: the spread of the values without outliers."""
-        return float(np.ldexp(self.scale.width, self.scale.exponent))
+        return self.scale.unit
 
     @property
     @own_numerics()

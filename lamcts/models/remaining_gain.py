@@ -13,7 +13,7 @@ import numpy as np
 
 from lamcts.models.coding import Coding
 from lamcts.models.known_noise import carried
-from lamcts.models.output_transforms import half_rank
+from lamcts.models.output_transforms import half_rank, unit_of
 from lamcts.models.posterior import Posterior
 from lamcts.models.posterior_paths import PosteriorPaths
 from lamcts.models.predictor import Evaluated, RunModel
@@ -79,9 +79,7 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
     if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2):
         return None
     z = half_rank(y)
-    quarters = y / 4  # of which no sum overflows
-    better = quarters <= np.median(quarters)
-    unit = 4.0 * float(np.ptp(quarters[better]) / np.ptp(z[better]))  # of z in the better half
+    unit = unit_of(y, z)
     if not 0 < unit < np.inf:
         return None
     errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]

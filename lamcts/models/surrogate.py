@@ -23,7 +23,7 @@ from lamcts.models.multi_output import MultiOutput
 from lamcts.models.success import Success
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
-from lamcts.outcomes.scalarisation import MAX_LOSSES, SEARCH_MARGIN, Chebyshev, reference_of, thinned
+from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, reference_of, thinned
 from lamcts.types import Floats
 
 DRAWS = 64  # of columns at each point, where nothing is known in closed form (untuned)
@@ -37,8 +37,8 @@ class Surrogate:
 
     violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. rng: of the
     draws where nothing is known in closed form. success: of evaluations. least: what an
-    objective must gain on the front to gain at all, [k] or a number; see `least_gain`. margin: from the worst of the
-    front to the reference of hypervolumes, in ranges of the front. All are in the model's units.
+    objective must gain on the front to gain at all, [k] or a number; see `least_gain`. All are in the model's
+    units.
     """
 
     model: MultiOutput
@@ -47,7 +47,6 @@ class Surrogate:
     rng: np.random.Generator
     success: Success | None = None
     least: Floats | float = 0.0
-    margin: float = SEARCH_MARGIN
 
     @cached_property
     def gain(self) -> Gain | None:
@@ -61,7 +60,7 @@ class Surrogate:
             return Improvement(float(self.front.min()))
         front = self.front[non_dominated(self.front)]
         if m <= MAX_LOSSES:
-            return VolumeImprovement(cells_of(thinned(front) - self.least, reference_of(front, self.margin)))
+            return VolumeImprovement(cells_of(thinned(front) - self.least, reference_of(front)))
         aim = Chebyshev.of_front(front, self.rng.dirichlet(np.ones(m)))
         return DrawnImprovement(aim.slopes, float(aim.of(front).min()), self.rng.standard_normal((DRAWS, m)))
 

@@ -201,7 +201,9 @@ def arguments_of(settings: Json, given: Json) -> Json:
     except UnknownKind:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected settings that this lamcts knows, got those of another version ({error})") from None
+        raise ValueError(
+            f"expected settings that this lamcts knows, got those of another version ({error}); {arguments.REUSE}"
+        ) from None
     goals: Json = settings.get("goals", {})
     related = RelatedTasks.from_json(settings.get("related", ()))
     rest = {"related": related, "noisy": settings.get("noisy", 0.0)}

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from lamcts.journal import Journal
 from lamcts.journal.recorded import Recorded
-from lamcts.models.effects import Effects
 from lamcts.models.predictor import Evaluated
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.history import History
@@ -37,6 +36,7 @@ from lamcts.outcomes.front import knee
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume_so_far
 from lamcts.outcomes.measured import StandardErrors
+from lamcts.plot.importance import Effects
 from lamcts.spaces.box import Box
 from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
 from lamcts.study.load import journal_in, with_reference

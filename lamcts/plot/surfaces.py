@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.effects import Predicted
 from lamcts.plot.evaluations import Evaluations, numbers_of
+from lamcts.plot.importance import Predicted
 from lamcts.spaces.base import sums_of
 from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats, Point

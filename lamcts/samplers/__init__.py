@@ -6,6 +6,7 @@ from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.default import default, make
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import AUTO, classes, names, register
+from lamcts.utils.removed import hint
 
 __all__ = ["AUTO", "classes", "default", "make", "names", "register"]
 __all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session"]  # to write one with
@@ -16,4 +17,4 @@ def __getattr__(name: str) -> Any:
         for cls in classes().values():
             if cls.__name__ == name:
                 return cls
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint('sampler', name)}")

@@ -10,12 +10,22 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress, bisect_into, width
+from lamcts.samplers.parts.session import (
+    PROPOSAL_ROUNDS,
+    Batch,
+    LocalSampler,
+    LocalSession,
+    Progress,
+    bisect_into,
+    width,
+)
 from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Json, Note, Rows, whole_number
+from lamcts.types import Floats, Json, Note, Rows
 
-MIN_POPSIZE = 4  # Hansen's 4 + 3 ln d at its least
+TOLX = 1e-9  # share of the space's width: the run has converged when steps are below it (untuned; the library: 1e-11)
+TOLFUN = 1e-9  # share of the first generation's spread: the run has converged when losses differ by less (untuned; the
+# library: 1e-11 in the unit of the losses)
 
 
 @register("cma", "CMA-ES, for smooth problems and large budgets (extra: cma)")
@@ -30,27 +40,14 @@ class Cma(LocalSampler):
     ----------
     sigma : float, default 0.3
         First step size, as a share of the region's width (Hansen, arXiv 1604.00772). The thesis uses 0.5.
-    popsize : int or None, default None
-        Results in a generation. None is Hansen's 4 + 3 ln d.
-    tolx : float, default 1e-9
-        The run has converged when steps are below this share of the space's width; untuned. The library uses 1e-11.
-    tolfun : float, default 1e-9
-        The run has converged when losses differ by less than this share of the first generation's spread; untuned. The
-        library uses 1e-11 in the unit of the losses.
     """
 
     sigma: float = 0.3
-    popsize: int | None = None
-    tolx: float = 1e-9
-    tolfun: float = 1e-9
 
     def __post_init__(self) -> None:
         library()  # before anything is evaluated, not after the initial design
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
-        whole_number(self.popsize, "Cma: popsize", least=MIN_POPSIZE, optional=True)
-        if not (self.tolx >= 0 and self.tolfun >= 0):
-            raise ValueError(f"tolx, tolfun: expected numbers of at least 0, got {self.tolx!r}, {self.tolfun!r}")
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
         return _CmaSession(self, region, seen, CmaProgress(rng, seen.best_row(region.rows)))
@@ -113,9 +110,7 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
 
     def _started(self, entry: Json) -> "CmaRun":
         """Return the run that begins with the mean and the step of a log's first entry."""
-        own = self.settings
-        limits = {"popsize": own.popsize, "tolx": own.tolx, "tolfun": own.tolfun}
-        return CmaRun(np.array(entry["mean"]), entry["sigma"], **limits)  # type: ignore[arg-type]
+        return CmaRun(np.array(entry["mean"]), entry["sigma"])
 
     def _anchors(self, run: "CmaRun") -> list[Floats]:
         """Return the mean, and the incumbent: what draws are pulled towards."""
@@ -126,9 +121,6 @@ class _CmaSession(LocalSession[Cma, CmaProgress]):
         self.done = run.converged
 
 
-ROUNDS = 4  # draws before a candidate outside the region is pulled inside (untuned)
-
-
 def scatter(batch: Batch, draw: Callable[[int, float], Floats], anchors: Sequence[Floats]) -> None:
     """Take draws until the batch is full; then pull what fell outside towards the first anchor that lies inside.
 
@@ -136,7 +128,7 @@ def scatter(batch: Batch, draw: Callable[[int, float], Floats], anchors: Sequenc
     """
     space, wider = batch.region.space, 1.0
     outside = np.empty((0, space.dim))
-    for _ in range(ROUNDS):
+    for _ in range(PROPOSAL_ROUNDS):
         if not batch.open:
             return
         x = draw(batch.missing, wider)  # [k, d]
@@ -172,7 +164,7 @@ def library() -> ModuleType:
 class CmaRun:
     """The library's evolution strategy, fed with ranks, with everything switched off that prints, writes or seeds."""
 
-    def __init__(self, mean: Floats, sigma: float, *, popsize: int | None, tolx: float, tolfun: float) -> None:
+    def __init__(self, mean: Floats, sigma: float) -> None:
         cma, dim = library(), len(mean)
         self._rng = np.random.default_rng(0)
         options: dict[str, object] = {
@@ -182,7 +174,7 @@ class CmaRun:
             "CMA_diagonal": dim >= DIAGONAL_FROM,
             "CMA_mirrors": 0,  # mirrors and two-point step-size adaptation need whole generations in fixed order
             "AdaptSigma": cma.sigma_adaptation.CMAAdaptSigmaCSA,
-            "tolx": tolx,
+            "tolx": TOLX,
             # The values are ranks: what these tests look for is tested below, on a scale of the run's own.
             "tolfun": 0,
             "tolfunhist": 0,
@@ -194,10 +186,7 @@ class CmaRun:
         }
         if dim == 1:  # the library's own limit of the steps raises there (cma 4.5)
             options["maxstd_boundrange"] = math.inf
-        if popsize is not None:
-            options["popsize"] = popsize
         self._strategy = cma.CMAEvolutionStrategy(mean, sigma, options)
-        self._tolfun = tolfun
         self.popsize = int(self._strategy.popsize)
         self.parents = int(self._strategy.sp.weights.mu)
         self._window = 10 + math.ceil(30 * dim / self.popsize)  # generations; Hansen's TolHistFun
@@ -236,7 +225,7 @@ class CmaRun:
         self._scale = span if self._scale is None else self._scale
         self._bests = [*self._bests, low][-self._window :]
         history = max(self._bests) / 2 - min(self._bests) / 2
-        self._flat = len(self._bests) == self._window and max(span, history) <= self._tolfun * self._scale
+        self._flat = len(self._bests) == self._window and max(span, history) <= TOLFUN * self._scale
 
     @property
     def converged(self) -> bool:

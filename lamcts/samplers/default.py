@@ -1,23 +1,21 @@
 """The default sampler of a space, and samplers by name; no other file imports several samplers."""
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from lamcts.outcomes.scalarisation import MAX_LOSSES
 from lamcts.samplers.registry import AUTO, find, names
 from lamcts.spaces.fidelity import FidelityAxis
+from lamcts.utils.removed import hint
 
 if TYPE_CHECKING:
     from lamcts.outcomes.goals import Goals
     from lamcts.samplers.base import Sampler
     from lamcts.samplers.local_global import LocalGlobal
-    from lamcts.samplers.portfolio import Portfolio
     from lamcts.spaces.base import SearchSpace
 
-PORTFOLIO, LOCAL_GLOBAL = "portfolio", "local_global"
-WIDE = 100  # dimensions beyond which an ask of MixedGp along a front takes more than a quarter of a second; one of
-# Quadratic under constraints takes seconds in 1000 (benchmarks/constrained/long_runs.py --told)
-WARM_UP = 100  # evaluations of the mixed GP alone, in partly discrete spaces (benchmarks/notes/discrete.md)
+LOCAL_GLOBAL = "local_global"
+WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
+WIDE = 100  # dimensions beyond which no process of the whole space looks elsewhere, without constraints (untuned)
 
 
 def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
@@ -57,16 +55,13 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
         return default(space, goals, related)
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
-    if name == PORTFOLIO:
-        return portfolio(space, goals)
     if name == LOCAL_GLOBAL:
-        return local_global(goals)
-    cls = None if kind in (PORTFOLIO, LOCAL_GLOBAL) else find(kind)
+        return local_global(space, goals)
+    cls = None if kind == LOCAL_GLOBAL else find(kind)
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
-        near = get_close_matches(name, [*names()], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"sampler: expected one of {', '.join(names())}, got {given!r}{hint}")
+        known = names()
+        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {given!r}{hint('sampler', name, known)}")
     return made
 
 
@@ -76,10 +71,10 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
     For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
-    Gaussian process of the whole space. In more than 100 dimensions without constraints `GpCma`; with results of
-    related tasks `MixedGp`. `MixedGp` for several objectives, and where at least half of the parameters are discrete.
-    `MultiFidelity` in a space with a `Fidelity`. The `Portfolio` otherwise, and with constraints or several objectives
-    in more than 100 dimensions. Compared on public suites, by benchmarks/optimizer/gates.py.
+    Gaussian process of the whole space; `GpCma` alone in more than 100 dimensions without constraints. `MixedGp` for
+    several objectives, results of related tasks, and where at least half of the parameters are discrete; with fewer of
+    them `LocalGlobal` of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public
+    suites, by benchmarks/optimizer/gates.py.
 
     >>> import lamcts
     >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200))
@@ -91,14 +86,10 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
 
     if FidelityAxis.of(space) is not None:
         return with_fidelity(MixedGp(), space, goals)
-    plain, wide = goals is None or goals.plain, space.dim > WIDE
-    if Parameters(space).mostly_discrete or (_several(goals) and not wide):
+    plain = goals is None or goals.plain
+    if Parameters(space).mostly_discrete or _several(goals) or (plain and related):
         return MixedGp()
-    if not space.continuous.all() or (wide and not plain):
-        return portfolio(space, goals)
-    if plain and related:
-        return MixedGp()
-    return GpCma() if wide else local_global(goals)
+    return GpCma() if plain and space.dim > WIDE and space.continuous.all() else local_global(space, goals)
 
 
 def _several(goals: "Goals | None") -> bool:
@@ -119,37 +110,15 @@ def with_fidelity(sampler: "Sampler", space: "SearchSpace", goals: "Goals | None
     return MultiFidelity(sampler)
 
 
-def portfolio(space: "SearchSpace", goals: "Goals | None" = None) -> "Portfolio":
-    """Return a portfolio of the methods that suit the parameters of a space and the goals.
-
-    The coordinate search is one of them for real parameters and one objective without constraints: elsewhere the
-    default was better without it (benchmarks/optimizer/gates.py, suites constrained and partly). `MixedGp` is one of
-    them for discrete parameters and for several objectives.
-    """
-    from lamcts.samplers.coordinate import Coordinate
-    from lamcts.samplers.mixed_gp import MixedGp
-    from lamcts.samplers.portfolio import Portfolio
-    from lamcts.samplers.quadratic import Quadratic
-    from lamcts.samplers.turbo import Turbo
-    from lamcts.spaces.parameters import Parameters
-
-    # The quadratic search descends, the trust region crosses ripples: with half of its draws descending, Rastrigin and
-    # Rosenbrock, rotated, ended higher (seeds 0 to 9, benchmarks/notes/discrete.md). 2^-7 is that of arXiv 1910.01739.
-    arms: list[Sampler] = [Turbo(length_min=2**-7, descent_share=1.0), Quadratic()]
-    reals = bool(space.continuous.all())
-    if reals and (goals is None or goals.plain):
-        arms.append(Coordinate())
-    if not reals or (_several(goals) and space.dim <= WIDE):
-        arms.append(MixedGp())
-    return Portfolio(tuple(arms), warm_up=WARM_UP if Parameters(space).partly_discrete else 0)
-
-
-def local_global(goals: "Goals | None" = None) -> "LocalGlobal":
-    """Return a local search that suits the goals, with a Gaussian process of the whole space next to it."""
+def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGlobal":
+    """Return a local search that suits a space and the goals, with a Gaussian process of the whole space next to it."""
     from lamcts.samplers.bo import GpBo
     from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.local_global import LocalGlobal
+    from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.samplers.quadratic import Quadratic
 
+    if not space.continuous.all():
+        return LocalGlobal(Quadratic(), MixedGp(), WARM_UP)
     constrained = goals is not None and not goals.plain and not _several(goals)
     return LocalGlobal(Quadratic() if constrained else GpCma(), GpBo(n_start=0))

@@ -13,7 +13,7 @@ from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, is_long
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Rows, whole_number
+from lamcts.types import Floats, Rows
 
 MIN_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
 DOUBLE_MOVES = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
@@ -27,15 +27,10 @@ class HillClimb(LocalSampler):
     Neighbours differ in one parameter. The search has converged when no neighbour is better. In batches several
     neighbours are evaluated at once.
 
-    Parameters
-    ----------
-    patience : int or None, default None
-        Evaluations in a row without improvement after which the search has converged; untuned. None is no limit where
-        all neighbours can be listed, else two for each parameter, at least 20.
-
     Notes
     -----
-    Of a category with more than 256 options neighbours are drawn at random.
+    Of a category with more than 256 options, and of real numbers, neighbours are drawn at random. Then the search has
+    converged after two evaluations for each parameter without improvement, at least 20.
 
     References
     ----------
@@ -50,11 +45,6 @@ class HillClimb(LocalSampler):
     """
 
     multi_output: ClassVar[bool] = True
-
-    patience: int | None = None
-
-    def __post_init__(self) -> None:
-        whole_number(self.patience, "HillClimb: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
         return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))
@@ -80,10 +70,8 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
 
     @property
     def done(self) -> bool:
-        progress, patience = self.progress, self.settings.patience
-        if patience is None and self.endless:
-            patience = max(MIN_PATIENCE, 2 * self.parameters.count)
-        tired = patience is not None and progress.failures >= patience
+        progress = self.progress
+        tired = self.endless and progress.failures >= max(MIN_PATIENCE, 2 * self.parameters.count)
         return self.incumbent is not None and (tired or (progress.spent and progress.out == 0))
 
     def ask(self, n: int) -> Proposal:

@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler
-from lamcts.samplers.parts.arms import ArmsProgress, ArmsSession
-from lamcts.samplers.parts.session import Batch, LocalSampler
+from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
+from lamcts.samplers.parts.record import from_json
+from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Note, Rows
+from lamcts.types import Json, JsonValue, Note, Rows, whole_number
 
 LOCAL, GLOBAL = 0, 1  # the arms
 EVERY = 3  # turns from one look to the next; doubled for each that failed in a row but the first (development runs: at
@@ -40,7 +41,6 @@ FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search 
 # more on MA-BBOB in 20 dimensions)
 INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (untuned)
 MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most (untuned)
-MAX_GAIN = 1e300  # sums of gains do not overflow
 
 
 @register("local_global", "a local search, and a Gaussian process that looks elsewhere when it promises more")
@@ -53,7 +53,9 @@ class LocalGlobal(LocalSampler):
     local : Sampler
         The search that proposes, such as `GpCma`, or `Quadratic` with constraints.
     whole : Sampler
-        A search of the whole space whose notes are the expected gains of its points, such as `GpBo`.
+        A search of the whole space whose notes are the expected gains of its points: `GpBo`, `MixedGp`.
+    warm_up : int, default 0
+        Number of rows up to which the global search proposes alone.
 
     Examples
     --------
@@ -64,11 +66,18 @@ class LocalGlobal(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
-    starts_at_centre: ClassVar[bool] = True
+    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler
+    warm_up: int = 0
+
+    def __post_init__(self) -> None:
+        whole_number(self.warm_up, "LocalGlobal: warm_up", least=0)
+
+    @property
+    def starts_at_centre(self) -> bool:  # type: ignore[override]
+        return not self.warm_up or self.whole.starts_at_centre
 
     @property
     def resumable(self) -> bool:
@@ -80,7 +89,7 @@ class LocalGlobal(LocalSampler):
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LocalGlobalSession":
         arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
-        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), [0, 0], len(seen))
+        progress = LocalGlobalProgress(rng, seen.best_row(region.rows), len(seen), self.warm_up == 0)
         return LocalGlobalSession(self, region, seen, progress, arms)
 
 
@@ -100,7 +109,9 @@ class Record:
 
 
 @dataclass
-class LocalGlobalProgress(ArmsProgress):
+class LocalGlobalProgress(Progress):
+    known: int  # rows seen when it last looked for better ones from elsewhere
+    warm: bool  # whether the warm-up is over
     turns: int = 0  # since the last look
     failed: int = 0  # looks in a row that gained nothing
     pace_then: float = 0.0  # at the last of them
@@ -117,22 +128,103 @@ class LocalGlobalProgress(ArmsProgress):
         return sum(gain / (PACE_RESULTS * self.batch) for gain in self.gains)  # which does not overflow
 
 
-class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
-    """A point's note is that of `ArmsSession`; the global arm's own note is its expected gain."""
+class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
+    """A point's note is [arm, the arm's own note]; the own note of the global arm is its expected gain.
+
+    A log entry is the same of the arm's log.
+    """
+
+    def __init__(
+        self,
+        settings: LocalGlobal,
+        region: Region,
+        seen: Observations,
+        progress: LocalGlobalProgress,
+        arms: list[Session],
+    ) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.arms = arms
+        self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
+
+    def restored(self, state: Json, log: list[JsonValue]) -> "LocalGlobalSession":
+        logs = [[entry for a, entry in log if a == arm] for arm in (LOCAL, GLOBAL)]
+        saved = zip(self.settings.arms, state["arms"], logs, strict=True)
+        arms = [adapt_to_goals(arm, self.seen).restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
+        progress = from_json(LocalGlobalProgress, state)
+        session = LocalGlobalSession(self.settings, self.region, self.seen, progress, arms)
+        session.log = list(log)
+        return session
+
+    def state(self) -> Json:
+        return super().state() | {"arms": [arm.state() for arm in self.arms]}
 
     @property
     def done(self) -> bool:
         return self.arms[LOCAL].done
 
+    def proposer(self, note: Note) -> str:
+        return type(self.settings.arms[note[0]]).__name__
+
+    def move(self, region: Region) -> None:
+        super().move(region)
+        for arm in self.arms:
+            arm.move(region)
+
     def ask(self, n: int) -> Proposal:
         self._catch_up()
         self.progress.batch = n
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
-        if looks := self._looks(n):
-            notes += self._look(batch, looks)
-        if batch.missing:
-            notes += self._take(batch, LOCAL, batch.missing, len(batch.x))
+        if len(self.seen) < self.settings.warm_up:
+            x, own = self.arms[GLOBAL].ask(n)
+            notes += self._used(GLOBAL, own, batch.take(x))
+        else:
+            self._end_warm_up()
+            if looks := self._looks(n):
+                notes += self._look(batch, looks)
+            if batch.missing:
+                x, own = self.arms[LOCAL].ask(batch.missing + len(batch.x))
+                notes += self._used(LOCAL, own, batch.take(x))
         return Proposal(batch.x, notes)
+
+    def _end_warm_up(self) -> None:
+        """Begin the local search with all rows: from none it would search near the first alone."""
+        if self.progress.warm:
+            return
+        arm = adapt_to_goals(self.settings.local, self.seen)
+        self.arms[LOCAL], self.progress.warm = arm.start(self.region, self.seen, child(self.progress.rng)), True
+        self._share_incumbent()
+
+    def _catch_up(self) -> None:
+        """Adopt a better row of the region that another source added: the initial design, a warm start.
+
+        Done at an ask: only then is the region sure to be the same after a resume. Rows from before the session began
+        do not count: it may have left them behind.
+        """
+        rows = np.arange(self.progress.known, len(self.seen))
+        self.progress.known = len(self.seen)
+        if self.incumbent is None or not len(rows):
+            return
+        inside = rows[self.region.contains(self.seen.x[rows])]
+        self.progress.incumbent = self.seen.best_row(inside, self.incumbent)
+        self._share_incumbent()
+
+    def _share_incumbent(self) -> None:
+        """Have both arms go on from the incumbent."""
+        for arm in self.arms:
+            if self.incumbent is not None and arm.incumbent != self.incumbent:
+                arm.recenter(self.incumbent)
+
+    def _used(self, a: int, own: list[Note], used: NDArray[np.bool_]) -> list[Note]:
+        """Return the notes of the points of an arm that are used; it forgets the others."""
+        self.arms[a].forget([note for note, one in zip(own, used, strict=True) if not one])
+        self._collect(a)
+        return [[a, note] for note, one in zip(own, used, strict=True) if one]
+
+    def _collect(self, a: int) -> None:
+        """Take over what is new in an arm's log."""
+        log = self.arms[a].log
+        self.log += [[a, entry] for entry in log[self._logged[a] :]]
+        self._logged[a] = len(log)
 
     def _looks(self, n: int) -> int:
         """Return in how many of the next `n` turns the global search is asked."""
@@ -155,13 +247,23 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
         p = self.progress
         x, own = self.arms[GLOBAL].ask(n)
         trust = (FIRST_TRUST * TRUST_WEIGHT + p.kept) / (TRUST_WEIGHT + p.promised)
-        enough = [isinstance(gain, float) and gain * trust >= p.pace for gain in own]
-        used = np.flatnonzero(enough)
-        taken = batch.take(x[used])
-        chosen = {int(i) for i, took in zip(used, taken, strict=True) if took}
-        self.arms[GLOBAL].forget([note for i, note in enumerate(own) if i not in chosen])
-        self._collect(GLOBAL)
-        return [[GLOBAL, p.starts[GLOBAL], own[i]] for i in sorted(chosen)]
+        used = np.array([isinstance(gain, float) and gain * trust >= p.pace for gain in own], bool)
+        used[used] = batch.take(x[used])
+        return self._used(GLOBAL, own, used)
+
+    def tell(self, notes: list[Note], rows: Rows) -> None:
+        self._credit(notes, rows)
+        super().tell(notes, rows)
+        for a, arm in enumerate(self.arms):
+            if mine := [i for i, note in enumerate(notes) if note[0] == a]:
+                arm.tell([notes[i][1] for i in mine], rows[mine])
+                self._collect(a)
+        self._share_incumbent()
+
+    def forget(self, notes: list[Note]) -> None:
+        for a, own in notes:
+            self.arms[a].forget([own])
+            self._collect(a)
 
     def _credit(self, notes: list[Note], rows: Rows) -> None:
         """Take note of what points have gained, one after the other."""
@@ -169,7 +271,7 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
         before = np.delete(losses, rows)
         least, known = float(before.min(initial=np.inf)), before[np.isfinite(before)] / 2  # halves do not overflow
         change = 2 * INERT * float(np.ptp(known)) if len(known) else 0.0
-        for (arm, _, own), row in zip(notes, rows, strict=True):
+        for (arm, own), row in zip(notes, rows, strict=True):
             y = float(losses[row])
             gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
             if arm == LOCAL:
@@ -178,7 +280,7 @@ class LocalGlobalSession(ArmsSession[LocalGlobal, LocalGlobalProgress]):
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:
                 p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
-            else:
+            elif isinstance(own, float):
                 share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace
                 p.kept, p.promised = TRUST_DECAY * p.kept + share, TRUST_DECAY * p.promised + 1

@@ -11,8 +11,9 @@ from lamcts.models.mixed import MixedModel, MixedModelState
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import gradient_descent
-from lamcts.samplers.parts.session import MAX_PENDING, Batch, LocalSampler, LocalSession, Progress
+from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession
 from lamcts.samplers.registry import register
 from lamcts.spaces.exchanges import exchanges, mutations
 from lamcts.spaces.parameters import Mask, Parameters
@@ -28,7 +29,6 @@ CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at 
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
-DESCENT_STEPS = 8  # of a climb down the slope of the real parameters: those of turbo.py (untuned)
 PATIENCE, PATIENCE_EACH = 20, 2  # results without a gain, and more for each parameter, after which the search stays
 # near its incumbent for as long, nearer each time, and then looks everywhere again (untuned)
 SHRINK = 1.5  # of the trust region, and its growth at a gain (untuned; Casmopolitan's)
@@ -79,8 +79,7 @@ class MixedGp(LocalSampler):
 
 
 @dataclass
-class MixedGpProgress(Progress):
-    start: int  # points still to draw before the model is asked
+class MixedGpProgress(BayesianProgress):
     radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
     idle: int = 0  # results in a row without a gain at this radius
     model: MixedModelState = field(default_factory=MixedModelState)
@@ -93,14 +92,29 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         self.model = MixedModel(seen, self.parameters, progress.model)
 
     def ask(self, n: int) -> Proposal:
-        batch = Batch(self.region, self.seen, n)
+        return propose(self, n, self._look)
+
+    def _look(self) -> Look | None:
         self.progress.incumbent = self._place()
-        batch.begin(self.progress.start, self.progress.rng)
-        self.progress.start -= len(batch.x)
-        if batch.open and self.incumbent is not None:
-            self._propose(batch, self.model.update(self.incumbent, self.progress.rng))
-        batch.fill(self.progress.rng)  # nothing fresh among the candidates, or nothing known yet
-        return Proposal(batch.x, [None] * len(batch.x))
+        if self.incumbent is None:
+            return None
+        surrogate = self.model.update(self.incumbent, self.progress.rng)
+        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
+
+        def best(batch: Batch, surrogate: Surrogate) -> Floats:
+            x = self._fresh(batch, surrogate, known)
+            if not len(x) and self.progress.radius is not None:
+                self.progress.radius = None  # all that is near is known
+                x = self._fresh(batch, surrogate, known)
+            return x
+
+        return Look(surrogate, self.model.inputs, self.model.unit, best)
+
+    def _fresh(self, batch: Batch, surrogate: Surrogate, known: Floats) -> Floats:
+        """Return the best new candidate, [1, d]; [0, d] where there is none. `known` as of `exchanges`."""
+        pool = _CandidatePool(surrogate, self.model, self._within, self._share)
+        self._climb(pool, pool.at(self._candidates(known)), known)
+        return self._first_fresh(batch, pool.ranked())
 
     def _place(self) -> int | None:
         """Return the row of the incumbent; with several objectives, a random row of the front."""
@@ -147,21 +161,6 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
             differ[:, part.start] = differ[:, part].any(1)
         near: Mask = (differ & parameters.move_units & ~parameters.continuous).sum(1) <= self.progress.radius
         return near
-
-    def _propose(self, batch: Batch, surrogate: Surrogate) -> None:
-        """Take the best candidate of the surrogate that believes in all points that are out, one after the other."""
-        out = np.vstack([self.seen.pending_x()[-MAX_PENDING:], batch.x])
-        known = self.parameters.codes(self.seen.x[self._best(OPTION_ROWS)])
-        while batch.open:
-            if len(out):
-                surrogate = surrogate.fantasize(self.model.coding(self.parameters.codes(out)))
-            pool = _CandidatePool(surrogate, self.model, self._within, self._share)
-            self._climb(pool, pool.at(self._candidates(known)), known)
-            out = self._first_fresh(batch, pool.ranked())
-            if not len(out) and self.progress.radius is not None:
-                self.progress.radius = None  # all that is near is known
-            elif not batch.take(out).any():
-                break
 
     @property
     def _share(self) -> float:
@@ -213,7 +212,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            value, along = pool.surrogate.slopes(model.coding(self.parameters.codes(x)))
+            value, along = pool.surrogate.slopes(model.inputs(x))
             gradient = np.zeros(x.shape)
             gradient[:, coordinate] = -along
             return -value, gradient
@@ -222,7 +221,7 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
         free = np.tile(self.region.space.continuous, (len(x), 1))
         free[:, coordinate] &= self.parameters.active(z)[:, ordered]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
-        better = gradient_descent(self.region, x, slope, low, high, free, DESCENT_STEPS)
+        better = gradient_descent(self.region, x, slope, low, high, free)
         pool.at(self.parameters.codes(self.region.space.snap(better)))
 
     def _first_fresh(self, batch: Batch, z: Floats) -> Floats:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="type[LocalSampler]")
 
 AUTO = "auto"
-AUTO_LINE = (
-    "the default: gp_cma for reals, quadratic with constraints, mixed_gp for fronts and discrete spaces, else portfolio"
-)
+AUTO_LINE = "the default: local_global for reals, mixed_gp for discrete parameters and several objectives"
 
 _classes: "dict[str, type[LocalSampler]]" = {}
 _lines: dict[str, str] = {}

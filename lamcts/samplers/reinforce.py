@@ -11,12 +11,14 @@ from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Pro
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note, Rows, whole_number
+from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 ENTROPY_WEIGHT = 0.01  # of the bonus that delays convergence (untuned)
+RATE = 0.1  # step size of the logits (untuned)
+BINS = 16  # equal intervals of a number with too many values to list: one is chosen, and a value inside (untuned)
 DECAY = 0.9  # of the moving averages of losses (untuned)
 TEMPERATURES = (1.0, 1.0, 2.0, 4.0, 8.0)  # of each round of draws, higher where all points are evaluated (untuned)
 DRAWS_PER_POINT = 8  # draws of a round for each missing point (untuned)
@@ -32,14 +34,6 @@ class Reinforce(LocalSampler):
 
     Each result moves the policy along the gradient of its log probability, in proportion to its advantage over a moving
     average of losses. Advantages are in moving standard deviations, so that the unit of the objective has no effect.
-
-    Parameters
-    ----------
-    rate : float, default 0.1
-        Step size of the logits, above 0; untuned.
-    bins : int, default 16
-        Equal intervals of a real number, or of a number with too many values to list; untuned. The policy chooses an
-        interval, and the value is uniform inside.
 
     Raises
     ------
@@ -63,14 +57,6 @@ class Reinforce(LocalSampler):
     >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.Reinforce(), seed=0).ask(4))
     4
     """
-
-    rate: float = 0.1
-    bins: int = 16
-
-    def __post_init__(self) -> None:
-        whole_number(self.bins, "Reinforce: bins", least=2)
-        if not self.rate > 0:
-            raise ValueError(f"Reinforce: expected a rate above 0, got {self.rate!r}")
 
     @classmethod
     def suited(cls, space: "SearchSpace", detail: str) -> "Reinforce | None":
@@ -97,7 +83,7 @@ class ReinforceProgress(Progress):
 class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
     def __init__(self, settings: Reinforce, region: Region, seen: Observations, progress: ReinforceProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.policy = Policy(Parameters(region.space), settings.bins)
+        self.policy = Policy(Parameters(region.space))
         if not len(progress.logits):
             progress.logits = np.zeros(self.policy.size)
 
@@ -117,11 +103,11 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
 
     def _learn(self, x: Floats, loss: float) -> None:
         """Move the policy by one result."""
-        progress, own = self.progress, self.settings
+        progress = self.progress
         advantage = self._advantage(loss)
         gradient = advantage * self.policy.score(x, progress.logits)
         gradient += ENTROPY_WEIGHT * self.policy.entropy_slope(progress.logits)
-        progress.logits = progress.logits + own.rate * gradient
+        progress.logits = progress.logits + RATE * gradient
 
     def _advantage(self, loss: float) -> float:
         """Return how much better a loss is than the moving average, and move the average; 0 for the first loss."""
@@ -143,10 +129,10 @@ class Policy:
     Letters: n rows, d coordinates, p parameters. The logits of all options are one row; `edges` are their parts.
     """
 
-    def __init__(self, parameters: Parameters, bins: int) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         _check(parameters)
         self.parameters = parameters
-        counts = [bins if levels is None else len(levels) for levels in parameters.levels]
+        counts = [BINS if levels is None else len(levels) for levels in parameters.levels]
         self.edges = np.concatenate([[0], np.cumsum(counts)]).astype(int)
         self.size = int(self.edges[-1])
 

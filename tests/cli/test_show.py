@@ -76,7 +76,6 @@ def test_a_run_does_not_go_on_where_the_journal_names_its_objective_in_no_words(
     ("sampler", "text"),
     [
         ("auto", "local_global: a local search"),
-        ("portfolio", "portfolio: turbo, quadratic and others"),
         ("uniform", "uniform: scrambled Sobol"),
     ],
 )

@@ -148,7 +148,7 @@ def test_a_sampler_holds_its_contract_where_there_are_columns(name: str) -> None
 
 @pytest.mark.dear
 def test_gp_bo_holds_its_contract_where_there_are_columns() -> None:
-    testing.check_columns(GpBo(candidates=40), Box(0.0, 1.0, dim=2))
+    testing.check_columns(GpBo(), Box(0.0, 1.0, dim=2))
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: repr(space)[:40])

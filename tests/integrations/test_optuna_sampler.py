@@ -153,7 +153,7 @@ def test_several_objectives_are_searched_where_asked_for():
 
 @pytest.mark.parametrize("pruner", ["MedianPruner", "HyperbandPruner"])
 def test_pruned_trials_are_taken_as_they_come(pruner):
-    study = study_of(LamctsSampler(seed=0, sampler="portfolio"), pruner=getattr(optuna.pruners, pruner)())
+    study = study_of(LamctsSampler(seed=0, sampler="turbo"), pruner=getattr(optuna.pruners, pruner)())
 
     def objective(trial):
         value = bowl(trial)

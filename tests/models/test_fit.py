@@ -184,7 +184,7 @@ def rows(n: int = 60, d: int = 4) -> tuple[Inputs, Floats]:
 
 def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    from lamcts.models.torch_gp import TorchLoss
+    from tests.models.gpytorch_oracle import TorchLoss
 
     inputs, z = rows()
     prior = local_prior(4)

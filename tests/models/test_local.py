@@ -1,11 +1,8 @@
 import json
-import sys
 
 import numpy as np
 import pytest
 
-import lamcts.models
-from lamcts.errors import MissingExtra
 from lamcts.models import local
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper
@@ -16,7 +13,6 @@ from lamcts.models.posterior import Posterior
 from lamcts.models.priors import LENGTH_LOCATION
 from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers import GpBo, Turbo
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.types import Rows
 
@@ -38,9 +34,9 @@ def add(seen: Observations, n: int, rng: np.random.Generator, low: float = 0.0, 
     seen.append(x, y, np.full(n, np.nan), np.full(n, -1), np.full(n, -1))
 
 
-def grown(steps: int, device: str | None = None) -> tuple[Observations, LocalModel, MultiOutput]:
+def grown(steps: int) -> tuple[Observations, LocalModel, MultiOutput]:
     seen, rng = Observations(3), np.random.default_rng(0)
-    model = LocalModel(seen, LENGTH_LOCATION, device)
+    model = LocalModel(seen, LENGTH_LOCATION)
     add(seen, 12, rng)
     posterior = model.update(seen.x[0])
     for _ in range(steps):
@@ -62,7 +58,7 @@ def test_a_restored_model_goes_on_bit_for_bit() -> None:
     for steps in (0, 1, 3, 30, 50):
         seen, model, posterior = grown(steps)
         saved = json.dumps(to_json(model.state))
-        copy = LocalModel(seen, LENGTH_LOCATION, None, from_json(ModelState, json.loads(saved)))
+        copy = LocalModel(seen, LENGTH_LOCATION, from_json(ModelState, json.loads(saved)))
         assert json.dumps(to_json(copy.state)) == saved
         assert np.array_equal(copy.update(seen.x[0]).expect(POINTS), posterior.expect(POINTS))
         add(seen, 2, np.random.default_rng(5))
@@ -102,10 +98,10 @@ def test_a_constraint_that_comes_up_later_joins_the_groups() -> None:
             model.update(seen.x[0])
             model.state.hypers = [Hyper(np.full(3, length), 1e-3) for length in (0.5, 0.7, 0.9)]
     x, f, g = seen.x, seen.f, seen.g
-    model._model, model.state.chunks = None, [list(range(20)), list(range(20, 40))]
+    model.state.rows = list(range(40))
     columns = grouped(ColumnUnits.of(f, g).down(f, g), 2)
     alone = [Posterior(Inputs.of(x), z, hyper) for z, hyper in zip(columns, model.state.hypers, strict=True)]
-    assert np.allclose(model._rebuilt().expect(POINTS), MultiOutput(alone, 2).expect(POINTS), atol=1e-8)
+    assert np.allclose(model._built().expect(POINTS), MultiOutput(alone, 2).expect(POINTS), atol=1e-8)
 
 
 def test_failures_never_enter_the_model() -> None:
@@ -115,35 +111,6 @@ def test_failures_never_enter_the_model() -> None:
     posterior = model.update(seen.x[0])
     assert np.array_equal(model.rows, before)
     assert np.isfinite(posterior.expect(POINTS)).all()
-
-
-def test_the_route_through_gpytorch_gives_the_same_model() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    _, _, closed = grown(30)
-    _, _, other = grown(30, "cpu")
-    assert np.abs(closed.expect(POINTS) - other.expect(POINTS)).max() < 1e-4
-    assert type(other.parts[0]).__name__ == "TorchPosterior"
-
-
-@pytest.mark.parametrize("missing", ["torch", "gpytorch"])
-def test_a_device_without_its_packages_is_refused_where_it_is_asked_for(
-    missing: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if missing == "gpytorch":
-        pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
-    monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.delitem(sys.modules, "lamcts.models.torch_gp", raising=False)
-    monkeypatch.delattr(lamcts.models, "torch_gp", raising=False)
-    with pytest.raises(MissingExtra, match=rf"'{missing}', which is not installed: pip install '\.\[torch\]'"):
-        GpBo(device="cpu")
-    assert GpBo().device is None  # the closed form needs neither
-
-
-@pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", 3.5])
-def test_a_device_that_torch_does_not_have_is_refused_where_it_is_asked_for(device: str) -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    with pytest.raises(ValueError, match=r"device: expected one of \[None, 'cpu'.*\], got"):
-        Turbo(device=device)
 
 
 def test_pruned_rows_are_modelled_as_predicted_with_the_deviation_of_the_prediction() -> None:

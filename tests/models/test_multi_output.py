@@ -87,12 +87,12 @@ def test_an_infinite_excess_is_a_large_one() -> None:
 def test_a_restored_model_of_columns_goes_on_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     seen, rng = Observations(3, losses=2, constraints=2), np.random.default_rng(3)
     monkeypatch.setattr(local, "limits", lambda dim: (40, 20))
-    model = LocalModel(seen, LENGTH_LOCATION, None, ModelState())
+    model = LocalModel(seen, LENGTH_LOCATION, ModelState())
     for step in range(40):
         _add(seen, 1 if step else 12, 0.9 if step < 20 else 0.5, rng)
         expected = model.update(seen.x[-1]).expect(POINTS)
         saved = json.loads(json.dumps(to_json(model.state)))
-        copy = LocalModel(seen, LENGTH_LOCATION, None, from_json(ModelState, saved))
+        copy = LocalModel(seen, LENGTH_LOCATION, from_json(ModelState, saved))
         assert np.array_equal(copy.update(seen.x[-1]).expect(POINTS), expected)
 
 

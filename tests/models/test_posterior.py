@@ -1,4 +1,4 @@
-"""The posterior, held against its kernel pair by pair, dense formulas, scikit-learn and gpytorch."""
+"""The posterior, held against its kernel pair by pair, dense formulas and scikit-learn."""
 
 from collections.abc import Sequence
 
@@ -182,20 +182,6 @@ def rows(n: int = 60, d: int = 4, seed: int = 0) -> tuple[Inputs, Floats]:
 AT = Inputs.of(np.random.default_rng(1).random((50, 4)))
 
 
-def test_moments_are_those_of_gpytorch() -> None:
-    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    from lamcts.models.torch_gp import TorchPosterior
-
-    inputs, z = rows()
-    ours, theirs = Posterior(inputs, z, HYPER), TorchPosterior(inputs, z, HYPER)
-    for a, b in zip(ours.moments(AT), theirs.moments(AT), strict=True):
-        assert np.abs(a - b).max() < 1e-6
-    more, new = np.vstack([z, [[0.5]]]), AT.at(np.array([0]))
-    grown = theirs.extended(new, more)
-    assert isinstance(grown, TorchPosterior)
-    assert np.abs(grown.expect(AT) - ours.extended(new, more).expect(AT)).max() < 1e-6
-
-
 def test_moments_are_those_of_scikit_learn() -> None:
     inputs, z = rows()
     ours = Posterior(inputs, z, HYPER)
@@ -219,14 +205,6 @@ def test_the_profiled_mean_and_signal_are_the_most_likely() -> None:
     least = loss(float(best.signal[0]), float(best.mean[0]))
     for signal, mean in ((1.01, 0.0), (0.99, 0.0), (1.0, 0.01), (1.0, -0.01)):
         assert loss(float(best.signal[0]) * signal, float(best.mean[0]) + mean) > least
-
-
-def test_a_grown_posterior_is_that_of_all_rows() -> None:
-    inputs, z = rows()
-    first, rest = np.arange(50), np.arange(50, 60)
-    grown = Posterior(inputs.at(first), z[:50], HYPER).extended(inputs.at(rest), z)
-    for a, b in zip(grown.moments(AT), Posterior(inputs, z, HYPER).moments(AT), strict=True):
-        assert np.abs(a - b).max() < 1e-9
 
 
 def test_several_columns_have_the_posterior_that_each_would_have_alone() -> None:

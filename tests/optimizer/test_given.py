@@ -139,7 +139,7 @@ def test_wrong_options_are_refused_whatever_they_are(name):
         RunSettings.of({"budget": 5, name: Broken()})
 
 
-@pytest.mark.parametrize("sampler", ["turbo", "portfolio", "gp_cma"])
+@pytest.mark.parametrize("sampler", ["turbo", "mixed_gp", "gp_cma"])
 def test_values_near_the_largest_float_lead_where_small_ones_do(sampler):
     seen = []
     for scale in (1.0, 2.0**1023):

@@ -12,7 +12,7 @@ import lamcts
 from lamcts import Box, LatentTree, Optimizer
 from lamcts.errors import JournalError
 from lamcts.optimizer.settings import difference, from_identity, identity, is_ours, shown
-from lamcts.samplers import Portfolio, Quadratic, Turbo, Uniform
+from lamcts.samplers import LaMcts, LocalGlobal, MixedGp, Turbo, Uniform
 
 SPACE = Box(0, 1, dim=3)
 
@@ -33,9 +33,11 @@ class Sampler:
 def test_only_what_differs_from_the_defaults_is_said() -> None:
     assert identity(Turbo()) == {"class": "Turbo", "version": Turbo.version}
     assert identity(Uniform()) == {"class": "Uniform"}
-    assert identity(Portfolio((Turbo(n_start=5), Uniform()))) == {
-        "class": "Portfolio",
-        "arms": [{"class": "Turbo", "version": Turbo.version, "n_start": 5}, {"class": "Uniform"}],
+    assert identity(LocalGlobal(Turbo(n_start=5), Uniform())) == {
+        "class": "LocalGlobal",
+        "version": LocalGlobal.version,
+        "local": {"class": "Turbo", "version": Turbo.version, "n_start": 5},
+        "whole": {"class": "Uniform"},
     }
     assert identity(Sampler(memo=7)) == {"class": "Sampler"}
     assert identity(Sampler(np.float64(0.5), ("a",))) == {"class": "Sampler", "step": 0.5, "names": ["a"]}
@@ -78,11 +80,11 @@ def test_a_method_of_another_version_is_another() -> None:
         (Turbo(), Turbo(n_start=7), ("sampler.n_start", "None", "7")),
         (Turbo(n_start=7), Turbo(), ("sampler.n_start", "7", "None")),
         (
-            Portfolio((Uniform(),)),
-            Portfolio((Quadratic(rows=9),)),
-            ("sampler.arms[0]", "Uniform()", "Quadratic(rows=9)"),
+            LaMcts(Uniform()),
+            LaMcts(MixedGp(n_start=9)),
+            ("sampler.inner", "Uniform()", "MixedGp(n_start=9)"),
         ),
-        (Portfolio((Turbo(),)), Portfolio((Turbo(n_start=3),)), ("sampler.arms[0].n_start", "None", "3")),
+        (LaMcts(Turbo(n_start=2)), LaMcts(Turbo(n_start=3)), ("sampler.inner.n_start", "2", "3")),
         (Uniform(), Turbo(), ("sampler", "Uniform()", "Turbo()")),
         (Sampler(), Sampler(0.3), ("sampler.step", "the default", "0.3")),
         (None, LatentTree(cp=0.3), ("sampler", "None", "LatentTree(cp=0.3)")),
@@ -99,7 +101,7 @@ def test_a_setting_that_is_gone_is_said_to_be_unknown() -> None:
 
 
 def test_equals_do_not_differ_even_where_they_are_nan() -> None:
-    for settings in (Turbo(), Sampler(float("nan")), Portfolio((Turbo(),)), None):
+    for settings in (Turbo(), Sampler(float("nan")), LaMcts(Turbo()), None):
         copy = json.loads(json.dumps(identity(settings)))
         assert difference(copy, identity(settings)) is None
 

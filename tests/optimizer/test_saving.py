@@ -19,7 +19,7 @@ from lamcts import samplers
 from lamcts.optimizer import Optimizer
 from lamcts.optimizer.saving import arguments_of, settings_of
 from lamcts.optimizer.settings import from_identity, identity, is_ours
-from lamcts.samplers import Coordinate, GpBo, LaMcts, MixedGp, Portfolio, Quadratic, Turbo, Uniform
+from lamcts.samplers import Coordinate, GpBo, GpCma, LaMcts, LocalGlobal, MixedGp, Quadratic, Turbo, Uniform
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.serialization import from_json, to_json
 from lamcts.tree import KMeansSvm, LatentTree, Linear
@@ -87,12 +87,12 @@ def test_a_space_that_a_file_cannot_hold_is_not_described() -> None:
     "settings",
     [
         Turbo(n_start=5),
-        Quadratic(rows=9),
-        Coordinate(3),
+        Quadratic(),
+        Coordinate(),
         MixedGp(n_start=4),
         GpBo(),
         Uniform(),
-        Portfolio((Turbo(), Uniform()), memory=9.0),
+        LocalGlobal(GpCma(), GpBo(n_start=0)),
         LatentTree(cp=0.3, splitter=KMeansSvm(y_weight=2.0)),
         LatentTree.lanas(height=3),
         LatentTree(splitter=Linear()),
@@ -104,7 +104,7 @@ def test_settings_of_ours_come_back_equal(settings: Any) -> None:
     assert is_ours(settings) and repr(from_identity(identity(settings))) == repr(settings)
 
 
-@pytest.mark.parametrize(("name", "settings"), [("cma", {"popsize": 8}), ("nevergrad", {"name": "OnePlusOne"})])
+@pytest.mark.parametrize(("name", "settings"), [("cma", {"sigma": 0.2}), ("nevergrad", {"name": "OnePlusOne"})])
 def test_settings_over_a_library_come_back_equal(name: str, settings: dict[str, Any]) -> None:
     if find_spec(name) is None:
         pytest.skip(f"needs the package {name}")
@@ -121,7 +121,7 @@ def test_a_loaded_optimizer_goes_on_bit_for_bit(tmp_path: Path, space: Any) -> N
 
 
 def test_settings_that_are_numbers_of_numpy_are_pythons_from_the_start(tmp_path: Path) -> None:
-    inner, tree = Turbo(length=np.float64(0.5), n_start=np.int64(4)), LatentTree(leaf_size=np.int64(6))  # type: ignore[arg-type]
+    inner, tree = Turbo(length_min=np.float64(0.005), n_start=np.int64(4)), LatentTree(leaf_size=np.int64(6))  # type: ignore[arg-type]
     opt = busy(sampler=LaMcts(inner, tree))
     assert "np." not in repr(opt.fingerprint())
     opt.save(tmp_path / "run")

@@ -1,11 +1,20 @@
 import numpy as np
 import pytest
 
+from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
 from lamcts.spaces import Bool, Box, Choice, Space
 from lamcts.testing.search import Search
 
-FAST = GpBo(candidates=100)
+FAST = GpBo()
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo, "CANDIDATES", 100)
+
+
 SQUARE = Box(0.0, 1.0, dim=2)
 
 
@@ -49,7 +58,7 @@ def test_a_discrete_space_is_searched_to_its_last_point() -> None:
     assert search.ask(1) == []
 
 
-@pytest.mark.parametrize("wrong", [{"candidates": 0}, {"candidates": 2.5}])
+@pytest.mark.parametrize("wrong", [{"n_start": -1}, {"n_start": 2.5}])
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"GpBo: .*expected .* got"):
         GpBo(**wrong)  # type: ignore[arg-type]

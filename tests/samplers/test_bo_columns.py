@@ -5,16 +5,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_turbo_columns import Rows, Run, ends, hopeless, many, nothing, patchy, wedge
+from test_turbo_columns import Rows, Run, hopeless, nothing, patchy, wedge
 
 import lamcts
 from lamcts import objectives
 from lamcts.outcomes.hypervolume import hypervolume
+from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces import Choice, Int, Space
+from lamcts.types import Floats
 
-BRIEF = GpBo(candidates=100)
+BRIEF = GpBo()
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo, "CANDIDATES", 100)
+
+
+def ends(x: Floats) -> Rows:
+    """Distances from two corners of a square inside: the front is the line between."""
+    return np.column_stack([((x - 0.2) ** 2).sum(1), ((x - 0.8) ** 2).sum(1)]), np.empty((len(x), 0))
+
+
+def many(x: Floats) -> Rows:
+    return np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)]), x[:, :1] - 0.9
 
 
 def run(formula: Callable[[np.ndarray], Rows], **kwargs: Any) -> Run:

@@ -216,8 +216,9 @@ def test_where_a_point_would_keep_more_margin_than_there_is_to_gain_a_shorter_st
     region = Region(Box(0.0, 1.0, dim=10), (), seen.good)
 
     def note() -> Any:
-        return Quadratic(length=0.6).start(region, seen, np.random.default_rng(0)).ask(1).notes[0]
+        return Quadratic().start(region, seen, np.random.default_rng(0)).ask(1).notes[0]
 
+    monkeypatch.setattr("lamcts.samplers.quadratic.LENGTH_MAX", 0.6)
     monkeypatch.setattr("lamcts.samplers.quadratic.model.MARGIN_DEVIATIONS", 1.0)
     assert note()[1:] == [pytest.approx(1.07, abs=0.1), False]
     monkeypatch.setattr("lamcts.samplers.quadratic.session.BOX_SCALES", (1.0,))

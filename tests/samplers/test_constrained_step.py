@@ -1,7 +1,7 @@
 import numpy as np
 
-from lamcts.models.quadratic import Quadratics
 from lamcts.samplers.quadratic.model import ConstrainedStep
+from lamcts.samplers.quadratic.posterior import Quadratics
 from lamcts.types import Floats
 
 LOW, HIGH = np.full(2, -1.0), np.full(2, 1.0)

@@ -5,6 +5,7 @@ import pytest
 from moves import CUBE, DISCRETE, MIXED, best, discrete, failing, mixed, play, points, rippled
 
 from lamcts.outcomes.observations import Floats
+from lamcts.samplers import coordinate
 from lamcts.samplers.coordinate import DRAWN, MAX_PARAMETERS, PATTERN, Coordinate
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Box, Float, Int
@@ -122,9 +123,11 @@ def test_powers_of_two_scale_nothing_but_the_losses(power: int) -> None:
 # Its end ------------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_done_after_so_many_evaluations_without_improvement_in_a_row() -> None:
+def test_it_is_done_after_so_many_evaluations_without_improvement_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter(range(100))
-    search = Search(Coordinate(patience=7), CUBE, 0, given=3, loss=lambda x: float(next(count)))
+    monkeypatch.setattr(coordinate, "PATIENCE", 3)
+    monkeypatch.setattr(coordinate, "PATIENCE_EACH", 1)
+    search = Search(Coordinate(), CUBE, 0, given=3, loss=lambda x: float(next(count)))
     search.go(2, 3)
     assert not search.session.done
     kept, search.loss = search.loss, lambda x: -1.0
@@ -146,8 +149,10 @@ def test_the_usual_patience_grows_with_the_parameters(dim: int) -> None:
     assert count == 40 + 4 * dim
 
 
-def test_an_adopted_row_is_where_it_goes_on_and_its_patience_begins_again() -> None:
-    search = Search(Coordinate(patience=6), CUBE, 0)
+def test_an_adopted_row_is_where_it_goes_on_and_its_patience_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinate, "PATIENCE", 2)
+    monkeypatch.setattr(coordinate, "PATIENCE_EACH", 1)
+    search = Search(Coordinate(), CUBE, 0)
     search.tell(search.ask(5), [True] * 5)
     x = np.full(4, 0.45)
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
@@ -158,16 +163,6 @@ def test_an_adopted_row_is_where_it_goes_on_and_its_patience_begins_again() -> N
     assert changed.tolist() == [1, 1, 1]
     search.tell(numbers, [True] * 3)
     assert not search.session.done
-
-
-@pytest.mark.parametrize("wrong", [0, -3, 2.0, True, math.nan, "10"])
-def test_wrong_settings_say_what_was_expected(wrong: object) -> None:
-    with pytest.raises(ValueError, match=r"Coordinate: patience: expected .* got"):
-        Coordinate(patience=wrong)  # type: ignore[arg-type]
-
-
-def test_settings_are_plain_and_print_themselves() -> None:
-    assert eval(repr(Coordinate(patience=7)), {"Coordinate": Coordinate}) == Coordinate(patience=7)
 
 
 @pytest.mark.parametrize("penalty", [10.0, 1e4, 1e12])

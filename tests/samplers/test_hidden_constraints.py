@@ -10,14 +10,22 @@ import pytest
 from lamcts import Box, Optimizer
 from lamcts.models.success import failed_rows
 from lamcts.samplers import GpBo, Quadratic, Turbo
-from lamcts.samplers.bo import session as bo_session
+from lamcts.samplers import bo as bo_session
 from lamcts.samplers.quadratic import session as quadratic_session
 from lamcts.samplers.turbo import session as turbo_session
 from lamcts.testing.search import Search, bowl
 from lamcts.types import Floats
 
 CUBE = Box(0.0, 1.0, dim=5)
-SEARCHES = [Turbo(), Quadratic(), GpBo(candidates=100)]
+SEARCHES = [Turbo(), Quadratic(), GpBo()]
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo_session, "CANDIDATES", 100)
+
+
 USERS = ["turbo_session", "quadratic", "bo"]
 
 

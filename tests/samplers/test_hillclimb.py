@@ -130,9 +130,7 @@ def test_a_batch_larger_than_the_neighbourhood_goes_two_steps_away() -> None:
 
 def test_among_real_numbers_patience_ends_the_search() -> None:
     space = Space([Float(0.0, 1.0), Choice(list("abc"))])
-    flat = Search(HillClimb(), space, 0, given=1, loss=lambda x: 1.0)
-    assert climb(flat) == 20
-    assert climb(Search(HillClimb(patience=7), space, 0, given=1, loss=lambda x: 1.0)) == 7
+    assert climb(Search(HillClimb(), space, 0, given=1, loss=lambda x: 1.0)) == 20
 
 
 def test_the_state_is_small_however_long_it_has_searched() -> None:
@@ -168,8 +166,3 @@ def test_every_point_of_a_small_space_comes_once() -> None:
     assert {tuple(x) for x in opt.seen.x.tolist()} == every
     with pytest.raises(lamcts.Exhausted):
         opt.ask(1)
-
-
-def test_a_patience_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="HillClimb: patience"):
-        HillClimb(patience=0)

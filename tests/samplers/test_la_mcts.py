@@ -9,7 +9,7 @@ import pytest
 
 import lamcts
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers import Coordinate, LaMcts, LocalSampler, Portfolio, Proposal, Turbo, Uniform, make
+from lamcts.samplers import Coordinate, LaMcts, LocalSampler, Proposal, Uniform, make
 from lamcts.samplers.la_mcts import MAX_LIVE, LaMctsSession
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.tree import LatentTree
@@ -218,7 +218,7 @@ def run(sampler: Any, n: int, dim: int = 3, batch: int = 1) -> lamcts.Optimizer:
         LaMcts(),
         LaMcts(Uniform(), LatentTree(leaf_size=5)),
         LaMcts.paper(theta=10),
-        LaMcts(Portfolio((Turbo(length_min=0.4), Coordinate(patience=3))), LatentTree(leaf_size=8)),
+        LaMcts(Coordinate(), LatentTree(leaf_size=8)),
     ],
     ids=lambda sampler: type(sampler.inner).__name__ + sampler.tree.values,
 )

@@ -3,8 +3,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lamcts.models.additive_model import AdditiveModel
 from lamcts.outcomes.observations import Floats
+from lamcts.samplers.coordinate.additive_model import AdditiveModel
 from lamcts.samplers.coordinate.line_search import EVEN_CANDIDATES, NO_GAIN, SURE_DEVIATIONS, LineSearch, Out
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
 from lamcts.spaces.base import SearchSpace

@@ -7,12 +7,18 @@ import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.samplers import GpBo, GpCma, LocalGlobal
+from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Quadratic, bo
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.spaces import Box
 from lamcts.testing.search import Search, bowl
 
-BOTH = LocalGlobal(GpCma(), GpBo(n_start=0, candidates=100))
+BOTH = LocalGlobal(GpCma(), GpBo(n_start=0))
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let proposals of `GpBo` be quick."""
+    monkeypatch.setattr(bo, "CANDIDATES", 100)
 
 
 def searched(sampler: lamcts.samplers.Sampler, seed: int, n: int = 40) -> lamcts.Optimizer:
@@ -50,15 +56,15 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, given=12)
     own = session(search)
     p, best = own.progress, float(search.seen.y[own.incumbent])
-    own._credit([[LOCAL, 0, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
+    own._credit([[LOCAL, None]], np.array([0]))  # no gain: row 0 is not better than the incumbent
     assert p.pace == 0.0 and p.records[LOCAL].rate < 0.5
     row = search.seen.append(np.full((1, 2), 0.31), np.array([best - 1.0]), np.ones(1), np.array([99]), np.array([0]))
-    own._credit([[LOCAL, 0, None]], row)
+    own._credit([[LOCAL, None]], row)
     assert p.pace == pytest.approx(1 / PACE_RESULTS) and p.records[LOCAL].gained == pytest.approx(0.9 * 0.45 + 1)
     p.batch = 4
     assert p.pace == pytest.approx(1 / (4 * PACE_RESULTS))  # of as many results in each of the last asks
     p.batch = 1
-    own._credit([[GLOBAL, 0, 2.0], [GLOBAL, 0, 0.5]], np.array([row[0], 0]))
+    own._credit([[GLOBAL, 2.0], [GLOBAL, 0.5]], np.array([row[0], 0]))
     assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
     assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
 
@@ -83,7 +89,7 @@ def test_looks_that_fail_wait_twice_as_long_until_the_descent_slows() -> None:
     assert own._looks(4 * EVERY) == 4
     p.gains = [1.0] * PACE_RESULTS
     for expected in (4, 2, 1):
-        own._credit([[GLOBAL, 0, 1.0]], np.array([0]))  # row 0 is not better than the others
+        own._credit([[GLOBAL, 1.0]], np.array([0]))  # row 0 is not better than the others
         assert own._looks(4 * EVERY) == expected
     p.gains = [0.001] * PACE_RESULTS
     assert own._looks(4 * EVERY) == 4
@@ -104,8 +110,9 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 4])
-def test_a_resumed_search_goes_on_bit_for_bit(batch: int) -> None:
-    search = Search(BOTH, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
+@pytest.mark.parametrize("sampler", [BOTH, LocalGlobal(Quadratic(), MixedGp(n_start=1), 9)], ids=["reals", "mixed"])
+def test_a_resumed_search_goes_on_bit_for_bit(batch: int, sampler: LocalGlobal) -> None:
+    search = Search(sampler, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
     for rounds in (0, 3, 8):
         search.go(rounds, batch)
         copy = search.resumed()
@@ -118,3 +125,32 @@ def test_values_of_any_size_are_borne(scale: float) -> None:
     search = Search(BOTH, Box(0.0, 1.0, dim=2), 0, loss=lambda x: scale * bowl(x))
     search.go(12, 2)
     assert np.isfinite(session(search).progress.pace) and len(search.seen) >= 24
+
+
+def test_until_the_warm_up_is_over_the_global_search_proposes_alone() -> None:
+    space = lamcts.Space({"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
+    opt = lamcts.Optimizer(space, sampler=LocalGlobal(Quadratic(), MixedGp(n_start=1), warm_up=12), seed=0, n_init=1)
+    for _ in range(24):
+        (trial,) = opt.ask()
+        opt.tell(trial, bowl(np.array([trial.point["x"], trial.point["y"]])))
+    names = [opt._searches.proposers[row] for row in sorted(opt._searches.proposers)]
+    assert set(names[:11]) == {"MixedGp"} and "Quadratic" in names[11:]
+
+
+def test_a_search_that_a_mixed_gp_leads_begins_with_points_of_the_whole_space() -> None:
+    """From the centre alone its model often takes the values of a category for those of all."""
+    space = lamcts.Space({"kind": lamcts.Choice(["a", "b"]), "x": lamcts.Float(0, 1), "y": lamcts.Float(0, 10)})
+    opt = lamcts.Optimizer(space, seed=0)
+    assert isinstance(opt.sampler, LocalGlobal) and opt.n_init == 8 and not opt.sampler.starts_at_centre
+    assert BOTH.starts_at_centre
+    with pytest.raises(ValueError, match="LocalGlobal: warm_up: expected a whole number of at least 0, got -1"):
+        LocalGlobal(Quadratic(), MixedGp(), warm_up=-1)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_a_mixed_gp_promises_gains_in_the_unit_of_the_loss(unit: float) -> None:
+    space = lamcts.Space({"x": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
+    search = Search(MixedGp(n_start=4), space, 0, loss=lambda x: unit * bowl(x))
+    search.go(3, 2)
+    (number,) = search.ask(1)
+    assert 0 < search.out[number] < unit * np.ptp(search.seen.y / unit)

@@ -55,7 +55,8 @@ def test_the_hill_climb_draws_neighbours_of_thousands_and_gives_up_by_patience(m
     made: list[int] = []
     real = Parameters.rows
     monkeypatch.setattr(Parameters, "rows", lambda self, z: made.append(len(z)) or real(self, z))
-    search = Search(HillClimb(patience=5), Space([words(5_000)]), 0, loss=lambda x: 1.0)
+    monkeypatch.setattr("lamcts.samplers.hillclimb.MIN_PATIENCE", 5)
+    search = Search(HillClimb(), Space([words(5_000)]), 0, loss=lambda x: 1.0)
     for _ in range(20):
         if search.session.done:
             break

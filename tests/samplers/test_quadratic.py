@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from lamcts.outcomes.observations import Floats
+from lamcts.samplers import quadratic
 from lamcts.samplers.parts.session import Batch
 from lamcts.samplers.parts.trust_region import START
-from lamcts.samplers.quadratic import Quadratic
+from lamcts.samplers.quadratic import Quadratic, session
 from lamcts.samplers.turbo import Turbo
 from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
-from lamcts.spaces.regions.region import Region, Step
+from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
 
@@ -52,12 +53,14 @@ def test_it_follows_a_narrow_turned_valley_to_its_bottom(seed: int) -> None:
     assert best(search) < 1e-7
 
 
-def test_more_rows_than_coefficients_give_the_whole_curvature_and_fewer_do_not() -> None:
-    cube = Box(0.0, 1.0, dim=20)  # 231 coefficients
-    searches = [Search(Quadratic(rows=rows), cube, 0, loss=valley(20), given=40) for rows in (None, 200)]
-    for search in searches:
+def test_more_rows_than_coefficients_give_the_whole_curvature_and_fewer_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = []
+    for most in (session.MAX_ROWS, 200):
+        monkeypatch.setattr(session, "MAX_ROWS", most)
+        search = Search(Quadratic(), Box(0.0, 1.0, dim=20), 0, loss=valley(20), given=40)  # 231 coefficients
         search.go(23, 20)
-    assert best(searches[0]) < 1e-3 * best(searches[1])
+        ends.append(best(search))
+    assert ends[0] < 1e-3 * ends[1]
 
 
 def test_it_finds_the_middle_of_a_rippled_bowl() -> None:
@@ -88,19 +91,21 @@ def test_where_nothing_has_succeeded_it_draws_from_the_region() -> None:
     assert search.session.incumbent is not None
 
 
-def test_the_box_halves_after_enough_failures_until_the_search_is_done() -> None:
-    search = Search(Quadratic(length_min=0.2, failure_tolerance=6), CUBE, 0)
+def test_the_box_halves_after_enough_failures_until_the_search_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "LENGTH_MIN", 0.2)
+    search = Search(Quadratic(), CUBE, 0)
     search.loss = lambda x: 9.0  # worse than all that is known
     lengths = []
     while not search.session.done:
         search.tell(search.ask(3))
         lengths.append(length(search))
-    assert [*dict.fromkeys(lengths)] == [2.0, 1.0, 0.5, 0.25, 0.125] and len(lengths) <= 10
+    assert [*dict.fromkeys(lengths)] == [1.0, 0.5, 0.25, 0.125] and len(lengths) <= 10
 
 
-def test_the_box_doubles_after_two_batches_that_improve_and_only_so_far() -> None:
+def test_the_box_doubles_after_two_batches_that_improve_and_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter(range(1000))
-    search = Search(Quadratic(length=0.7), CUBE, 0, loss=lambda x: -float(next(count)))
+    monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.7)
+    search = Search(Quadratic(), CUBE, 0, loss=lambda x: -float(next(count)))
     lengths = []
     for _ in range(6):
         search.go(1, 2)
@@ -108,25 +113,28 @@ def test_the_box_doubles_after_two_batches_that_improve_and_only_so_far() -> Non
     assert lengths == [0.7, 1.4, 1.4, 2.0, 2.0, 2.0]
 
 
-def test_points_lie_in_the_box_round_the_best_row() -> None:
-    search = Search(Quadratic(length=0.2), CUBE, 0)
+def test_points_lie_in_the_box_round_the_best_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.2)
+    search = Search(Quadratic(), CUBE, 0)
     centre = search.seen.x[search.session.incumbent]
     x = np.array([search.seen.pending[n] for n in search.ask(20)])
     assert np.abs(x - centre).max() <= 0.1 + 1e-12
     assert np.all((x >= 0) & (x <= 1))
 
 
-def test_the_first_point_of_a_batch_is_the_means_and_the_others_scatter() -> None:
-    search = Search(Quadratic(length=0.2), CUBE, 0, given=6)
-    alone = Search(Quadratic(length=0.2), CUBE, 0, given=6)
+def test_the_first_point_of_a_batch_is_the_means_and_the_others_scatter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.2)
+    search = Search(Quadratic(), CUBE, 0, given=6)
+    alone = Search(Quadratic(), CUBE, 0, given=6)
     first, *others = [search.seen.pending[n] for n in search.ask(5)]
     (same,) = [alone.seen.pending[n] for n in alone.ask(1)]
     assert np.array_equal(first, same)
     assert min(np.abs(x - first).max() for x in others) > 1e-3
 
 
-def test_late_partial_and_forgotten_results_are_counted_once_each() -> None:
-    search = Search(Quadratic(failure_tolerance=6), CUBE, 0)
+def test_late_partial_and_forgotten_results_are_counted_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "FAILURE_TOLERANCE", 6)
+    search = Search(Quadratic(), CUBE, 0)
     early, late = search.ask(6), search.ask(6)
     search.tell(late[::2], [True] * 3)
     search.forget(late[1:4:2])
@@ -209,8 +217,9 @@ def test_one_dimension_is_enough(seed: int) -> None:
     assert best(search) < 1e-6
 
 
-def test_in_a_thousand_dimensions_few_points_do_more_than_many_draws() -> None:
-    searches = [Search(Quadratic(rows=50), Box(0.0, 1.0, dim=1000), seed, given=30) for seed in range(3)]
+def test_in_a_thousand_dimensions_few_points_do_more_than_many_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MAX_ROWS", 50)
+    searches = [Search(Quadratic(), Box(0.0, 1.0, dim=1000), seed, given=30) for seed in range(3)]
     for search in searches:
         search.go(4, 5)
     assert np.median([*map(best, searches)]) < 0.9 * min(map(bowl, np.random.default_rng(0).random((1000, 1000))))
@@ -233,8 +242,12 @@ def test_an_adopted_row_is_where_it_goes_on_in_a_box_that_holds_the_old_centre()
 
 
 @pytest.mark.parametrize("way, failures", [(0.01, 3), (0.2, 0)])
-def test_failures_are_forgiven_only_where_the_adopted_row_lies_outside_the_box(way: float, failures: int) -> None:
-    search = Search(Quadratic(length=0.1, failure_tolerance=6), CUBE, 0)
+def test_failures_are_forgiven_only_where_the_adopted_row_lies_outside_the_box(
+    way: float, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.1)
+    monkeypatch.setattr(session, "FAILURE_TOLERANCE", 6)
+    search = Search(Quadratic(), CUBE, 0)
     search.tell(search.ask(3), [True] * 3)
     x = search.seen.x[search.session.incumbent] + np.array([0.0, way, 0.0, 0.0])
     row = int(search.seen.append(x[None], np.full(1, -1.0), np.full(1, np.nan), np.array([-1]), np.array([-1]))[0])
@@ -259,9 +272,12 @@ def test_a_resumed_search_goes_on_bit_for_bit(space: Space) -> None:
 
 
 @pytest.mark.parametrize("shift, factor", [(1e3, 1.0), (-7.0, 3.7), (0.0, 1e12)])
-def test_an_affine_change_of_losses_hardly_moves_the_first_proposals(shift: float, factor: float) -> None:
-    plain = Search(Quadratic(length=0.5), CUBE, seed=0, given=20, loss=rough)
-    other = Search(Quadratic(length=0.5), CUBE, seed=0, given=20, loss=lambda x: factor * rough(x) + shift)
+def test_an_affine_change_of_losses_hardly_moves_the_first_proposals(
+    shift: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.5)
+    plain = Search(Quadratic(), CUBE, seed=0, given=20, loss=rough)
+    other = Search(Quadratic(), CUBE, seed=0, given=20, loss=lambda x: factor * rough(x) + shift)
     x, _ = plain.session.ask(8)
     same, _ = other.session.ask(8)
     assert np.abs(x - same).max() < 1e-6
@@ -282,32 +298,3 @@ def test_many_points_may_be_out() -> None:
     search = Search(Quadratic(), CUBE, 0)
     for n in (200, 1, 50):
         assert len(search.ask(n)) == n
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"length": 0.0},
-        {"length": 3.0},
-        {"length_min": 2.0},
-        {"failure_tolerance": 1.5},
-        {"rows": True},
-    ],
-)
-def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"Quadratic: .*expected .* got"):
-        Quadratic(**wrong)  # type: ignore[arg-type]
-
-
-def test_settings_are_plain_and_print_themselves() -> None:
-    assert eval(repr(Quadratic(rows=7)), {"Quadratic": Quadratic}) == Quadratic(rows=7)
-
-
-def test_a_region_without_rows_is_begun_with_draws_though_others_know_rows_elsewhere() -> None:
-    """Where another search has converged none are offered, or it would converge there again."""
-    search = Search(Quadratic(), CUBE, 0)
-    bare = Region(CUBE, (), np.empty(0, np.int64))
-    session = Quadratic().start(bare, search.seen, np.random.default_rng(1))
-    assert session.incumbent is None
-    assert len(session.ask(4)[0]) == 4
-    assert session.state()["box"]["groups"] == []

@@ -1,12 +1,14 @@
 """A sampler is found by its file: nothing else lists it."""
 
 import importlib
+from pathlib import Path
 
 import pytest
 
 import lamcts
 from lamcts import samplers
 from lamcts.samplers import registry
+from lamcts.utils.removed import REMOVED
 
 SOURCE = '''
 """A sampler of one file."""
@@ -51,7 +53,25 @@ def test_every_name_is_that_of_its_file() -> None:
     assert list(samplers.names()) == ["auto", *samplers.classes()]
 
 
-@pytest.mark.parametrize("wrong", ["turbos", "turbo:x", "base", "registry", "portfolio:x", "auto:x", "a.b"])
+@pytest.mark.parametrize("wrong", ["turbos", "turbo:x", "base", "registry", "local_global:x", "auto:x", "a.b"])
 def test_other_names_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"sampler: expected one of auto, .*, got"):
         samplers.make(wrong, lamcts.Box(0, 1, dim=2))
+
+
+def test_a_removed_name_is_refused_with_what_replaces_it() -> None:
+    with pytest.raises(ValueError, match=r"got 'portfolio'; 'portfolio' was removed: use 'coordinate' for many"):
+        samplers.make("portfolio", lamcts.Box(0, 1, dim=2))
+    with pytest.raises(AttributeError, match="'Portfolio' was removed: use LocalGlobal"):
+        samplers.Portfolio  # noqa: B018
+    with pytest.raises(
+        TypeError, match="Turbo: expected no option 'device', got one; 'device' was removed: leave it out,"
+    ):
+        samplers.Turbo(device="cpu")
+    assert not {*samplers.names(), *dir(samplers)} & {*REMOVED["sampler"]}
+
+
+def test_every_removed_name_is_in_the_list_of_changes() -> None:
+    _, _, changes = (Path(__file__).parents[2] / "CHANGELOG.md").read_text().partition("**Removed**")
+    missing = [name for names in REMOVED.values() for name in names if name not in changes]
+    assert not missing

@@ -7,7 +7,7 @@ import pytest
 
 import lamcts
 from lamcts import samplers
-from lamcts.samplers import Reinforce
+from lamcts.samplers import Reinforce, reinforce
 from lamcts.samplers.reinforce import FAILED_ADVANTAGE, MAX_ADVANTAGE, Policy
 from lamcts.spaces import Bool, Choice, Finite, Float, Int, Permutation, Simplex, Space, Subset
 from lamcts.spaces.parameters import Parameters
@@ -38,9 +38,10 @@ def numerical(f, logits, step=1e-6):
     return slopes
 
 
-def test_the_score_and_the_entropy_slope_are_gradients():
+def test_the_score_and_the_entropy_slope_are_gradients(monkeypatch):
+    monkeypatch.setattr(reinforce, "BINS", 4)
     rng = np.random.default_rng(0)
-    policy = Policy(Parameters(SPACE), bins=4)
+    policy = Policy(Parameters(SPACE))
     logits = rng.standard_normal(policy.size)
     for x in policy.draw(5, logits, rng):
         wanted = numerical(lambda at, x=x: log_probability(policy, x, at), logits)
@@ -52,9 +53,10 @@ def test_the_score_and_the_entropy_slope_are_gradients():
     np.testing.assert_allclose(policy.entropy_slope(logits), numerical(entropy, logits), atol=1e-7)
 
 
-def test_draws_have_the_probabilities_of_the_policy():
+def test_draws_have_the_probabilities_of_the_policy(monkeypatch):
+    monkeypatch.setattr(reinforce, "BINS", 4)
     rng = np.random.default_rng(1)
-    policy = Policy(Parameters(SPACE), bins=4)
+    policy = Policy(Parameters(SPACE))
     logits = rng.standard_normal(policy.size)
     z = policy.parameters.codes(policy.draw(20_000, logits, rng))
     kinds = np.bincount(z[:, 0].astype(int), minlength=3) / len(z)
@@ -65,7 +67,7 @@ def test_draws_have_the_probabilities_of_the_policy():
 
 def test_inactive_parameters_do_not_learn():
     space = Space({"solver": Choice(["sgd", "adam", "lbfgs"]), "nesterov": Bool(when={"solver": "sgd"})})
-    policy = Policy(Parameters(space), bins=4)
+    policy = Policy(Parameters(space))
     for solver, learns in (("sgd", True), ("adam", False)):
         point = {"solver": solver} | ({"nesterov": True} if learns else {})
         assert policy.score(space.encode(point), np.zeros(policy.size))[3:].any() == learns
@@ -122,8 +124,9 @@ def test_a_run_goes_on_from_its_state():
     assert told(one, 4) == told(two, 4)
 
 
-def test_it_proposes_every_point_of_a_small_space_once():
-    search = Search(Reinforce(rate=5.0), Space([Choice(list("abcd"))] * 2), 0, loss=lambda x: float(x[0]))
+def test_it_proposes_every_point_of_a_small_space_once(monkeypatch):
+    monkeypatch.setattr(reinforce, "RATE", 5.0)
+    search = Search(Reinforce(), Space([Choice(list("abcd"))] * 2), 0, loss=lambda x: float(x[0]))
     search.go(16, 1)
     assert len(np.unique(search.seen.x, axis=0)) == 16
 
@@ -135,11 +138,4 @@ def test_columns_that_are_not_independent_are_refused(space):
     with pytest.raises(ValueError, match="reinforce: expected independent parameters, got a"):
         samplers.make("reinforce", space)
     with pytest.raises(ValueError, match="use sampler='mutate'"):
-        Policy(Parameters(space), 4)
-
-
-def test_wrong_settings_are_refused():
-    with pytest.raises(ValueError, match="Reinforce: expected a rate above 0"):
-        Reinforce(rate=0.0)
-    with pytest.raises(ValueError, match="Reinforce: bins"):
-        Reinforce(bins=1)
+        Policy(Parameters(space))

@@ -132,10 +132,7 @@ def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monk
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"length": 0.0},
-        {"length": 2.0},
         {"length_min": 0.9},
-        {"failure_tolerance": 1.5},
         {"n_start": 0},
         {"descent_share": 1.5},
         {"descent_share": math.nan},

@@ -158,7 +158,7 @@ def far(goal: Any) -> Any:
     return lambda point: float(np.square(np.array(point) - goal).sum())
 
 
-@pytest.mark.parametrize("sampler", ["auto", "turbo", "mixed_gp", "portfolio"])
+@pytest.mark.parametrize("sampler", ["auto", "turbo", "mixed_gp"])
 def test_searches_find_the_nearest_mixture_inside_and_on_a_face(sampler: str) -> None:
     inside = lamcts.minimize(far([0.5, 0.3, 0.2]), Simplex(3), budget=35, seed=0, sampler=sampler)
     assert inside.fun <= 1e-3 and all(abs(sum(point) - 1) <= 1e-12 for point in inside.history.points)

@@ -122,7 +122,7 @@ def test_the_default_finds_the_best_subset_and_repeats_none() -> None:
     assert len(everything.history.points) == 10
 
 
-@pytest.mark.parametrize("sampler", ["uniform", "turbo", "hillclimb", "mutate", "portfolio", "bo"])
+@pytest.mark.parametrize("sampler", ["uniform", "turbo", "hillclimb", "mutate", "bo"])
 def test_other_samplers_search_subsets_too(sampler: str) -> None:
     result = lamcts.minimize(worth, Subset(8, 3), budget=40, seed=0, sampler=f"la_mcts:{sampler}")
     assert result.fun <= -2.0 and len(set(result.history.points)) == 40

@@ -37,7 +37,7 @@ def test_standard_errors_come_home_from_every_kind_of_worker(how: str) -> None:
     assert len(rows) == 12 and all(row["sem"] == pytest.approx(error_at(row)) for row in rows)
 
 
-@pytest.mark.parametrize("sampler", ["auto", "bo", "turbo", "mixed_gp", "portfolio"])
+@pytest.mark.parametrize("sampler", ["auto", "bo", "turbo", "mixed_gp"])
 @pytest.mark.parametrize("space", [BOX, MIXED])
 def test_models_use_standard_errors_and_a_run_that_goes_on_proposes_the_same(
     sampler: str, space: Any, tmp_path: Path

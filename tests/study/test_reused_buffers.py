@@ -251,7 +251,7 @@ def what_callbacks_are_given(changes: bool) -> str:
 @case
 def states_as_dicts(changes: bool) -> str:
     found = ""
-    for sampler in ("auto", "coordinate", "portfolio"):
+    for sampler in ("auto", "coordinate", "bo"):
         opt, again = (lamcts.Optimizer(SQUARE, seed=0, sampler=sampler) for _ in range(2))
         went_on(opt, n=14)
         opt.ask(2)

@@ -1,9 +1,9 @@
 """Coordinate search with a Bayesian line search, for parameters that hardly interact.
 
-Each parameter's effect is a Gaussian process of one variable (models/additive_model.py). The next probe has the
-largest expected improvement over all values of all parameters. Improvements of several parameters are tried together
-in one point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical
-and statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
+Each parameter's effect is a Gaussian process of one variable (`additive_model.py`). The next probe has the largest
+expected improvement over all values of all parameters. Improvements of several parameters are tried together in one
+point, fewer after a failure: the pattern move of Hooke and Jeeves (1961, "Direct search" solution of numerical and
+statistical problems), with expected effects instead of the last steps. Parameters of any kind take part.
 """
 
 from dataclasses import dataclass, field
@@ -12,20 +12,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.additive_model import AdditiveModel, Out
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
+from lamcts.samplers.coordinate.additive_model import AdditiveModel, Out
 from lamcts.samplers.coordinate.line_search import NO_GAIN, LineSearch
 from lamcts.samplers.parts.session import PROPOSAL_ROUNDS, Batch, LocalSampler, LocalSession, Progress, bisect_into
 from lamcts.samplers.registry import register
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.spaces.regions.region import Region
-from lamcts.types import Floats, Note, Rows, whole_number
+from lamcts.types import Floats, Note, Rows
 
 MAX_PARAMETERS = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
 RECENT_PROBES = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that
 # they wait is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
-PATIENCE, PATIENCE_EACH = 40, 4  # evaluations without improvement, and more for each parameter (untuned)
+PATIENCE, PATIENCE_EACH = 40, 4  # evaluations in a row without improvement, and more for each parameter, after which
+# the search has converged (untuned)
 MAX_RISE = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles
 PATTERN, DRAWN = -1, -2  # instead of a parameter's number: several, and none
 
@@ -46,24 +47,13 @@ class Coordinate(LocalSampler):
     One parameter of the best row changes at a time, where the expected improvement is largest. Improvements of several
     parameters are then tried together (the pattern move of Hooke and Jeeves 1961).
 
-    Parameters
-    ----------
-    patience : int or None, default None
-        Evaluations in a row without improvement after which the search has converged; untuned. None is 40 plus 4 for
-        each parameter.
-
     Examples
     --------
     >>> import lamcts
-    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Coordinate(patience=30), seed=0)
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Coordinate(), seed=0)
     >>> len(opt.ask(4))
     4
     """
-
-    patience: int | None = None
-
-    def __post_init__(self) -> None:
-        whole_number(self.patience, "Coordinate: patience", optional=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
         progress = CoordinateProgress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
@@ -87,7 +77,7 @@ class _CoordinateSession(LocalSession[Coordinate, CoordinateProgress]):
         super().__init__(settings, region, seen, progress)
         self._blocks = region.space.blocks
         p = len(self._blocks)
-        self._patience = PATIENCE + PATIENCE_EACH * p if settings.patience is None else settings.patience
+        self._patience = PATIENCE + PATIENCE_EACH * p
         self._effects = AdditiveModel([block.stop - block.start for block in self._blocks])
         self._axes = LineSearch(region.space, self._effects)
         self._unit: int | None = None  # losses are counted in 2^unit

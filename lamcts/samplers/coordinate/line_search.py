@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.models.additive_model import AdditiveModel, Out
+from lamcts.samplers.coordinate.additive_model import AdditiveModel, Out
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 

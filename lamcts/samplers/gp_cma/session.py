@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.predicted_rows import errors_of, losses_of
-from lamcts.models.success import Success, success_near
+from lamcts.models.success import INFEASIBLE_PENALTY, Success, success_near
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
 from lamcts.samplers.gp_cma.start import Start
-from lamcts.samplers.parts.feasibility_penalty import INFEASIBLE_PENALTY
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress, bisect_into
 from lamcts.spaces.base import is_dependent, sums_of
 from lamcts.types import Floats, Note, Rows

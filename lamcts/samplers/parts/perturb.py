@@ -18,6 +18,7 @@ from lamcts.types import Floats
 
 FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes
 # (untuned)
+DESCENT_STEPS = 8  # of a draw or of a candidate, along the parameters that are free (untuned)
 MIN_INSIDE_SHARE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
 
 
@@ -85,7 +86,7 @@ def gradient_descent(
     low: Floats,
     high: Floats,
     free: NDArray[np.bool_],
-    steps: int,
+    steps: int = DESCENT_STEPS,
 ) -> Floats:
     """Return the points `x` [k, d], each improved along its `free` [k, d] coordinates by steps down a slope of its own.
 

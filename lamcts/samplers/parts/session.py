@@ -17,6 +17,7 @@ from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
+from lamcts.utils.removed import refuse_removed
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
 MIN_WIDTH = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
 MAX_PENDING = 200  # pending points that a model takes as evaluated, the latest: bounds the factor (untuned)
+MAX_GAIN = 1e300  # that a point promises, or makes: JSON has no infinity, and sums of gains do not overflow
 PROPOSAL_ROUNDS = 3  # before the rest of a batch is drawn from the region (untuned)
 HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
 
@@ -122,6 +124,10 @@ class LocalSampler:
 
     multi_output: ClassVar[MultiOutputSupport] = False
     starts_at_centre: ClassVar[bool] = False
+
+    def __new__(cls, *_: object, **given: object) -> "Self":
+        refuse_removed(cls.__name__, given)
+        return super().__new__(cls)
 
     @property
     def resumable(self) -> bool:

@@ -5,13 +5,6 @@ from dataclasses import dataclass, field
 START = -1  # the group of points drawn to begin with: no success or failure of any box
 
 
-def check_sides(name: str, least: float, first: float, most: float) -> None:
-    """Raise ValueError unless `0 < length_min < length <= length_max`."""
-    if not 0 < least < first <= most:
-        got = f"{least!r}, {first!r}, {most!r}"
-        raise ValueError(f"{name}: expected 0 < length_min < length <= length_max, got {got}")
-
-
 @dataclass
 class Group:
     """The points of one ask: how many are `out`, the box's `length` then, and whether one improved."""

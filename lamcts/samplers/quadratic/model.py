@@ -4,7 +4,7 @@ The step follows Byrd and Omojokun (Nocedal and Wright 2006, 18.5): first reduce
 raising the violation again. So there is a step where the constraints cannot all be satisfied.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from lamcts.models.acquisition import TINY
 from lamcts.models.output_transforms import Scale
-from lamcts.models.quadratic import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.parts.feasibility_penalty import Price
+from lamcts.samplers.quadratic.posterior import GridIndex, QuadraticPosteriors, Quadratics
 from lamcts.types import Floats, Rows
 
+Price = Callable[[Floats], tuple[float, Floats]]  # of a step [d]: what it costs, and the slope of that [d]
 MIN_SLOPE = 1e-3  # slope that a model counts with at least, in those usual for its rows (untuned)
 LBFGSB_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-14, "gtol": 1e-10}  # far finer than a model of so few rows is
 SLSQP_OPTIONS: Any = {"maxiter": 60, "ftol": 1e-11}  # of SLSQP, likewise
@@ -215,7 +215,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
 
 
 def _unit(scale: Scale) -> float:
-    return float(np.minimum(np.ldexp(scale.width, scale.exponent), MAX_PRICE))
+    return min(scale.unit, MAX_PRICE)
 
 
 def merits(seen: Observations, rows: Rows, prices: Sequence[float]) -> Floats:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.models.quadratic import GridIndex
-from lamcts.models.success import success_near
+from lamcts.models.coding import Inputs
+from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.feasibility_penalty import Price, shortened, step_penalty
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
     Batch,
@@ -25,18 +24,26 @@ from lamcts.samplers.parts.session import (
     distances,
 )
 from lamcts.samplers.parts.trust_region import TrustRegionState
-from lamcts.samplers.quadratic.model import ConstrainedModel, merits, violated
+from lamcts.samplers.quadratic.model import ConstrainedModel, Price, merits, violated
+from lamcts.samplers.quadratic.posterior import GridIndex
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import active_coordinates
 from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
     from lamcts.samplers.quadratic import Quadratic
 
-LENGTH_MAX = 2.0  # side of the box at most, as a share of the cube: more would be the same box
+# Tuned: on seeds 0 to 9.
+LENGTH_MAX = 2.0  # first side of the box, as a share of the cube, and the largest: more would be the same box
+LENGTH_MIN = 1e-9  # side below which the search has converged (tuned)
+FAILURE_TOLERANCE = 3  # evaluations in a row without improvement before the side halves (tuned)
+MAX_ROWS = 500  # in the model: a step in 6000 dimensions stays below a second
+MIN_ROWS_PER_DIM = 10  # for each parameter: what the model had before it was given the rows of a whole curvature
 SUCCESS_TOLERANCE = 2  # improving batches in a row before the side doubles (tuned)
 ROW_DISTANCE = 8.0  # boxes: rows within take part; with 2, curvature was never seen on the G problems (tuned on these)
 SUFFICIENT_DECREASE = 0.1  # of the fall that was predicted: a success (Powell's, 1994)
 MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none (untuned)
+FAILING_HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
 BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (1 alone ends
 # higher on islands, benchmarks/optimizer/gates.py)
 NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
@@ -66,7 +73,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     @property
     def done(self) -> bool:
-        return self.progress.box.length < self.settings.length_min
+        return self.progress.box.length < LENGTH_MIN
 
     @property
     def _half(self) -> float:
@@ -109,7 +116,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
         success = success_near(self.seen, self._x())
-        price = None if success is None else step_penalty(success, self._x(), self._half)
+        price = None if success is None else price_of_failure(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
             x = self._points(self._x(), [step for step, _ in tried])
@@ -164,7 +171,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         good = self.seen.good
         good = good[np.isfinite(self.seen.g[good][:, violated(self.seen)]).all(1)]
         squares, largest = distances(self.seen, good, self._x())
-        n = self.settings.most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
+        n = most_rows(self.seen.dim, int(np.count_nonzero(largest <= ROW_DISTANCE * half)))
         nearest = np.argsort(squares, kind="stable")[:n]
         return good[nearest], squares[nearest]
 
@@ -202,7 +209,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
             [group for group, *_ in notes], [bool(g >= w) for g, w in zip(gains, wanted, strict=True)]
         )
         length = self.progress.box.length
-        self.progress.box.resize(SUCCESS_TOLERANCE, self.settings.failure_tolerance, LENGTH_MAX)
+        self.progress.box.resize(SUCCESS_TOLERANCE, FAILURE_TOLERANCE, LENGTH_MAX)
         if self.progress.box.length < min(length, NARROW_SIDE) and any(settled for *_, settled in notes):
             self.progress.box.length *= NARROW_SHRINKAGE
         self.progress.centre = best
@@ -228,7 +235,31 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         box = self.progress.box
         if way > self._half:  # other ground: this box has not failed there
             box.failures = 0
-        box.length = max(box.length, min(2 * way, self.settings.length))  # it has to hold what the models knew
+        box.length = max(box.length, min(2 * way, LENGTH_MAX))  # it has to hold what the models knew
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
+
+
+def most_rows(d: int, within: int) -> int:
+    """Return the number of rows in the model of `d` parameters, of which `within` are within reach."""
+    return min(max(MIN_ROWS_PER_DIM * d, (d + 1) * (d + 2)), MAX_ROWS, max(2 * d + 1, within))
+
+
+def price_of_failure(success: Success, centre: Floats, half: float) -> Price:
+    """Return what a step [d] of `half` from `centre` [d] costs where it is likely to fail, and the slope of that."""
+
+    def price(s: Floats) -> tuple[float, Floats]:
+        short, way = success.slope((centre + half * s)[None])
+        return float(SLOPE_PENALTY * short[0]), SLOPE_PENALTY * half * way[0]
+
+    return price
+
+
+def shortened(x: Floats, centre: Floats, success: Success, space: SearchSpace) -> Floats:
+    """Return the points `x` [k, d], those likely to fail moved towards the `centre` [d], which did not, [k, d]."""
+    x = x.copy()
+    for _ in range(FAILING_HALVINGS):
+        failing = success.chance(Inputs.of(x)) < MIN_CHANCE
+        x[failing] = space.snap((x[failing] + centre) / 2)
+    return x

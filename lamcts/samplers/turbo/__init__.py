@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.local import route
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers.base import MultiOutputSupport
 from lamcts.samplers.parts.session import LocalSampler
-from lamcts.samplers.parts.trust_region import TrustRegionState, check_sides
+from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.registry import register
-from lamcts.samplers.turbo.session import LENGTH_MAX, TurboProgress, TurboSession
+from lamcts.samplers.turbo.session import LENGTH, TurboProgress, TurboSession
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.types import whole_number
@@ -28,30 +28,21 @@ class Turbo(LocalSampler):
 
     Parameters
     ----------
-    length : float, default 0.8
-        First side of the box, the geometric mean over coordinates; as in the paper.
     length_min : float, default 2**-10
         The search has converged when the side is below this; tuned. The paper uses 2^-7, which stops too early in
         narrow valleys.
-    failure_tolerance : int or None, default None
-        Evaluations in a row without improvement before the box halves. None is max(4, d). The paper counts
-        max(4 / q, d / q) batches of q points.
     n_start : int or None, default None
         Results to begin with, the rows of the region included. None is 2 d, or d + 1 for one objective under
         constraints, at most 100. The paper draws 2 d new points at every start.
     descent_share : float, default 0.5
         Share of the posterior samples that are minimised by gradient from the best candidate; tuned. The paper does
         none.
-    device : str or None, default None
-        "cpu" or "cuda" compute through gpytorch (extra: torch); None is the closed form in NumPy. A GPU pays for models
-        of thousands of rows.
 
     Notes
     -----
     With constraints, one model of the loss and the violations is sampled. The best candidate that a sample predicts as
-    feasible is chosen, else that of the smallest violation. With several objectives, a sample is worth the hypervolume
-    that it adds, and the box is placed around rows of the front in turn. With two objectives, some points maximise the
-    expected hypervolume improvement. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
+    feasible is chosen, else that of the smallest violation. With several objectives, each session minimises one
+    weighted value of them. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
 
     References
     ----------
@@ -61,19 +52,16 @@ class Turbo(LocalSampler):
     Examples
     --------
     >>> import lamcts
-    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Turbo(length=0.4), seed=0)
+    >>> opt = lamcts.Optimizer([(-5, 10)] * 3, sampler=lamcts.samplers.Turbo(n_start=10), seed=0)
     >>> len(opt.ask(4))
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
-    multi_output: ClassVar[bool] = True
-    length: float = 0.8
+    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
+    multi_output: ClassVar[MultiOutputSupport] = "constraints"
     length_min: float = 2**-10
-    failure_tolerance: int | None = None
     n_start: int | None = None
     descent_share: float = 0.5
-    device: str | None = None
 
     @classmethod
     def published(cls) -> "Turbo":
@@ -90,17 +78,16 @@ class Turbo(LocalSampler):
         return cls.published() if detail == "published" else None if detail else cls()
 
     def __post_init__(self) -> None:
-        check_sides("Turbo", self.length_min, self.length, LENGTH_MAX)
-        whole_number(self.failure_tolerance, "Turbo: failure_tolerance", optional=True)
+        if not 0 < self.length_min < LENGTH:
+            raise ValueError(f"Turbo: expected 0 < length_min < {LENGTH}, got {self.length_min!r}")
         whole_number(self.n_start, "Turbo: n_start", optional=True)
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
-        route(self.device)  # an error is raised here, not after the initial design
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
-        usual = 2 * seen.dim if seen.plain or seen.f.shape[1] > 1 else seen.dim + 1  # as `optimizer.design`
+        usual = 2 * seen.dim if seen.plain else seen.dim + 1  # as `optimizer.design`
         n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(self.length, start=missing))
+        progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(LENGTH, start=missing))
         return TurboSession(self, region, seen, progress)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lamcts.models.quadratic import JITTER, LEVEL_DEVIATION, GridIndex, QuadraticPosteriors, TermScales
+from lamcts.samplers.quadratic.posterior import JITTER, LEVEL_DEVIATION, GridIndex, QuadraticPosteriors, TermScales
 from lamcts.types import Floats
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
-from lamcts.models.additive_model import (
+from lamcts.outcomes.observations import Floats
+from lamcts.samplers.coordinate.additive_model import (
     BEND_DEVIATION,
     GRID,
     LENGTHS,
@@ -16,7 +17,6 @@ from lamcts.models.additive_model import (
     AdditiveModel,
     Profile,
 )
-from lamcts.outcomes.observations import Floats
 
 GridIndex = tuple[int, int, int]
 Difference = tuple[Floats, Floats, float]
@@ -134,7 +134,7 @@ def test_the_place_is_where_the_student_t_evidence_of_all_parameters_is_largest(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An inverse gamma amplitude of PRIOR_WEIGHT differences makes a normal a Student-t of as many degrees."""
-    monkeypatch.setattr("lamcts.models.additive_model.WINSOR_CAP", np.inf)
+    monkeypatch.setattr("lamcts.samplers.coordinate.additive_model.WINSOR_CAP", np.inf)
     rng = np.random.default_rng(seed)
     given = []
     for amplitude in (0.01, 0.1, 1.0, 3.0, 30.0):
