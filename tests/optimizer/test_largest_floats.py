@@ -24,9 +24,7 @@ KINDS = {
 }
 DEAR = [
     pytest.param(*sampler.values, kind, marks=[*sampler.marks, pytest.mark.dear])
-    for sampler in samplers(
-        "bo", "turbo", "mixed_gp", "portfolio", "quadratic", "coordinate", "gp_cma", "la_mcts", "cma"
-    )
+    for sampler in samplers("bo", "turbo", "mixed_gp", "quadratic", "coordinate", "gp_cma", "la_mcts", "cma")
     for kind in KINDS
 ]
 

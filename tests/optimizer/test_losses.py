@@ -219,7 +219,7 @@ def test_a_missing_objective_is_a_failure_whose_measured_part_is_kept_everywhere
         assert one.history.failed.all() and one.history.failures == {"no number": [0]} and not len(one.front)
 
 
-@pytest.mark.parametrize("sampler", [*SAMPLERS, "mixed_gp", "portfolio", "la_mcts", "la_mcts:turbo"])
+@pytest.mark.parametrize("sampler", [*SAMPLERS, "mixed_gp", "la_mcts", "la_mcts:turbo"])
 @pytest.mark.parametrize("c", [0, pytest.param(1, marks=pytest.mark.dear)])
 def test_what_was_measured_of_a_failed_evaluation_changes_no_proposal(sampler, c):
     runs = []

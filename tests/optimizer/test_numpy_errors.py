@@ -25,7 +25,7 @@ KINDS = {
     "tiny": (lamcts.Box(-1e-320, 1e-320, dim=2), {}),
     "rule": (lamcts.Valid(BOX, lambda point: point.sum() < 0.5, name="below"), {}),
 }
-SAMPLERS = samplers("bo", "turbo", "mixed_gp", "portfolio", "quadratic", "coordinate", "gp_cma", "la_mcts", "cma")
+SAMPLERS = samplers("bo", "turbo", "mixed_gp", "quadratic", "coordinate", "gp_cma", "la_mcts", "cma")
 PAIRS = [("auto", kind) for kind in KINDS]
 PAIRS += [("bo", "two objectives and constraint"), ("turbo", "two objectives"), ("quadratic", "constraint")]
 DEAR = [

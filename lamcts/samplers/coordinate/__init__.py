@@ -24,7 +24,7 @@ from lamcts.types import Floats, Note, Rows
 
 MAX_PARAMETERS = 128  # parameters at an ask, drawn at random where there are more: bounds its cost (untuned)
 RECENT_PROBES = 9  # parameters probed last wait until others had their turn, at most half of all (9 untuned; that
-# they wait is tuned, on seeds 0 to 9: benchmarks/notes/portfolio.md)
+# they wait is tuned, on seeds 0 to 9)
 PATIENCE, PATIENCE_EACH = 40, 4  # evaluations in a row without improvement, and more for each parameter, after which
 # the search has converged (untuned)
 MAX_RISE = 1e60  # rises beyond it, in units of the losses known at first, are as good as infinite: squares stay doubles

@@ -42,7 +42,7 @@ class Turbo(LocalSampler):
     -----
     With constraints, one model of the loss and the violations is sampled. The best candidate that a sample predicts as
     feasible is chosen, else that of the smallest violation. With several objectives, each session minimises one
-    weighted value of them. "Tuned" means on seeds 0 to 9, see benchmarks/notes/portfolio.md.
+    weighted value of them. "Tuned" means on seeds 0 to 9.
 
     References
     ----------
