@@ -11,6 +11,8 @@ FIXED = "leave it out, it is always {}"
 REMOVED: dict[str, dict[str, str]] = {
     "sampler": {
         "portfolio": "use 'coordinate' for many local optima along the axes, otherwise 'auto'",
+        "reinforce": "it is a search of networks now, lamcts nas --search reinforce, and its class is Reinforce there",
+        "Reinforce": "it is one of the searches of networks now",
         "Portfolio": "use LocalGlobal, or Coordinate for many local optima along the axes",
     },
     "Cma": {

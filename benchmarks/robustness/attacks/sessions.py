@@ -40,7 +40,6 @@ def settings(case: Case, fidelity: bool = True) -> dict[str, Any]:
     sampler = names[case.number % len(names)]
     space = spaces.drawn(rng, 40 if sampler in DEAR else spaces.MANY)
     space = space if fidelity else spaces.without_fidelity(space)
-    sampler = sampler if spaces.takes(sampler, space) else "uniform"
     options: dict[str, Any] = {"space": space, "seed": int(rng.integers(2**31))}
     options["sampler"] = sampler + (pick(rng, NEVERGRAD) if sampler == "nevergrad" else "")
     options["design"] = pick(rng, ("sobol", "lhs", "uniform"))
