@@ -41,6 +41,7 @@ WING = Wing(
     },
     settings={
         "Leaf": "lamcts.neural.searches.lanas",
+        "Reinforce": "lamcts.neural.searches.reinforce",
         "AlphaX": "lamcts.neural.searches.alphax.sampler",
         "Assign": "lamcts.neural.searches.alphax.actions",
         "BuildCells": "lamcts.neural.searches.alphax.cells",

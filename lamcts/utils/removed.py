@@ -17,6 +17,8 @@ TIMED = "misses are exact; compile the nest yourself, and pass a function that t
 REMOVED: dict[str, dict[str, str]] = {
     "sampler": {
         "portfolio": "use 'coordinate' for many local optima along the axes, otherwise 'auto'",
+        "reinforce": "it is a search of networks now, lamcts nas --search reinforce, and its class is Reinforce there",
+        "Reinforce": "it is one of the searches of networks now",
         "Portfolio": "use LocalGlobal, or Coordinate for many local optima along the axes",
     },
     "Cma": {

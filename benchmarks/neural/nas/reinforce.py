@@ -21,10 +21,11 @@ from benchmarks.harness.task import Result
 from benchmarks.harness.versions import versions
 from lamcts import objectives, samplers
 from lamcts.neural.searches import lanas
+from lamcts.neural.searches.reinforce import Reinforce
 
 MARKS = (50, 100, 200, 300)  # samples
 METHODS = ("random", "evolution", "lanas", "reinforce", "default")
-ALONE = {"random": "uniform", "evolution": "mutate", "reinforce": "reinforce"}  # samplers without a tree
+ALONE = {"random": samplers.Uniform(), "evolution": samplers.Mutate(), "reinforce": Reinforce()}  # without a tree
 DATA = ("nasbench201", "digits4096")
 FIRST_SHARE = 5  # evaluations for each random network at the start of LaNAS, as in `lamcts nas`
 
@@ -72,7 +73,7 @@ def measured(method: str, data: str, budget: int, seed: int) -> Result:
     """Return the row of a run."""
     case = Case(method, data, budget, seed)
     f, begin = table(case.data), time.process_time()
-    found = lamcts.maximize(f, f.space, budget=case.budget, seed=case.seed, **settings(case, f.space))
+    found = lamcts.maximize(f, f.space, budget=case.budget, seed=case.seed, **settings(case))
     own = time.process_time() - begin
     values = [float(row["value"]) for row in found.rows()]
     row = case._asdict() | {f"gap_{m}": f"{f.optimum - max(values[:m]):.4f}" for m in MARKS if m <= case.budget}
@@ -80,14 +81,14 @@ def measured(method: str, data: str, budget: int, seed: int) -> Result:
     return row | {"versions": versions(["lamcts", "numpy"])}, None
 
 
-def settings(case: Case, space: Any) -> dict[str, Any]:
+def settings(case: Case) -> dict[str, Any]:
     """Return the settings of the optimizer for a method."""
     if case.method == "lanas":
         first = max(1, case.budget // FIRST_SHARE)
         return lanas.improved(first=first, selects=max(1, first * lanas.SELECTS // lanas.FIRST))
     if case.method == "default":
         return {}
-    return {"sampler": samplers.make(ALONE[case.method], space)}
+    return {"sampler": ALONE[case.method]}
 
 
 def show(rows: list[dict[str, str]]) -> None:

@@ -90,7 +90,7 @@ def _resumable(space: Any, number: int) -> str:
     """Return the sampler whose turn it is, or the next that can be resumed; only that one loads its libraries."""
     names = list(lamcts.samplers.names())
     turns = names[number % len(names) :] + names
-    return next(name for name in turns if spaces.takes(name, space) and lamcts.samplers.make(name, space).resumable)
+    return next(name for name in turns if lamcts.samplers.make(name, space).resumable)
 
 
 class Objective:

@@ -39,7 +39,6 @@ def settings(case: Case, fidelity: bool | None = None) -> dict[str, Any]:
     names = list(lamcts.samplers.names())
     sampler = names[case.number % len(names)]
     space = spaces.drawn(rng, 40 if sampler in DEAR else spaces.MANY, fidelity)
-    sampler = sampler if spaces.takes(sampler, space) else "uniform"
     options: dict[str, Any] = {"space": space, "seed": int(rng.integers(2**31))}
     options["sampler"] = sampler + (pick(rng, NEVERGRAD) if sampler == "nevergrad" else "")
     options["design"] = pick(rng, ("sobol", "lhs", "uniform"))

@@ -7,7 +7,6 @@ import numpy as np
 
 import lamcts
 from benchmarks.robustness.attacks.verdict import pick
-from lamcts.spaces.parameters import Parameters
 
 FEW = 1000  # values: a range of more is not used up by a session
 MANY = 300  # coordinates of the largest boxes
@@ -156,9 +155,3 @@ def _members(rng: np.random.Generator, width: int) -> list[Any]:
         nested = rng.random() < 0.1
         members.append(pick(rng, (_box, _finite))(rng, 3) if nested else _single(rng, 1))
     return members
-
-
-def takes(sampler: str, space: Any) -> bool:
-    """Return whether a sampler takes a space: REINFORCE refuses parameters whose columns change together."""
-    parameters = Parameters(space)
-    return sampler != "reinforce" or not parameters.joint

@@ -76,7 +76,7 @@ def _alphax(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
 
 @register("reinforce", "REINFORCE: a policy over the choices")
 def _reinforce(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
-    return _alone("reinforce", space, first)
+    return {"sampler": import_module("lamcts.neural.searches.reinforce").Reinforce()} | _design(first)
 
 
 @register("evolution", "regularised evolution")

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
-from lamcts.samplers.registry import register
-from lamcts.spaces.parameters import Parameters
-from lamcts.spaces.regions.region import Region
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.spaces import Parameters
 from lamcts.types import Floats, Note, Rows
 
 if TYPE_CHECKING:
-    from lamcts.spaces.base import SearchSpace
+    from lamcts.outcomes.observations import Observations
+    from lamcts.spaces.regions.region import Region
 
 ENTROPY_WEIGHT = 0.01  # of the bonus that delays convergence (untuned)
 RATE = 0.1  # step size of the logits (untuned)
@@ -27,7 +24,6 @@ MAX_ADVANTAGE = 3.0  # advantage of one result at most, in standard deviations (
 MAX_LOSS = 1e100  # losses beyond it are equal, so that their squares are finite
 
 
-@register("reinforce", "REINFORCE: a policy over the options, learned by policy gradients; a baseline")
 @dataclass(frozen=True)
 class Reinforce(LocalSampler):
     """REINFORCE with an independent categorical policy for each parameter.
@@ -53,19 +49,13 @@ class Reinforce(LocalSampler):
     Examples
     --------
     >>> import lamcts
+    >>> from lamcts.neural.searches.reinforce import Reinforce
     >>> space = lamcts.Space({"kind": lamcts.Choice(["a", "b", "c"]), "n": lamcts.Int(1, 9)})
-    >>> len(lamcts.Optimizer(space, sampler=lamcts.samplers.Reinforce(), seed=0).ask(4))
+    >>> len(lamcts.Optimizer(space, sampler=Reinforce(), seed=0).ask(4))
     4
     """
 
-    @classmethod
-    def suited(cls, space: "SearchSpace", detail: str) -> "Reinforce | None":
-        if detail:
-            return None
-        _check(Parameters(space))
-        return cls()
-
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_ReinforceSession":
+    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_ReinforceSession":
         progress = ReinforceProgress(rng, seen.best_row(region.rows))
         return _ReinforceSession(self, region, seen, progress)
 
@@ -81,7 +71,9 @@ class ReinforceProgress(Progress):
 
 
 class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
-    def __init__(self, settings: Reinforce, region: Region, seen: Observations, progress: ReinforceProgress) -> None:
+    def __init__(
+        self, settings: Reinforce, region: "Region", seen: "Observations", progress: ReinforceProgress
+    ) -> None:
         super().__init__(settings, region, seen, progress)
         self.policy = Policy(Parameters(region.space))
         if not len(progress.logits):
