@@ -117,9 +117,9 @@ def test_a_hundred_dimensions_move_ten_at_a_time() -> None:
 def test_a_share_of_the_draws_goes_down_the_slope(share: float, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     went: list[bool] = []
 
-    def watched(region, best, slope, low, high, free, steps):  # type: ignore[no-untyped-def]
+    def watched(region, best, slope, low, high, free):  # type: ignore[no-untyped-def]
         went.extend(free.any(1))
-        down = gradient_descent(region, best, slope, low, high, free, steps)
+        down = gradient_descent(region, best, slope, low, high, free)
         assert not (down != best)[~free].any()
         return down
 
