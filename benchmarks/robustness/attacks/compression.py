@@ -157,6 +157,8 @@ def _difference(one: Any, other: Any) -> str | None:
     def plain(x: Any) -> Any:
         if isinstance(x, dict):
             return {key: plain(each) for key, each in x.items()}
-        return [*map(plain, x)] if isinstance(x, list) else x.numpy() if isinstance(x, torch.Tensor) else x
+        if isinstance(x, list):  # a worker without memory has none, or an empty one
+            return [plain(each) for each in x if not isinstance(each, dict) or each]
+        return x.numpy() if isinstance(x, torch.Tensor) else x
 
     return difference(plain(one), plain(other))
