@@ -1,7 +1,7 @@
-"""What happened in a run: ask (first trial, how many), tell (first row), forget (trial),
-correct (rows that are written again: the first, how many), once check (row).
+"""Events of a run, in order: their kind, a first number, and a count.
 
-Beside a tell stands `by NAME` (first row): the part of its search that proposed these rows, as an arm of the default.
+ask: first trial, how many. tell: first row, how many. forget: the trial. correct: rows that were written again, from 0.
+check: the row, in formats up to 6. Next to a tell stands `by NAME`: the part of a search that proposed these rows.
 """
 
 import sqlite3
