@@ -117,13 +117,11 @@ def _figures(study: "Study", result: Result, about: Json) -> dict[str, Callable[
     for kind in kinds(shown):
         name = "reward" if kind == "best" and about.get("episodes") else kind
         figures[f"{name}.png"] = partial(figure_of, shown, about, kind, study.settings.target)
-    if plot.tree_used(study.optimizer):
-        figures["tree.png"] = partial(plot.tree, study.optimizer)
-        if objective.space.dim <= 2 and _has_split(study):
-            # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
-            cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
-            function = objective if cheap and study.problem.goals.plain else None
-            figures["partition.png"] = partial(plot.partition, study.optimizer, function=function)
+    if objective.space.dim <= 2 and plot.tree_used(study.optimizer) and _has_split(study):
+        # contours take a grid of calls: cheap where many points are evaluated at once, never with episodes
+        cheap = hasattr(objective, "many") and not hasattr(objective, "rollouts")
+        function = objective if cheap and study.problem.goals.plain else None
+        figures["partition.png"] = partial(plot.partition, study.optimizer, function=function)
     architectures = getattr(without_cost(objective), "architectures", None)
     if architectures is not None:
         figures["network.png"] = partial(_network, architectures, result.x)

@@ -14,8 +14,9 @@ from typing import Any
 from lamcts.plot.curves import best_so_far, hypervolume, reward, violation
 from lamcts.plot.effects import contours, importance, parameters, slices
 from lamcts.plot.fronts import front, fronts, parallel
-from lamcts.plot.grown_tree import tree, tree_used
+from lamcts.plot.grown_tree import tree_used
 from lamcts.plot.tree_partition import partition
+from lamcts.utils.removed import refuses
 from lamcts.utils.wings import module_of_figure, wings
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "partition",
     "reward",
     "slices",
-    "tree",
     "tree_used",
     "violation",
 ]
@@ -39,7 +39,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     module = module_of_figure(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        refuses(__name__)(name)
     return getattr(import_module(module), name)
 
 

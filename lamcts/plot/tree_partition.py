@@ -205,7 +205,7 @@ def axes_of(shown: Evaluations) -> list[Axis]:
     """
     dim = shown.x.shape[1]
     if dim > 2:
-        raise ValueError(f"expected a space of 1 or 2 coordinates to draw, got {dim}: draw the tree instead")
+        raise ValueError(f"expected a space of 1 or 2 coordinates to draw, got {dim}: `lamcts report` lists the splits")
     grid, parameters = np.linspace(0, 1, GRID + 1), shown.space.parameters
     if not shown.space.known or not all(isinstance(one.space, Float) for one in parameters):
         return [Axis(f"x{i + 1} (encoded)", grid, False) for i in range(dim)]

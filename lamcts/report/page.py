@@ -219,23 +219,20 @@ def _lines(run: LabelledRun) -> str:
 
 
 def _regions(run: LabelledRun) -> list[Section]:
-    """Return what tells good from bad regions of the space: the tree where it was searched, and a table of splits."""
-    found, searched = tree.drawn(run), tree_used(run.record)
-    if found is None:
+    """Return what tells good from bad regions of the space: a table of the splits of a tree."""
+    table = tree.splits(run)
+    if table is None:
         least = run.tree.settings.least_rows(run.shown.x.shape[1])
         few = f"No split yet. The tree splits from {least} evaluations on, if good and bad ones lie apart."
-        return [Section("Good and bad regions", [few])] if searched else []
+        return [Section("Good and bad regions", [few])] if tree_used(run.record) else []
     words = (
         "A tree splits the evaluations into good and bad regions; a split is a boundary between two clusters of points "
         "and values. Rank: mean rank of the evaluations inside (1: best); visits: evaluations inside, and points being "
-        f"evaluated. At most {tree.DEPTH} levels of splits are shown."
+        f"evaluated. At most {tree.DEPTH} levels of splits are listed. The table has the parameters that each split "
+        "depends on: the median on the good side against that on the bad side, and the share of evaluations that "
+        "change sides when the values of that parameter are permuted."
     )
-    drawn: list[Piece] = [found[0], "Good sides are on the left; orange: the region that would be selected now."]
-    table = (
-        "The table has the parameters that each split depends on: the median on the good side against that on the bad "
-        "side, and the share of evaluations that change sides when the values of that parameter are permuted."
-    )
-    return [Section("Good and bad regions", [words, *(drawn if searched else []), table, found[1]])]
+    return [Section("Good and bad regions", [words, table])]
 
 
 def _time(run: LabelledRun) -> list[Piece]:

@@ -1,43 +1,44 @@
-"""The tree as a Plotly figure, and as a table of what each split depends on."""
+"""The splits of the tree, as a table of what each depends on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.plot.canvas import FAINT, SELECTED
-from lamcts.plot.grown_tree import VALUE_NAMES, PlacedNode
-from lamcts.report.html import VALUES, HtmlTable, PlotlyFigure
+from lamcts.report.html import HtmlTable
 from lamcts.report.runs import LabelledRun
 from lamcts.tree import Node
-from lamcts.types import Floats, Json
+from lamcts.types import Floats
 
-DEPTH = 4  # splits below the root that are drawn: more than sixteen boxes side by side cannot be read
+VALUE_NAMES = {"ranks": "rank", "raw": "mean", "hypervolume": "volume"}  # the value of a node, in one word
+DEPTH = 4  # levels of splits that are listed (by eye)
 NAMED = 3  # parameters that are named of a split
 LEAST_SHARE = 0.02  # of the rows that change sides, below which a parameter is not named
 MOST_ROWS = 500  # by which the effect of a parameter on a split is measured (untuned)
-BOX, LEVEL = 92, 96  # pixels of a box's slot, and from one level to the next
 
 
-def drawn(run: LabelledRun) -> tuple[PlotlyFigure, HtmlTable] | None:
-    """Return the figure and the table of a run's tree; None where it has no split yet."""
+def splits(run: LabelledRun) -> HtmlTable | None:
+    """Return the table of a run's splits; None where there is none yet."""
     settings, root = run.tree.settings, run.tree.root
     if root is None or root.split is None:
         return None
-    placed, value = run.tree.placed(DEPTH), VALUE_NAMES[settings.values]
     parts = [one.part for one in run.shown.space.parameters]
-    words = [
-        [_described(run, found) for found in influences(spot.node, run.shown.x, parts)] if spot.depth < DEPTH else []
-        for spot in placed
-    ]
-    names = _names(placed)
-    rows = [
-        [name, f"{spot.node.value:.3g}", str(spot.node.visits), "; ".join(said) or "all parameters together"]
-        for name, spot, said in zip(names, placed, words, strict=True)
-        if spot.depth < DEPTH and spot.node.split is not None
-    ]
-    table = HtmlTable(["node", value, "visits", "good side against bad side (share that depends on it)"], rows)
-    return _figure(value, placed, names, words), table
+    rows = []
+    for name, node in _named(root, "all"):
+        said = [_described(run, found) for found in influences(node, run.shown.x, parts)]
+        words = "; ".join(said) or "all parameters together"
+        rows.append([name, f"{node.value:.3g}", str(node.visits), words])
+    value = VALUE_NAMES[settings.values]
+    return HtmlTable(["node", value, "visits", "good side against bad side (share that depends on it)"], rows)
+
+
+def _named(node: Node, name: str, depth: int = 0) -> Iterator[tuple[str, Node]]:
+    """Yield the nodes with a split, parents first, by the sides of the splits on the way to them."""
+    if node.split is None or depth == DEPTH:
+        return
+    yield name, node
+    for side, kid in zip(("good", "bad"), node.kids, strict=True):
+        yield from _named(kid, side if depth == 0 else f"{name}, {side}", depth + 1)
 
 
 class Influence(NamedTuple):
@@ -86,53 +87,3 @@ def _typical(run: LabelledRun, i: int, coordinates: Floats) -> str:
         x = np.median(coordinates, axis=0)
     value = run.shown.space.along(i, x[None])[0]
     return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _names(placed: list[PlacedNode]) -> list[str]:
-    """Return a name for each node: the sides of the splits on the way to it."""
-    names: list[str] = []
-    kids: dict[int, int] = {}
-    for spot in placed:
-        if spot.above is None:
-            names.append("all")
-            continue
-        kids[spot.above] = kids.get(spot.above, 0) + 1
-        side = "good" if kids[spot.above] == 1 else "bad"
-        names.append(side if spot.above == 0 else f"{names[spot.above]}, {side}")
-    return names
-
-
-def _figure(value: str, placed: list[PlacedNode], names: list[str], words: list[list[str]]) -> PlotlyFigure:
-    """Return boxes joined by lines: good sides to the left, the selected path in orange."""
-    lines = []
-    for spot in placed:
-        if spot.above is not None:
-            up = placed[spot.above]
-            line = {"color": SELECTED, "width": 3} if spot.chosen else {"color": FAINT, "width": 1}
-            place = {"x0": up.x, "y0": -up.depth, "x1": spot.x, "y1": -spot.depth}
-            lines.append({"type": "line", "layer": "below", "line": line, **place})
-    bar = {"thickness": 10}
-    values = [float(spot.node.value) for spot in placed]
-    edges = [SELECTED if spot.chosen else FAINT for spot in placed]
-    marker: Json = {"symbol": "square", "size": 58, "color": values, "colorscale": VALUES, "showscale": True}
-    marker |= {"opacity": 1, "line": {"color": edges, "width": 2}, "colorbar": bar}
-    boxes: Json = {"type": "scatter", "mode": "markers+text", "cliponaxis": False, "marker": marker}
-    boxes |= {"x": [spot.x for spot in placed], "y": [-spot.depth for spot in placed], "hoverinfo": "text"}
-    boxes["text"] = [f"{value} {spot.node.value:.2g}\n{spot.node.visits} visits" for spot in placed]
-    middle = (min(values) + max(values)) / 2
-    boxes["textfont"] = {"size": 10, "color": ["black" if one > middle else "white" for one in values]}
-    boxes["hovertext"] = [
-        "\n".join([name, *_counts(spot.node, spot.bound), *said])
-        for name, spot, said in zip(names, placed, words, strict=True)
-    ]
-    width, levels = 1 + max(spot.x for spot in placed), 1 + max(spot.depth for spot in placed)
-    hidden = {"visible": False, "fixedrange": True}
-    x, y = {**hidden, "range": [-0.6, width - 0.4]}, {**hidden, "range": [0.5 - levels, 0.5]}
-    look = {"xaxis": x, "yaxis": y, "shapes": lines, "margin": {"l": 5, "r": 5, "t": 5, "b": 5}}
-    return PlotlyFigure([boxes], look, LEVEL * levels, int(BOX * width) + 90)
-
-
-def _counts(node: Node, bound: float | None) -> list[str]:
-    kind = "split" if node.kids else "leaf"
-    said = [f"{len(node.rows)} evaluations, {len(node.pending)} being evaluated, {kind}"]
-    return said if bound is None else [*said, f"upper bound {bound:.3g}"]

@@ -51,6 +51,7 @@ REMOVED: dict[str, dict[str, str]] = {
     "lamcts nas": {"--first-by": PROXY, "--first-among": PROXY},
     "lamcts.journal": {"merge": KNOWN},
     "lamcts.pruners": {"Extrapolation": "use Hyperband"},
+    "lamcts.plot": {"tree": "partition draws the regions, and lamcts report lists the splits"},
     "lamcts.integrations": {
         "ax": "ask lamcts.Optimizer, and attach the trials to the experiment of Ax",
     },

@@ -208,7 +208,6 @@ def test_looking_leaves_the_search_as_it_was(plane):
     opt, _ = plane
     before = opt.state_dict()["core"]
     plot.partition(opt)
-    plot.tree(opt)
     assert opt.state_dict()["core"] == before
 
 
@@ -253,34 +252,6 @@ def test_a_partition_of_nothing_seen_is_drawn():
     assert pixels(plot.partition(Optimizer(Box(0, 1, dim=1), sampler="uniform", seed=0))).size
 
 
-def is_box(text):
-    return text.get_text().startswith(("rank 0.", "rank 1."))
-
-
-def test_the_tree_shows_value_visits_and_ucb_of_every_node(plane):
-    opt, _ = plane
-    root = grown_tree(opt).root
-    figure = plot.tree(opt, depth=30)
-    assert f"{root.visits} visits" in texts(figure) and "rank: mean rank of the evaluations inside" in texts(figure)
-    for kid in root.kids:
-        assert f"rank {kid.value:.2f}\n{kid.visits} visits\nbound" in texts(figure)
-    boxes = [text for text in figure.axes[0].texts if is_box(text)]
-    assert len(boxes) == 2 * sum(1 for _ in leaves(root)) - 1
-    chosen = [text for text in boxes if text.get_bbox_patch().get_linewidth() > 2]
-    assert len(chosen) == 1 + len(grown_tree(opt).selected().steps)
-
-
-def test_a_deep_tree_is_cut_and_says_so(plane):
-    figure = plot.tree(plane[0], depth=1)
-    assert sum(is_box(text) for text in figure.axes[0].texts) == 3
-    assert "more splits below" in texts(figure)
-
-
-def test_of_an_optimizer_without_evaluations_there_is_no_tree_to_draw():
-    with pytest.raises(ValueError, match="expected a run with evaluations"):
-        plot.tree(Optimizer(Box(0, 1, dim=2), seed=0))
-
-
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[plot\]'"):
@@ -288,7 +259,9 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 
 
 def test_the_plots_load_on_first_use_and_matplotlib_with_the_first_figure():
-    code = "import sys, lamcts; assert 'lamcts.plot' not in sys.modules and 'plot' in dir(lamcts); lamcts.plot.tree; "
+    code = (
+        "import sys, lamcts; assert 'lamcts.plot' not in sys.modules and 'plot' in dir(lamcts); lamcts.plot.partition; "
+    )
     code += "assert 'matplotlib' not in sys.modules; lamcts.plot.best_so_far([1]); assert 'matplotlib' in sys.modules"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

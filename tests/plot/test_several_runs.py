@@ -88,7 +88,6 @@ def grown():
 @pytest.mark.parametrize(
     "draw",
     [
-        plot.tree,
         plot.partition,
         lambda opt: plot.best_so_far(opt, target=3.0),
         lambda opt: plot.front(ONE, SENSES),
@@ -100,16 +99,6 @@ def grown():
 def test_nothing_is_written_too_small_for_a_projector(grown, draw):
     sizes = [found.get_fontsize() for found in draw(grown).findobj(Text) if found.get_text().strip()]
     assert len(sizes) > 3 and min(sizes) >= NOTE
-
-
-def test_the_boxes_of_the_tree_stand_apart_and_their_numbers_are_explained(grown):
-    figure = plot.tree(grown)
-    figure.draw_without_rendering()
-    boxes = [found.get_window_extent() for found in figure.axes[0].texts]
-    assert len(boxes) > 4
-    assert not [1 for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
-    below = figure.get_supxlabel()
-    assert [line.partition(":")[0] for line in below.splitlines()] == ["rank", "visits", "bound", "left"]
 
 
 def test_dots_shrink_in_a_crowd():

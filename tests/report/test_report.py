@@ -104,12 +104,11 @@ def test_each_split_says_what_it_asks(capsys):
     assert re.search(r"\ball\s+0\.5\d*\s+120\s+lr \S+ against \S+ \(\d+%\)", shown)
 
 
-def test_every_run_has_its_regions_and_a_tree_is_drawn_where_it_selects_them(capsys):
+def test_every_run_has_its_regions_whether_a_tree_selects_them_or_not(capsys):
     for sampler in ("la_mcts:uniform", "uniform"):
         journal("run.db", lambda point: float(np.log10(point["lr"]) ** 2), budget=60, sampler=sampler)
-        text, page = written(capsys, "run.db")
+        _, page = written(capsys, "run.db")
         assert "Good and bad regions" in page.titles
-        assert ("would be selected now" in text) == (sampler != "uniform")
         Path("run.db").unlink()
 
 
