@@ -20,7 +20,7 @@ SHOWN = {
     for page in (ROOT / "docs").rglob("*.md")
     for name in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 }
-INTEGRATIONS = {"optuna.LamctsSampler", "optuna.export_study", "nevergrad.ParametrizedLaMCTS", "sklearn.LamctsSearchCV"}
+INTEGRATIONS = {"optuna.LamctsSampler", "optuna.export_study", "sklearn.LamctsSearchCV"}
 INTEGRATIONS |= {"ray.LamctsSearch", "mlflow.MlflowCallback", "wandb.WandbCallback"}
 INTEGRATIONS |= {"tensorboard.TensorboardCallback"}
 

@@ -54,6 +54,7 @@ REMOVED: dict[str, dict[str, str]] = {
     "lamcts.plot": {"tree": "partition draws the regions, and lamcts report lists the splits"},
     "lamcts.integrations": {
         "ax": "ask lamcts.Optimizer, and attach the trials to the experiment of Ax",
+        "nevergrad": "call lamcts.minimize; sampler='nevergrad:NAME' runs an optimiser of Nevergrad",
     },
     "lamcts.movement.costs": {"seconds": TIMED},
     "lamcts.neural.nas": {

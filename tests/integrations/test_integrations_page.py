@@ -22,11 +22,11 @@ def test_a_program_of_the_page_runs(title, tmp_path, monkeypatch, capsys):
         if name in OTHERS or find_spec(name) is None:
             pytest.skip(f"{name} is not installed, or starts too much for a quick test")
     monkeypatch.chdir(tmp_path)
-    with kept_globals():  # Nevergrad and scikit-learn draw from numpy's
+    with kept_globals():  # scikit-learn draws from numpy's
         exec(compile(program, title, "exec"), {"__name__": "page"})
     assert capsys.readouterr().out.strip()
 
 
 def test_each_library_has_its_section():
-    assert {*SECTIONS} >= {"SciPy", "scikit-learn", "ConfigSpace", "Optuna", "Nevergrad", "Ray Tune"}
+    assert {*SECTIONS} >= {"SciPy", "scikit-learn", "ConfigSpace", "Optuna", "Ray Tune"}
     assert 'examples/botorch_region.py"' in PAGE

@@ -8,7 +8,7 @@ import pytest
 from lamcts.errors import MissingExtra
 
 LIBRARIES = [("ray", "ray"), ("mlflow", "mlflow-skinny"), ("wandb", "wandb")]
-LIBRARIES += [("tensorboard", "tensorboard"), ("nevergrad", "nevergrad"), ("optuna", "optuna")]
+LIBRARIES += [("tensorboard", "tensorboard"), ("optuna", "optuna")]
 
 
 @pytest.mark.parametrize(("library", "package"), LIBRARIES)
