@@ -90,14 +90,14 @@ lamcts.testing.check_space(Power(10))
 lamcts.testing.check_pruner(lamcts.pruners.make("limit"))
 opt = lamcts.Optimizer(lamcts.Space({"batch": Power(10), "lr": lamcts.Float(0, 1)}), seed=0)
 opt.tell(trials := opt.ask(5), [trial.point["batch"] for trial in trials])
-opt.save("opt.npz")
-assert lamcts.Optimizer.load("opt.npz").ask()[0].point == opt.ask()[0].point
+opt.save("opt.db")
+assert lamcts.Optimizer.load("opt.db").ask()[0].point == opt.ask()[0].point
 result = lamcts.load("k")
 assert result.x["batch"] == 64 and result.space == lamcts.Space({"batch": Power(10)})
 """
 LOST = """
 import lamcts
-for load, path in ((lamcts.load, "k"), (lamcts.Optimizer.load, "opt.npz")):
+for load, path in ((lamcts.load, "k"), (lamcts.Optimizer.load, "opt.db")):
     try:
         load(path)
     except ValueError as error:

@@ -20,7 +20,6 @@ from lamcts.spaces.values import scalar
 from lamcts.study.known.rows import Names, members_of
 from lamcts.text import safe_repr, valid
 from lamcts.types import Json
-from lamcts.utils.files import FileKind, is_kind
 
 MESSAGE, NOTE = "message", "note"  # columns for reasons of failures and remarks
 MADE = ("param", "space", "objectives", "constraints", "maximize", "sampler", "seed")  # settings of a new run
@@ -77,17 +76,10 @@ def opened(args: argparse.Namespace) -> Optimizer:
             raise ValueError(f"{given[0]}: expected only with --param or --space, which make a new journal")
         if not Path(args.journal).exists():
             raise ValueError(f"expected a journal, got {args.journal}, which does not exist: --param makes a new one")
-        return loaded(args.journal)
+        return Optimizer.load(args.journal)
     header(space, Goals.of(**goals_of(args)))
     words: Json = {"sampler": args.sampler or samplers.AUTO, "seed": args.seed}
     return Optimizer(space, journal=args.journal, maximize=bool(args.maximize), **goals_of(args), **words)
-
-
-def loaded(path: str) -> Optimizer:
-    """Return the optimizer of a journal, which records what is asked and told."""
-    if is_kind(path, FileKind.STATE):
-        raise ValueError(f"expected a journal, got {path}, {FileKind.STATE}, which records nothing: load it in Python")
-    return Optimizer.load(path)
 
 
 def header(space: SearchSpace, goals: Goals) -> list[str]:

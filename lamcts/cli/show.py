@@ -23,7 +23,7 @@ from lamcts.outcomes.goals import VALUE
 from lamcts.report.html import number as cell_text
 from lamcts.report.runs import LabelledRun
 from lamcts.report.tables import UNKNOWN, overview
-from lamcts.study.load import journal_in, sampler_name, with_reference
+from lamcts.study.load import journal_in, sampler_name
 from lamcts.text import shortened
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _metrics(record: "Recorded") -> list[list[str]]:
 
 def _reference(record: "Recorded") -> dict[str, float] | None:
     """Return the reference point that a run records, by name, if any."""
-    point = with_reference(record.goals, record.about.get("reference")).reference
+    point = record.goals.reference
     return None if point is None else dict(zip(record.goals.names, point, strict=True))
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.cli.ask import loaded
 from lamcts.cli.console import counted, number, pairs, say
 from lamcts.cli.parser import Parser
 from lamcts.errors import EvaluationFailed
@@ -50,7 +49,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    opt = loaded(args.journal)
+    opt = Optimizer.load(args.journal)
     lines = lines_of(args.sheet, opt)
     wrong = [line for line in lines if line.what == "corrected"]
     if wrong and not args.correct:

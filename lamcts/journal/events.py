@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from lamcts.journal.state import Delta
 from lamcts.journal.table import JournalTable, check_row, damaged, in_sequence, integers
-from lamcts.optimizer.state import Delta
 from lamcts.types import Floats
 
 EVENTS = JournalTable(

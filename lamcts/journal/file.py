@@ -7,8 +7,8 @@ Durability: WAL with synchronous=NORMAL. A transaction that has ended is in the 
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from lamcts.errors import JournalError
@@ -54,18 +54,17 @@ def in_use(path: str) -> JournalError:
     return JournalError(f"the journal {path} is in use by another run; wait for it to end, or give another path")
 
 
-def create(path: str, meta: Json) -> None:
-    """Make a new journal: complete beside `path` first, then moved there, so that no half-made one is ever seen."""
-    draft = path + "-new"  # the lock is ours, so is the draft
-    with suppress(FileNotFoundError):
-        os.unlink(draft)
-    with explained(path):
-        connection = sqlite3.connect(draft, isolation_level=None)
-        try:
-            fill(connection, meta)
-        finally:
-            connection.close()
-    os.replace(draft, path)
+def create(path: str, write: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a journal: complete next to `path` first, then moved there, so that no half-made one is ever seen."""
+    draft = Path(path + "-new")  # the lock is ours, so is the draft
+    draft.unlink(missing_ok=True)
+    try:
+        with explained(path), closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            write(connection)
+            connection.execute("PRAGMA journal_mode = DELETE")  # a single file, also a copy of one with a log
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def fill(connection: sqlite3.Connection, meta: Json) -> None:
@@ -90,6 +89,15 @@ def connect(path: str, readonly: bool) -> sqlite3.Connection:
             with closing(_opened(path, readonly=False)) as connection:  # its writer was killed while it closed the file
                 connection.execute("SELECT * FROM sqlite_master").fetchone()  # rolls the open transaction back
             return _checked(path, readonly)
+
+
+@contextmanager
+def folded(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a journal, and at the end leave a single file; JournalError where others have it open."""
+    with closing(connect(path, readonly=False)) as connection:
+        yield connection
+        with explained(path):
+            connection.execute("PRAGMA journal_mode = DELETE")
 
 
 def begin_writing(connection: sqlite3.Connection, path: str) -> None:

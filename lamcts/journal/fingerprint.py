@@ -3,7 +3,7 @@
 import numpy as np
 
 from lamcts.errors import JournalError
-from lamcts.optimizer.settings import difference
+from lamcts.journal.settings import difference
 from lamcts.spaces.values import label
 from lamcts.text import shortened
 from lamcts.types import Json, JsonValue

@@ -7,8 +7,8 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lamcts.journal.fingerprint import plain
+from lamcts.journal.state import Delta
 from lamcts.journal.table import JournalTable, damaged, pack, pack_numbers, unpack, unpack_numbers
-from lamcts.optimizer.state import Delta
 from lamcts.outcomes.measured import Predicted, Sems, predicted_of, predicted_to_json, sems_of, sems_to_json
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.types import Json, JsonValue

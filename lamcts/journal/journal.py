@@ -6,28 +6,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from lamcts.errors import JournalError
 from lamcts.journal import events, tables
-from lamcts.journal.file import begin_writing, connect, create, explained, fill
+from lamcts.journal.file import begin_writing, connect, create, explained, fill, folded
 from lamcts.journal.fingerprint import compare, plain
 from lamcts.journal.intermediate_values import Report, put_reports
 from lamcts.journal.lock import MEMORY, Lock, identities, inspect_header, named, resolved
 from lamcts.journal.recorded import Recorded, load
+from lamcts.journal.settings import shown
+from lamcts.journal.state import Delta, Mark
 from lamcts.journal.table import pack
 from lamcts.journal.tables import LEADERS, widths_of
-from lamcts.optimizer.settings import shown
-from lamcts.optimizer.state import Delta, Mark
-from lamcts.outcomes.goals import VALUE
 from lamcts.types import Json, JsonValue
-from lamcts.utils.files import FileKind, is_kind
-
-if TYPE_CHECKING:
-    from lamcts.optimizer.optimizer import Optimizer
 
 Stamp = tuple[int | None, str | None]  # the number of the last event and the entry `core`, which every write changes
 STAMP = "SELECT MAX(n) FROM events", "SELECT value FROM meta WHERE key = 'core'"
@@ -115,7 +108,7 @@ class Journal:
         """Open a journal whose lock is taken first."""
         lock.take()
         if not inspect_header(path):
-            create(path, meta)
+            create(path, partial(fill, meta=meta))
         connection = connect(path, readonly=False)
         try:
             with explained(path):
@@ -130,61 +123,6 @@ class Journal:
             raise
         return journal
 
-    @classmethod
-    def resume(
-        cls,
-        path: str | os.PathLike[str],
-        opt: "Optimizer",
-        about: Json | None = None,
-        own: Json | None = None,
-        held: bool = True,
-    ) -> "Journal":
-        """Open the journal of a fresh optimizer, which takes over what the journal holds.
-
-        Parameters
-        ----------
-        path, about, held
-            As `open` takes them.
-        opt : Optimizer
-            The optimizer.
-        own : dict or None, default None
-            JSON values that belong to the fingerprint of the run and not to the optimizer.
-
-        Returns
-        -------
-        Journal
-            The open journal.
-
-        Raises
-        ------
-        ValueError
-            If the sampler cannot be resumed.
-        JournalError
-            As `open` does, and if the optimizer refuses the state.
-        """
-        if not opt.sampler.resumable:
-            raise ValueError(
-                f"journal: the sampler {opt.sampler!r} cannot be resumed; take another, or leave out the journal"
-            )
-        about = dict(about or {}) | ({"noisy": opt.noisy} if opt.noisy else {})
-        if opt.goals.plain and opt.goals.names != (VALUE,):
-            about["objectives"] = list(opt.goals.names)  # the fingerprint has the names of several only
-        if opt.goals.reference is not None:
-            about["reference"] = list(opt.goals.reference)
-        journal = cls.open(path, opt.fingerprint() | (own or {}), about, held)
-        try:
-            if journal.started:
-                opt.restore(replace(journal.recorded().state, fingerprint=opt.fingerprint()))  # they were compared
-        except BaseException as error:
-            journal.close()
-            if not isinstance(error, ValueError):
-                raise
-            raise JournalError(
-                f"the journal {journal.path} holds a state that cannot be taken over ({error}); "
-                "go back to a copy of it, or start a new one elsewhere"
-            ) from error
-        return journal
-
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Recorded:
         """Return the content of a journal without locking or changing it.
@@ -192,7 +130,7 @@ class Journal:
         Parameters
         ----------
         path : path-like
-            The file; a run may be writing it meanwhile. A file of `Optimizer.save` is read as well.
+            The file; a run may be writing it meanwhile.
 
         Returns
         -------
@@ -205,8 +143,6 @@ class Journal:
             If there is no journal at `path`, or it is damaged.
         """
         path = named(path)
-        if is_kind(path, FileKind.STATE):
-            return _saved(path)
         if not inspect_header(path):
             raise JournalError(f"there is no journal at {path}; give the path that the run was given")
         connection = connect(os.path.realpath(path), readonly=True)
@@ -282,6 +218,37 @@ class Journal:
                     self._finish()
         self._next = None
 
+    def copy(self, path: str | os.PathLike[str]) -> None:
+        """Write a copy into one file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            The file. A journal of the same run is replaced; the file of this journal is left as it is.
+
+        Raises
+        ------
+        JournalError
+            If the file is of another run, in use, damaged, or no journal, or another process wrote to this journal.
+        """
+        path = resolved(named(path))
+        with explained(self.path):
+            self._check_files()
+            self._check_unchanged()
+            fingerprint = tables.read_meta(self._connection, self.path)["fingerprint"]
+        if path == self.path:
+            return
+        inspect_header(path)  # a foreign file is refused before anything is made next to it
+        lock = Lock(path)
+        try:
+            lock.take()
+            if inspect_header(path):
+                with folded(path) as former:
+                    compare(path, tables.read_meta(former, path)["fingerprint"], fingerprint)
+            create(path, self._connection.backup)
+        finally:
+            lock.release()
+
     def _put(self, db: sqlite3.Connection, delta: Delta) -> None:
         tables.put_rows(db, delta)
         tables.put_pending(db, delta, self._sampler)
@@ -298,6 +265,14 @@ class Journal:
     def _is_changed(self) -> bool:
         """Return whether the content is another one than was read or written here last."""
         return self._version_now() != self._version or self._stamp_now() != self.stamp
+
+    def _check_unchanged(self) -> None:
+        """Raise JournalError where another process wrote."""
+        if self._is_changed():
+            raise JournalError(
+                f"another process wrote to the journal {self.path} meanwhile; nothing more is written here, "
+                "open it again"
+            )
 
     def _version_now(self) -> int:
         """Return the number that changes when another connection writes, as long as this one is open."""
@@ -344,11 +319,7 @@ class Journal:
             with explained(self.path):
                 self._check_files()
                 self._connection.execute("BEGIN IMMEDIATE")
-                if self._is_changed():
-                    raise JournalError(
-                        f"another process wrote to the journal {self.path} meanwhile; nothing more is written here, "
-                        "open it again"
-                    )
+                self._check_unchanged()
                 yield self._connection
                 self._next = until, self._stamp_now()
                 self._connection.execute("COMMIT")
@@ -412,20 +383,6 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     seed, design = held.get("seed"), held.get("design")
     n_init = design.get("n_init") if isinstance(design, dict) else None
     return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None
-
-
-def _saved(path: str) -> Recorded:
-    """Return the content of a file of `Optimizer.save` as that of a journal; times are not known."""
-    from lamcts.optimizer.saving import read, read_evaluations
-
-    _, state = read(path)
-    opt = read_evaluations(path)
-    with Journal.open(MEMORY, opt.fingerprint()) as journal:
-        journal.write(opt.delta(journal.mark))
-        recorded = journal.recorded()
-    created = datetime.fromtimestamp(os.path.getmtime(path), UTC).isoformat(timespec="seconds")
-    times = np.full(recorded.n, np.nan)
-    return replace(recorded, path=path, fingerprint=state["fingerprint"], created=created, times=times)
 
 
 def _meta(fingerprint: Json, about: Json | None) -> Json:

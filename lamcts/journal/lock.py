@@ -8,7 +8,7 @@ from pathlib import Path
 from lamcts.errors import JournalError
 from lamcts.journal.file import in_use, is_busy
 from lamcts.journal.table import damaged
-from lamcts.utils.files import SQLITE, FileKind, database_kind, head_of, kind_of
+from lamcts.utils.files import OLD_STATE, SQLITE, FileKind, database_kind, head_of, kind_of
 
 MEMORY = ":memory:"
 TRIES = 100  # each is lost only to a run that began or ended in that very moment (untuned)
@@ -52,7 +52,8 @@ def inspect_header(path: str) -> bool:
     if head.startswith(SQLITE) and len(head) < HEADER:
         raise damaged(path, f"it ends after {len(head)} bytes")
     if head and (kind := kind_of(head)) is not FileKind.JOURNAL:
-        raise JournalError(f"{path} is not a lamcts journal but {kind}; give another path, it was left as it is")
+        cure = OLD_STATE.format(path) if kind is FileKind.STATE else "give another path, it was left as it is"
+        raise JournalError(f"{path} is not a lamcts journal but {kind}; {cure}")
     return bool(head)
 
 

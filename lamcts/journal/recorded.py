@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 from lamcts.journal import tables
 from lamcts.journal.events import read_events
 from lamcts.journal.intermediate_values import read_reports
+from lamcts.journal.settings import shown
+from lamcts.journal.state import Core, Mark, SearchState, State, Waiting
 from lamcts.journal.table import damaged
-from lamcts.optimizer.exact import exact_points
-from lamcts.optimizer.records import front_of, once
-from lamcts.optimizer.settings import shown
-from lamcts.optimizer.state import Core, Mark, SearchState, State, Waiting
 from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, feasible, total_violation
-from lamcts.outcomes.front import Front
-from lamcts.outcomes.goals import VALUE, Goals
+from lamcts.outcomes.front import Front, front_of, once
+from lamcts.outcomes.goals import MAX_VIOLATION, VALUE, Goals
 from lamcts.outcomes.measured import Predicted, Sems
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import Columns
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.exact import exact_points
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
 
 
@@ -88,8 +87,14 @@ class Recorded:
 
     @property
     def goals(self) -> Goals:
-        """The objectives and constraints of the run; `about` has the name of a single one without constraints."""
-        goals, names = Goals.from_signature(self.fingerprint, self.maximize), self.about.get("objectives")
+        """The objectives and constraints of the run.
+
+        `about` has the name of a single one without constraints, and the reference point.
+        """
+        goals = Goals.from_signature(self.fingerprint, self.maximize)
+        names, given = (self.about.get(name) for name in ("objectives", "reference"))
+        if isinstance(given, list) and len(given) == len(goals.names) and all(map(_is_bounded, given)):
+            goals = replace(goals, reference=tuple(map(float, given)))
         if not (goals.plain and isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
             return goals
         return replace(goals, objectives=(replace(goals.objectives[0], name=names[0] or VALUE),))
@@ -236,6 +241,10 @@ def load(db: sqlite3.Connection, path: str) -> Recorded:
         curves=read_reports(db, path, meta["widths"]["losses"]),
         lost=[trial for trial in pending if not trial.possible],
     )
+
+
+def _is_bounded(number: JsonValue) -> bool:
+    return type(number) in (int, float) and abs(number) < MAX_VIOLATION
 
 
 def _core(path: str, core: JsonValue) -> Core:

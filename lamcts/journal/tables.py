@@ -10,6 +10,7 @@ import numpy as np
 
 from lamcts.journal.events import EVENTS
 from lamcts.journal.intermediate_values import REPORTS, RowNotes, note_of, read_notes
+from lamcts.journal.state import Delta, SearchState, Waiting
 from lamcts.journal.table import (
     JournalTable,
     Row,
@@ -23,11 +24,9 @@ from lamcts.journal.table import (
     pack_numbers,
     unpack,
 )
-from lamcts.optimizer.again import CONFIRMING
-from lamcts.optimizer.state import Delta, SearchState, Waiting
 from lamcts.outcomes.constrained_rank import FAILED, KINDS, OK, WITH_LOSSES
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.observations import Columns
+from lamcts.outcomes.observations import CONFIRMING, Columns
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, JsonValue
 

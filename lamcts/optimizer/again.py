@@ -7,14 +7,13 @@ import numpy as np
 
 from lamcts.models.acquisition import expected_improvement
 from lamcts.models.predictor import RunModel
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.types import Mask, Rows
 from lamcts.utils.numerics import own_numerics
 
-CONFIRMING = -2  # source of rows that confirm a known point, next to the numbers of searches and -1, the design
 SHARE = 0.1  # of the budget goes into re-evaluations at most (untuned)
 DECIDED = 1e-4  # expected gain, in standard deviations of the values, that is not worth an evaluation (untuned)
 

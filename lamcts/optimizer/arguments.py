@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from lamcts import samplers
+from lamcts.journal.settings import difference
 from lamcts.optimizer.again import share_of
 from lamcts.optimizer.losses import taken
-from lamcts.optimizer.settings import difference
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTask, RelatedTasks

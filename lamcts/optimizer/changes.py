@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from lamcts.journal.state import Core, SearchState, State, Waiting
 from lamcts.optimizer.saving import core_of, corrected, load_into
-from lamcts.optimizer.state import Core, SearchState, State, Waiting
 from lamcts.outcomes.observations import Columns
 from lamcts.outcomes.trial import Trial
 from lamcts.samplers.base import Session

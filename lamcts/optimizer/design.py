@@ -8,12 +8,12 @@ import numpy as np
 from lamcts.models.coding import Coding
 from lamcts.models.prior_mean import RelatedModels
 from lamcts.models.priors import MixedPrior
-from lamcts.optimizer.exact import exact
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
 from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace, identity_of
+from lamcts.spaces.exact import exact
 from lamcts.spaces.fidelity import at_least_fidelity
 from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.sobol import latin_hypercube, sobol

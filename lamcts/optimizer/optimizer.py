@@ -4,6 +4,7 @@ Each change of state goes through `changes.complete`: an exception at any line l
 """
 
 import os
+import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Never, Self
@@ -11,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Never, Self
 import numpy as np
 
 from lamcts.errors import Exhausted
+from lamcts.journal import Journal, begun_with
+from lamcts.journal.settings import identity
+from lamcts.journal.state import FORMAT, Delta, Mark, State
 from lamcts.models.predictor import BestPredicted, Prediction
 from lamcts.models.remaining_gain import RemainingGain
-from lamcts.optimizer import again, arguments, changes, prediction, records, saving
-from lamcts.optimizer.again import CONFIRMING
+from lamcts.optimizer import again, arguments, changes, prediction, recording, records, saving
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.export import dataframe_of
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import Searches
-from lamcts.optimizer.settings import identity
-from lamcts.optimizer.state import FORMAT, Delta, Mark, State
 from lamcts.optimizer.trials import Told, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
@@ -40,7 +41,6 @@ from lamcts.utils.numerics import own_numerics
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from lamcts.journal import Journal
     from lamcts.optimizer.history import History
 
 
@@ -118,8 +118,6 @@ class Optimizer:
         arguments.refuse_in_order(in_order)
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
         if journal is not None:
-            from lamcts.journal import begun_with
-
             begun = begun_with(journal)
             seed, n_init = begun[0] if seed is None else seed, begun[1] if n_init is None else n_init
         self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
@@ -577,61 +575,61 @@ class Optimizer:
         saving.restore(self, state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write settings and state into one file, which `Optimizer.load` reads. It contains no pickle.
+        """Write all into one file, whole or not at all: a journal, which `Optimizer.load` and the commands read.
 
         Parameters
         ----------
         path : str or path
-            The file, replaced if it exists.
+            The file. A journal of this run is replaced; where this optimizer writes it already, it is left as it is.
+
+        Raises
+        ------
+        JournalError
+            If the file is of another run, in use, or no journal.
+        ValueError
+            If the sampler cannot be resumed.
+
+        Warns
+        -----
+        UserWarning
+            If `load` will need a part that no file can hold, such as a class of the user's own.
 
         Examples
         --------
         >>> import lamcts, tempfile
         >>> opt = lamcts.Optimizer([(0, 1)] * 2, seed=0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     opt.save(f"{folder}/run.npz")
-        ...     again = lamcts.Optimizer.load(f"{folder}/run.npz")
-        >>> again.ask()[0].point.tolist() == opt.ask()[0].point.tolist()
+        ...     opt.save(f"{folder}/run.db")
+        ...     point = lamcts.Optimizer.load(f"{folder}/run.db").ask()[0].point
+        >>> point.tolist() == opt.ask()[0].point.tolist()
         True
         """
-        rest = {"maximize": self.maximize, "seed": self.seed, "repeat": self.repeat, "goals": self.goals.arguments()}
-        rest |= {"noisy": self.noisy} if self.noisy else {}
-        rest |= {"related": self.related.to_json()} if self.related else {}
-        saving.write(
-            path,
-            saving.settings_of(self.space, self.sampler, self.design, **rest),
-            saving.state_of(self),
-        )
+        changes.finish(self)
+        if foreign := recording.save(self, path):
+            given = ", ".join(f"{name}=..." for name in foreign)
+            text = f"save: the file does not hold the {' and the '.join(foreign)}; load it by"
+            warnings.warn(f"{text} Optimizer.load(path, {given})", UserWarning, stacklevel=2)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parts: Any) -> Self:
-        """Return the optimizer that `save` wrote, or that of a journal, which it goes on writing; bit for bit.
+        """Return the optimizer of a journal, or of a file of `save`, which it goes on writing; bit for bit.
 
         Parameters
         ----------
         path : str or path
-            The file, or the journal.
+            The file.
         **parts : space or sampler
             Parts of that run that the file does not hold (own classes); `save` warned about them.
 
         Raises
         ------
         ValueError
-            For other parts, a file that `save` did not write, or a journal that does not hold the space or the sampler.
+            If the file does not hold the space or the sampler.
+        JournalError
+            For other parts than the run's, and if the file is no journal, damaged or in use.
         """
-        arguments.refuse_unknown(parts, saving.PARTS, "Optimizer.load")
-        if recorded := saving.is_journal(path):
-            settings, parts = saving.settings_of_journal(path, parts)
-        else:
-            settings, state = saving.read(path)
-        opt = cls(**saving.arguments_of(settings, parts))
-        opt.design = saving.design_of(settings, opt.space, opt.design.centred)
-        opt._begin()
-        if recorded:
-            opt._record_in(path, settings["own"])
-        else:
-            opt.load_state_dict(state)
-        return opt
+        arguments.refuse_unknown(parts, recording.PARTS, "Optimizer.load")
+        return recording.optimizer_of(cls, path, parts)
 
     def delta(self, since: Mark | None = None) -> Delta:
         """Return what is new since a mark (None: everything), with the next mark. Changes nothing."""
@@ -647,9 +645,7 @@ class Optimizer:
 
     def _record_in(self, path: str | os.PathLike[str], own: Json | None = None, about: Json | None = None) -> None:
         """Take over what a journal holds, and record what follows there until this optimizer is gone."""
-        from lamcts.journal import Journal
-
-        journal = Journal.resume(path, self, about, own, held=False)
+        journal = recording.resume(path, self, about, own, held=False)
         weakref.finalize(self, journal.close)
         self._journal = journal
 

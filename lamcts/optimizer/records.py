@@ -1,18 +1,18 @@
 """Results in the user's units: the best evaluation, and the front of several objectives."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.optimizer.state import Mark
-from lamcts.outcomes.front import Front, FrontPoint
+from lamcts.journal.state import Mark
+from lamcts.outcomes.front import Front, front_of, once
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.observations import Columns, Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.point_keys import PointKeys
-from lamcts.types import Floats, Point, Rows
+from lamcts.types import Point
 
 
 class Best(NamedTuple):
@@ -63,28 +63,6 @@ def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
     keys = [code.tobytes() if key is None else key for key, code in zip(PointKeys(space)(x), x, strict=True)]
     rows = once(rows, keys, seen.f[rows])
     return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
-
-
-def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
-    """Return rows [k] without those that repeat the key of an earlier one and its values f [k, m]."""
-    first: dict[Hashable, int] = {}
-    for row, key, values in zip(rows.tolist(), keys, f, strict=True):
-        first.setdefault((key, values.tobytes()), row)
-    return np.array([*first.values()], np.int64)
-
-
-def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Point]) -> Front:
-    """Return some rows with their points as a front."""
-    names, values = goals.names, goals.signs * columns.f[rows]  # of all at once: fronts may be large
-    made = [
-        FrontPoint(point, dict(zip(names, f, strict=True)), trial, goals.measured(g))
-        for point, f, trial, g in zip(
-            points, values.tolist(), columns.trial[rows].tolist(), columns.g[rows], strict=True
-        )
-    ]
-    senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
-    reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
-    return Front(made, senses, reference)
 
 
 def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Point]]:

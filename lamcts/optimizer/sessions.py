@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.optimizer.state import Mark, SearchState, Waiting
+from lamcts.journal.state import Mark, SearchState, Waiting
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler, Session

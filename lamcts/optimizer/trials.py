@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts.optimizer.exact import exact, is_same
+from lamcts.journal.state import Waiting
 from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
-from lamcts.optimizer.state import Waiting
 from lamcts.outcomes.constrained_rank import CHECKED, OK, PARTIAL, PRUNED
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
@@ -19,6 +18,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace, unwrapped
+from lamcts.spaces.exact import exact, is_same
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.types import Floats, Note, Point, Rows
 

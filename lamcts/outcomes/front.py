@@ -1,7 +1,7 @@
 """The Pareto front of a run in the user's units, and its knee."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import overload
@@ -9,9 +9,11 @@ from typing import overload
 import numpy as np
 
 from lamcts.outcomes.dominance import non_dominated
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.hypervolume import default_reference, hypervolume
+from lamcts.outcomes.observations import Columns, Observations
 from lamcts.text import safe_repr, shortened
-from lamcts.types import Floats, Json, Point, number_of
+from lamcts.types import Floats, Json, Point, Rows, number_of
 
 ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
 MAX_LINES = 20  # of points in a repr: what stays readable at a prompt
@@ -263,3 +265,25 @@ def parts_of(point: Point) -> list[tuple[str, object]]:
 
 def _count(n: int) -> str:
     return "1 point" if n == 1 else f"{n} points"
+
+
+def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
+    """Return rows [k] without those that repeat the key of an earlier one and its values f [k, m]."""
+    first: dict[Hashable, int] = {}
+    for row, key, values in zip(rows.tolist(), keys, f, strict=True):
+        first.setdefault((key, values.tobytes()), row)
+    return np.array([*first.values()], np.int64)
+
+
+def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Point]) -> Front:
+    """Return some rows with their points as a front."""
+    names, values = goals.names, goals.signs * columns.f[rows]  # of all at once: fronts may be large
+    made = [
+        FrontPoint(point, dict(zip(names, f, strict=True)), trial, goals.measured(g))
+        for point, f, trial, g in zip(
+            points, values.tolist(), columns.trial[rows].tolist(), columns.g[rows], strict=True
+        )
+    ]
+    senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
+    reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
+    return Front(made, senses, reference)

@@ -13,6 +13,7 @@ from lamcts.outcomes.related import NO_TASKS, RelatedTasks
 from lamcts.types import Floats, Point, Rows
 
 CAPACITY = 16  # rows that there is room for at first; it doubles
+CONFIRMING = -2  # source of rows that confirm a known point, next to the numbers of searches and -1, the design
 Column = TypeVar("Column", Floats, Rows, NDArray[np.bool_])
 Keys = Callable[[Floats], Sequence[Hashable | None]]
 

@@ -39,7 +39,7 @@ from lamcts.outcomes.measured import StandardErrors
 from lamcts.plot.importance import Effects
 from lamcts.spaces.box import Box
 from lamcts.spaces.named_parameters import NamedParameter, NamedParameters
-from lamcts.study.load import journal_in, with_reference
+from lamcts.study.load import journal_in
 from lamcts.study.result import Result
 from lamcts.types import Floats, Mask, Point, Rows
 
@@ -201,7 +201,7 @@ def evaluations_of(
         seen, signature = source.seen, source.space.signature()
         return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature, seen.trial, seen.sems)
     if isinstance(source, Recorded):
-        goals, columns = with_reference(source.goals, source.about.get("reference")), source.columns
+        goals, columns = source.goals, source.columns
         held = source.fingerprint.get("space")
         sems = StandardErrors(source.sems)
         return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial, sems)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.journal.recorded import Recorded
+from lamcts.journal.settings import from_identity, identity
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.settings import from_identity, identity
 from lamcts.outcomes.observations import Observations
 from lamcts.plot.evaluations import SOURCES, Evaluations, Source, evaluations_of, opened
 from lamcts.spaces.base import SearchSpace

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lamcts.optimizer.again import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
+from lamcts.outcomes.observations import CONFIRMING
 from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import Violations, common_reference, quartiles, thinned

@@ -62,7 +62,7 @@ class GpBo(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     multi_output: ClassVar[bool] = True
     starts_at_centre: ClassVar[bool] = True
     n_start: int = N_START

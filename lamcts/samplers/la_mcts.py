@@ -67,7 +67,7 @@ class LaMcts(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 3  # see lamcts.journal.settings
     multi_output: ClassVar[bool] = True
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)

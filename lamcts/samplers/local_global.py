@@ -66,7 +66,7 @@ class LocalGlobal(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 3  # see lamcts.journal.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler

@@ -47,7 +47,7 @@ def from_json(description: Json) -> SearchSpace:
 
 
 def from_signature(signature: JsonValue, strict: bool = False) -> SearchSpace | None:
-    """Return the space of a signature without its rules and keys, which are functions.
+    """Return the space of a signature, or of what `to_json` returned, without its rules and keys, which are functions.
 
     Options that JSON cannot hold are their labels. None if the signature does not determine the space: it has the
     checksum of a table, or a kind that is not registered; if `strict`, the latter is an UnknownKind.
@@ -76,6 +76,8 @@ def _from_signature(signature: Json) -> SearchSpace:
     if kind == "product":
         return _product(signature, _from_signature)
     made = from_json(signature)
+    if isinstance(made, Finite) and "points" in signature:
+        return made
     with_labels = {name: held for name, held in signature.items() if name in ("when", getattr(made, "listed", None))}
     if made.signature() | with_labels != signature:
         raise ValueError("expected the signature of a space")

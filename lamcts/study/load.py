@@ -3,23 +3,21 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lamcts import samplers
-from lamcts.optimizer.exact import exact_points
-from lamcts.optimizer.settings import difference
-from lamcts.outcomes.goals import MAX_VIOLATION, Goals
+from lamcts.journal.settings import difference
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
+from lamcts.spaces.exact import exact_points
 from lamcts.spaces.serialization import from_signature, of_points
 from lamcts.study.result import Result
 from lamcts.study.summary import summarise
 from lamcts.types import Json
-from lamcts.utils.files import FileKind, kind_at
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -29,12 +27,12 @@ JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
 
 def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Result:
-    """Return what a run has found so far, from its journal or a file of `Optimizer.save`.
+    """Return what a run has found so far, from its journal.
 
     Parameters
     ----------
     path : str or path
-        The journal, the folder that `lamcts run` wrote, or a file of `Optimizer.save`. The run may still be writing.
+        The journal, also one of `Optimizer.save`, or the folder that `lamcts run` wrote. The run may still be writing.
     space : Space, default None
         The space of the run; None takes it from the journal. A journal has tables of points (`Finite`) as a checksum,
         and then needs it. Of options that JSON cannot hold, such as functions, it has labels, which replace them.
@@ -63,19 +61,8 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
     """
     from lamcts.journal import Journal
 
-    file = journal_in(path)
-    if file.exists() and kind_at(file, "the run", most=None) is FileKind.STATE:
-        return saved_result(file, space)
-    record = Journal.read(file)
+    record = Journal.read(journal_in(path))
     return result_of(record, space_of(record, space))
-
-
-def saved_result(path: Path, space: SearchSpace | None = None) -> Result:
-    """Return the result of a file of `Optimizer.save`, whatever version of the search it was saved by."""
-    from lamcts.optimizer.saving import read_evaluations
-
-    opt = read_evaluations(path, space)
-    return summarise(opt, 0, "loaded", f"{len(opt.seen)} evaluations, read from {path}")
 
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:
@@ -122,7 +109,7 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
     """Return the space of a run, as given or as its journal describes it; ValueError where that is not the run's."""
     signature = record.fingerprint.get("space")
     if given is None:
-        space = from_signature(signature, strict=True)
+        space = from_signature(record.about.get("space", signature), strict=True)
         if space is None or (record.n and space.dim != record.x.shape[1]):
             kind = signature.get("kind") if isinstance(signature, dict) else signature
             raise ValueError(
@@ -135,14 +122,6 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
     if not hasattr(given, "signature") or difference(of_points(signature), of_points(plain(given.signature()))):
         raise ValueError(f"space: expected that of the run in {record.path}, got another one; leave it out, or look")
     return given
-
-
-def with_reference(goals: Goals, given: object) -> Goals:
-    """Return goals with the reference point that a run records, if it records one that fits."""
-    known = isinstance(given, list) and all(type(each) in (int, float) and abs(each) < MAX_VIOLATION for each in given)
-    if not (known and isinstance(given, list) and len(given) == len(goals.names)):
-        return goals
-    return replace(goals, reference=tuple(map(float, given)))
 
 
 class RecordedRun(NamedTuple):
@@ -158,7 +137,7 @@ class RecordedRun(NamedTuple):
     @classmethod
     def of(cls, record: "Recorded", space: SearchSpace) -> "RecordedRun":
         """Return the run of a journal."""
-        goals = with_reference(record.goals, record.about.get("reference"))
+        goals = record.goals
         seen = Observations(space.dim, True, None, len(goals.objectives), len(goals.constraints))
         if record.n:
             seen.append(*record.columns)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from lamcts.errors import Pruned
 from lamcts.journal.intermediate_values import Report, Reported, reports_of
-from lamcts.optimizer.again import CONFIRMING
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.pruners import Curves, Model, Pruner, make
 from lamcts.pruners.registry import is_multi_objective

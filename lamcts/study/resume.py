@@ -93,7 +93,7 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
 
 
 def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings, stack: ExitStack) -> Beginning:
-    from lamcts.journal import Journal
+    from lamcts.optimizer import recording
 
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
     if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
@@ -101,7 +101,7 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     if settings.budget_unit is not None:
         about["budget_unit"] = settings.budget_unit
     own = problem.declared.fingerprint
-    journal = Journal.resume(settings.journal or "", optimizer, about, None if own is None else {"objective": own()})
+    journal = recording.resume(settings.journal or "", optimizer, about, None if own is None else {"objective": own()})
     stack.enter_context(journal)
     if not journal.started:
         return Beginning(optimizer, journal)

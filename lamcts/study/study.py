@@ -14,9 +14,9 @@ import numpy as np
 
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
-from lamcts.optimizer.again import CONFIRMING, reserve
+from lamcts.optimizer.again import reserve
 from lamcts.outcomes.constrained_rank import FAILED
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration

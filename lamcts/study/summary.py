@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
-from lamcts.optimizer.again import CONFIRMING, DECIDED, first_rows
+from lamcts.optimizer.again import DECIDED, first_rows
 from lamcts.optimizer.history import NO_CURVES, History, RunState, history_of
 from lamcts.outcomes.constrained_rank import PARTIAL, PRUNED, total_violation
 from lamcts.outcomes.front import knee
+from lamcts.outcomes.observations import CONFIRMING
 from lamcts.study.result import Candidate, Evaluation, Result, model_of
 from lamcts.study.spending import Costs
 from lamcts.types import Json, Point

@@ -30,7 +30,7 @@ class FileKind(StrEnum):
     EMPTY = "an empty file"
     TEXT = "a text"
     JOURNAL = "a journal of lamcts"
-    STATE = "a file of Optimizer.save"
+    STATE = "a file that Optimizer.save wrote before the release of lamcts 0.1.0"
     OPTUNA = "an SQLite storage of Optuna"
     OPTUNA_LOG = "a journal of Optuna's JournalStorage"
     SQLITE = "an SQLite file of another program"
@@ -42,6 +42,7 @@ class FileKind(StrEnum):
     BINARY = "a binary file of another program"
 
 
+OLD_STATE = "that version writes its evaluations, `lamcts show {} --csv > old.csv`, which known='old.csv' takes"
 SIGNATURES = (  # first bytes, bytes further on, kind; the first match counts
     (SQLITE, b"CREATE TABLE study_directions", FileKind.OPTUNA),
     (SQLITE, b"", FileKind.SQLITE),
@@ -124,11 +125,6 @@ def unchanged_database(path: str | os.PathLike[str]) -> sqlite3.Connection:
     """Open an SQLite file as it is on disk, without its log and without locks."""
     uri = Path(os.fsdecode(path)).absolute().as_uri()
     return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True, isolation_level=None)
-
-
-def is_kind(path: str | os.PathLike[str], kind: FileKind) -> bool:
-    """Return whether there is a file of a kind at a path."""
-    return os.path.isfile(path) and kind_at(path, "the file", most=None) is kind
 
 
 def kind_of(head: bytes) -> FileKind:

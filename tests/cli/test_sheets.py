@@ -246,11 +246,15 @@ def test_a_sheet_that_is_interrupted_is_told_whole_or_not_at_all(sheet, monkeypa
     assert [row["yield"] for row in lamcts.load("lab.db").rows()] == [60.0, 61.0, 62.0, 63.0]
 
 
-@pytest.mark.parametrize("command", [["ask", "run.npz", "--pending"], ["tell", "run.npz", "a.csv"]])
-def test_a_saved_optimizer_is_no_journal(sheet, capsys, command):
-    lamcts.Optimizer([(0, 1)], seed=0).save("run.npz")
-    assert main(command) == 2
-    assert "expected a journal, got run.npz, a file of Optimizer.save" in capsys.readouterr().err
+def test_a_saved_optimizer_goes_on_with_sheets(sheet):
+    opt = lamcts.Optimizer([(0, 1)], seed=0)
+    opt.ask(2)
+    opt.save("run.db")
+    assert main(["ask", "run.db", "--pending", "--out", "a.csv"]) == 0
+    lines = Path("a.csv").read_text().splitlines()
+    Path("a.csv").write_text("\n".join([lines[0], *(line.replace(",,", ",2.5,", 1) for line in lines[1:])]))
+    assert main(["tell", "run.db", "a.csv"]) == 0
+    assert lamcts.load("run.db").nfev == 2
 
 
 RESERVED = [

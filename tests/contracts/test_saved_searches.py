@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,9 @@ def test_two_loads_of_a_file_ask_what_the_run_asks(name: str, problem: str, tmp_
     for _ in range(4):
         trials = opt.ask(3)
         opt.tell(trials, [told(trial.point, problem) for trial in trials])
-    opt.save(tmp_path / "run.npz")
-    first, second = (lamcts.Optimizer.load(tmp_path / "run.npz") for _ in range(2))
+    opt.save(tmp_path / "run.db")
+    shutil.copy(tmp_path / "run.db", tmp_path / "copy.db")
+    first, second = (lamcts.Optimizer.load(tmp_path / name) for name in ("run.db", "copy.db"))
     asked = [repr(trial.point) for trial in opt.ask(3)]
     assert [repr(trial.point) for trial in first.ask(3)] == asked == [repr(trial.point) for trial in second.ask(3)]
 

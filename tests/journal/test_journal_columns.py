@@ -83,7 +83,7 @@ def test_one_objective_with_a_name_keeps_its_sense_and_its_name(tmp_path: Path) 
         journal.write(opt.delta(journal.mark))
     record = Journal.read(tmp_path / "run.db")
     assert record.values.tolist() == [1, 5, 2] and record.best is not None and record.best[1] == 5
-    opt.save(tmp_path / "run.npz")
-    later = lamcts.Optimizer.load(tmp_path / "run.npz")
+    opt.save(tmp_path / "saved.db")
+    later = lamcts.Optimizer.load(tmp_path / "saved.db")
     later.tell(later.ask(), [{"gain": 3.0}])
     assert later.best.value == opt.best.value == 5 and later.maximize and later.goals == opt.goals

@@ -158,8 +158,8 @@ def test_an_optimizer_with_related_tasks_is_saved_and_differs_from_one_without(t
     options: dict[str, Any] = {"seed": 0, "n_init": 6, "sampler": "mixed_gp"}
     opt = lamcts.Optimizer(MIXED, related=[pairs()], **options)
     driven(opt, 6)
-    opt.save(tmp_path / "run.npz")
-    again, points = lamcts.Optimizer.load(tmp_path / "run.npz"), driven(opt, 6)
+    opt.save(tmp_path / "run.db")
+    again, points = lamcts.Optimizer.load(tmp_path / "run.db"), driven(opt, 6)
     assert driven(again, 6) == points and points[0] == BEST
     without = lamcts.Optimizer(MIXED, **options)
     with pytest.raises(ValueError, match="related differs from the saved run's"):

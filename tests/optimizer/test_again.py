@@ -8,9 +8,9 @@ import pytest
 
 import lamcts
 from lamcts.models.predictor import Evaluated, RunModel
-from lamcts.optimizer.again import CONFIRMING, first_rows, promising, re_evaluations, reserve
+from lamcts.optimizer.again import first_rows, promising, re_evaluations, reserve
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.types import Rows
 
 BOX = lamcts.Box(0, 1, dim=1)
@@ -68,8 +68,8 @@ def test_trials_at_points_that_are_out_are_not_asked_twice_and_a_saved_run_goes_
         with pytest.raises(ValueError, match="ask: left: expected"):
             opt.ask(left=wrong)  # type: ignore[arg-type]
     assert len(set(points)) == 8 and set(points) <= set(map(bytes, opt.seen.x))
-    opt.save(tmp_path / "run.npz")
-    again = lamcts.Optimizer.load(tmp_path / "run.npz")
+    opt.save(tmp_path / "saved.db")
+    again = lamcts.Optimizer.load(tmp_path / "saved.db")
     assert again.noisy == 0.5 and again.ask(left=5)[0].x.tobytes() == opt.ask(left=5)[0].x.tobytes()
 
 

@@ -58,6 +58,6 @@ def test_every_foreign_word_has_an_answer_that_names_what_is_there():
 
 
 def test_what_is_loaded_has_its_seed_already_and_is_told_what_may_be_given(tmp_path):
-    lamcts.Optimizer(SPACE, seed=0).save(tmp_path / "run.npz")
+    lamcts.Optimizer(SPACE, seed=0).save(tmp_path / "run.db")
     with pytest.raises(TypeError, match=r"Optimizer.load: unknown argument 'rng'; there are space"):
-        lamcts.Optimizer.load(tmp_path / "run.npz", rng=1)
+        lamcts.Optimizer.load(tmp_path / "run.db", rng=1)

@@ -155,8 +155,8 @@ def test_known_rows_take_the_place_of_the_centre() -> None:
 
 
 def test_a_loaded_optimizer_begins_at_the_centre_as_well(tmp_path: Any) -> None:
-    Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4).save(tmp_path / "run.npz")
-    loaded, whole = Optimizer.load(tmp_path / "run.npz"), Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4)
+    Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4).save(tmp_path / "run.db")
+    loaded, whole = Optimizer.load(tmp_path / "run.db"), Optimizer(CUBE, sampler="gp_cma", seed=3, n_init=4)
     assert [trial.x.tolist() for trial in loaded.ask(4)] == [trial.x.tolist() for trial in whole.ask(4)]
     assert loaded.seen.pending_x()[0].tolist() == [0.5, 0.5, 0.5]
 

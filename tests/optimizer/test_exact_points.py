@@ -8,7 +8,7 @@ import pytest
 
 import lamcts
 from lamcts import Box, Choice, Float, Int, Optimizer, Space
-from lamcts.optimizer.exact import exact
+from lamcts.spaces.exact import exact
 
 BOX = Box([-5.0, 0.0, -1e9], [10.0, 1.0, 1e9])
 TOLD = [0.1, 1 / 3, 1e-3]  # no coordinate in [0, 1] gives the last, so coarse are they
@@ -57,8 +57,8 @@ def test_states_files_and_journals_keep_them(space: Any, told: Any, tmp_path: An
     opt.ask()
     again = Optimizer(space, seed=0, x0=told)
     again.load_state_dict(json.loads(json.dumps(opt.state_dict())))
-    opt.save(tmp_path / "run.npz")
-    for one in (again, Optimizer.load(tmp_path / "run.npz")):
+    opt.save(tmp_path / "saved.db")
+    for one in (again, Optimizer.load(tmp_path / "saved.db")):
         assert same(one.best.point, told) and one.seen.exact.keys() == {0}
     options: dict[str, Any] = {"seed": 0, "journal": tmp_path / "run.db"}
     calls: list[Any] = []
@@ -89,8 +89,8 @@ def test_numbers_off_by_rounding_are_taken_as_those_of_the_space() -> None:
 def test_a_starting_point_that_is_pending_in_a_file_is_handed_out_as_it_was_given(tmp_path: Any) -> None:
     opt = Optimizer(BOX, seed=0, x0=[TOLD, [1.0, 0.1, 0.1]])
     opt.ask()
-    opt.save(tmp_path / "run.npz")
-    loaded = Optimizer.load(tmp_path / "run.npz")
+    opt.save(tmp_path / "saved.db")
+    loaded = Optimizer.load(tmp_path / "saved.db")
     assert same(loaded.pending[0].point, TOLD) and same(loaded.ask()[0].point, [1.0, 0.1, 0.1])
 
 

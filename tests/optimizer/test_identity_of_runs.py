@@ -11,7 +11,7 @@ import pytest
 import lamcts
 from lamcts import Box, LatentTree, Optimizer
 from lamcts.errors import JournalError
-from lamcts.optimizer.settings import difference, from_identity, identity, is_ours, shown
+from lamcts.journal.settings import difference, from_identity, identity, is_ours, shown
 from lamcts.samplers import LaMcts, LocalGlobal, MixedGp, Turbo, Uniform
 
 SPACE = Box(0, 1, dim=3)
@@ -126,13 +126,13 @@ def test_a_journal_and_a_file_outlive_a_new_setting_and_notice_a_changed_one(
     lamcts.minimize(value, SPACE, budget=6, **options)
     opt = Optimizer(SPACE, seed=0, sampler=Uniform())
     opt.ask(3)
-    opt.save(tmp_path / "run.npz")
+    opt.save(tmp_path / "saved.db")
     place, more = "lamcts.samplers.uniform", [("more", int, field(default=3))]
     newer = make_dataclass("Uniform", more, bases=(Uniform,), frozen=True)
     newer.__module__ = place
     monkeypatch.setattr(f"{place}.Uniform", newer)
     assert lamcts.minimize(value, SPACE, budget=12, **options | {"sampler": newer()}).fun == whole.fun
-    assert [t.x.tolist() for t in Optimizer.load(tmp_path / "run.npz").ask(3)] == [t.x.tolist() for t in opt.ask(3)]
+    assert [t.x.tolist() for t in Optimizer.load(tmp_path / "saved.db").ask(3)] == [t.x.tolist() for t in opt.ask(3)]
     with pytest.raises(JournalError, match=r"of another run: sampler.more is 3 there and 4 here"):
         lamcts.minimize(value, SPACE, budget=12, **options | {"sampler": newer(more=4)})
     state = json.loads(json.dumps(opt.state_dict()))

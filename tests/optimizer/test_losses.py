@@ -60,8 +60,8 @@ def test_every_search_goes_on_bit_for_bit_after_a_restart_with_every_mix_of_resu
     for opt in (whole, halves):
         for _ in range(8):
             tell(opt, opt.ask(3))
-    halves.save(tmp_path / "half.npz")
-    later = lamcts.Optimizer.load(tmp_path / "half.npz")
+    halves.save(tmp_path / "half.db")
+    later = lamcts.Optimizer.load(tmp_path / "half.db")
     assert later.goals == whole.goals
     for _ in range(3):
         ours, theirs = whole.ask(3), later.ask(3)
@@ -211,8 +211,8 @@ def test_a_missing_objective_is_a_failure_whose_measured_part_is_kept_everywhere
     else:
         opt.tell(trial, (1.0, 2.0, 3.0))
         opt.correct(0, told)
-    opt.save(tmp_path / "run.npz")
-    for one in (opt, lamcts.Optimizer.load(tmp_path / "run.npz"), lamcts.load(tmp_path / "run.db")):
+    opt.save(tmp_path / "saved.db")
+    for one in (opt, lamcts.Optimizer.load(tmp_path / "saved.db"), lamcts.load(tmp_path / "run.db")):
         row = one.rows()[0]
         assert math.isnan(row["cost"]) and math.isnan(row["stress <= 4"]) and math.isnan(row["sem.cost"])
         assert (row["range"], row["sem.range"]) == (6.5, 0.25) and row["message"].startswith("cost is ")

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 
@@ -155,10 +153,10 @@ def test_an_experiment_done_elsewhere_keeps_the_number_of_its_trial():
 def test_a_saved_file_is_read_as_a_journal(tmp_path):
     opt = filled(None, 9)
     opt.ask()
-    opt.save(tmp_path / "lab.npz")
-    record = Journal.read(tmp_path / "lab.npz")
+    opt.save(tmp_path / "lab.db")
+    record = Journal.read(tmp_path / "lab.db")
     assert (record.n, len(record.pending), record.best[1]) == (9, 1, opt.best.value)
-    assert math.isnan(record.times[0]) and record.fingerprint == opt.fingerprint()
+    assert record.fingerprint == opt.fingerprint()
 
 
 def test_a_journal_without_settings_is_no_optimizer(tmp_path):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lamcts
+from lamcts.journal.state import Mark, SearchState
 from lamcts.optimizer.sessions import Searches, TrialResult
-from lamcts.optimizer.state import Mark, SearchState
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers import LocalSampler, Proposal
 from lamcts.spaces.regions.region import Region

@@ -288,6 +288,6 @@ def test_a_space_that_has_ended_says_so_after_a_restart_too(tmp_path):
     for _ in range(4):
         (trial,) = opt.ask()
         opt.tell(trial, len(opt.seen) / trial.point["epochs"])
-    opt.save(tmp_path / "opt.npz")
+    opt.save(tmp_path / "opt.db")
     with pytest.raises(lamcts.Exhausted, match="every configuration"):
-        lamcts.Optimizer.load(tmp_path / "opt.npz").ask()
+        lamcts.Optimizer.load(tmp_path / "opt.db").ask()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lamcts.optimizer.settings import difference
+from lamcts.journal.settings import difference
 from lamcts.spaces import Choice, Finite, Float, Permutation, Space, Subset
 from lamcts.spaces.named_parameters import NamedParameters
 from lamcts.spaces.serialization import from_json, from_signature, to_json

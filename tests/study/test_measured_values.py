@@ -151,8 +151,8 @@ def test_states_and_files_hold_standard_errors(tmp_path: Path) -> None:
     opt.tell(opt.ask(2), [[(1, 0.1), 2], [1, (2, 0.0)]])
     again = lamcts.Optimizer(BOX, seed=0, objectives=2)
     again.load_state_dict(json.loads(json.dumps(opt.state_dict())))
-    opt.save(tmp_path / "run.npz")
-    for one in (again, lamcts.Optimizer.load(tmp_path / "run.npz")):
+    opt.save(tmp_path / "saved.db")
+    for one in (again, lamcts.Optimizer.load(tmp_path / "saved.db")):
         assert repr(one.seen.sems) == repr(opt.seen.sems) == "{0: (0.1, nan), 1: (nan, 0.0)}"
     old = {name: part for name, part in opt.state_dict().items() if name != "sems"}
     before = lamcts.Optimizer(BOX, seed=0, objectives=2)

@@ -221,8 +221,8 @@ def test_a_state_with_impossible_metrics_is_refused(metrics: Any) -> None:
 def test_a_saved_optimizer_has_its_metrics(tmp_path: Path) -> None:
     opt = lamcts.Optimizer(SPACE, seed=0)
     opt.tell(opt.ask(), [{"value": 1.0, "epochs": 3}])
-    opt.save(tmp_path / "run.npz")
-    assert lamcts.Optimizer.load(tmp_path / "run.npz").metrics == {0: {"epochs": 3}}
+    opt.save(tmp_path / "saved.db")
+    assert lamcts.Optimizer.load(tmp_path / "saved.db").metrics == {0: {"epochs": 3}}
 
 
 def test_known_results_may_have_metrics() -> None:

@@ -200,7 +200,7 @@ def test_another_file_is_answered_by_what_reads_it(
     Path(name).write_bytes(content)
     with pytest.raises(
         ValueError,
-        match=f"known: expected a CSV file .*, a journal, or a file of Optimizer.save, .*{cure}",
+        match=f"known: expected a CSV file .*, or a journal, .*{cure}",
     ):
         known(name)
 

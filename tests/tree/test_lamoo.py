@@ -73,8 +73,8 @@ def test_a_search_uses_it_and_a_file_holds_it(selector, tmp_path):
     for _ in range(20):
         trials = opt.ask(3)
         opt.tell(trials, [(t.point[0] + 3 * t.point[1], 1 - t.point[0] + 3 * t.point[1]) for t in trials])
-    opt.save(tmp_path / "run.npz")
-    later = lamcts.Optimizer.load(tmp_path / "run.npz")
+    opt.save(tmp_path / "run.db")
+    later = lamcts.Optimizer.load(tmp_path / "run.db")
     assert later.sampler == sampler and [t.x.tolist() for t in later.ask(3)] == [t.x.tolist() for t in opt.ask(3)]
 
 

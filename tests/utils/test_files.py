@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import lamcts
-from lamcts.journal import Journal
 from lamcts.utils.files import FileKind, kind_at, opened, text_of
 
 
@@ -46,8 +45,8 @@ def test_a_file_is_recognised_by_its_content(tmp_path: Path, content: bytes, kin
 
 def test_journals_states_and_other_databases_are_told_apart(tmp_path: Path) -> None:
     opt = lamcts.Optimizer([(0, 1)], seed=0)
-    opt.save(tmp_path / "state")
-    Journal.open(tmp_path / "run.db", opt.fingerprint()).close()
+    (tmp_path / "state").write_bytes(archive("column x.npy"))
+    opt.save(tmp_path / "run.db")
     for name, table in (("optuna.db", "study_directions"), ("other.db", "studies")):
         with sqlite3.connect(tmp_path / name) as database:
             database.execute(f"CREATE TABLE {table} (id INTEGER)")

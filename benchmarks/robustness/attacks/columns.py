@@ -269,8 +269,8 @@ class Session(sessions.Session):
 
     def again(self, folder: Path) -> None:
         """Write it, read it, and ask both for the same."""
-        self.opt.save(folder / "saved.npz")
-        later = lamcts.Optimizer.load(folder / "saved.npz", space=self.space)
+        self.opt.save(folder / "saved.db")
+        later = lamcts.Optimizer.load(folder / "saved.db", space=self.space)
         try:
             ours = [trial.x.tobytes() for trial in self.opt.ask(2)]
         except lamcts.Exhausted as error:

@@ -41,7 +41,7 @@ class GpCma(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     starts_at_centre: ClassVar[bool] = True
     sigma: float = 0.3
 

@@ -42,7 +42,7 @@ class Quadratic(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> QuadraticSession:

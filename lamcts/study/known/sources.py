@@ -16,9 +16,9 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fixed import bare
 from lamcts.spaces.values import scalar
 from lamcts.study.known.rows import OTHERS, Row, Table, check_once, takes
-from lamcts.study.load import JOURNAL, result_of, saved_result, space_of
+from lamcts.study.load import JOURNAL, result_of, space_of
 from lamcts.study.result import Result
-from lamcts.utils.files import FileKind, kind_at, text_of
+from lamcts.utils.files import OLD_STATE, FileKind, kind_at, text_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,10 +30,11 @@ NAMES = re.compile(rf"(?:[ \t]*[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
 COMPLETE, FAILED = "COMPLETE", "FAIL"  # states of trials that were evaluated
 SENSES = ("minimize", "maximize")
-EXPECTED = "a CSV file with a line of names, a journal, or a file of Optimizer.save"
+EXPECTED = "a CSV file with a line of names, or a journal"
 STUDY = "known=optuna.load_study(study_name=None, storage={}) reads its only study"
 LOG = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
 CURES = {  # how the results of other files are given, whose path is filled in
+    FileKind.STATE: OLD_STATE,
     FileKind.OPTUNA: STUDY.format("'sqlite:///{}'"),
     FileKind.OPTUNA_LOG: STUDY.format(LOG),
     FileKind.SPREADSHEET: "save the sheet as CSV; known=pandas.read_excel({!r}) reads it as well",
@@ -101,8 +102,6 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
             with suppress(ValueError):
                 return result_of(record, space_of(record))
             raise error
-    if kind is FileKind.STATE:
-        return saved_result(file, space)
     if kind in (FileKind.TEXT, FileKind.EMPTY):
         return _table_of_file(file)
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lamcts.journal.settings import from_identity, identity, is_ours
 from lamcts.neural.metadnn import MetaDnn
 from lamcts.neural.searches import alphax, lanas
-from lamcts.optimizer.settings import from_identity, identity, is_ours
 
 
 @pytest.mark.parametrize(

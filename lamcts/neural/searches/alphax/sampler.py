@@ -180,7 +180,7 @@ class AlphaX(LocalSampler):
     True
     """
 
-    version: ClassVar[int] = 2  # see lamcts.optimizer.settings
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     actions: Actions = field(default_factory=Assign)
     model: RewardModel = field(default_factory=Ridge)
     c: float = 0.1

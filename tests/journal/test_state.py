@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lamcts
+from lamcts.journal.state import Mark
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.state import Mark
 from lamcts.samplers import Turbo, Uniform
 
 SPACE = lamcts.Box(-5.0, 10.0, dim=3)
