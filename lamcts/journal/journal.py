@@ -149,7 +149,9 @@ class Journal:
         try:
             with explained(path):
                 connection.execute("BEGIN")  # one moment for all tables
-                return load(connection, path)
+                recorded = load(connection, path)
+                connection.execute("COMMIT")  # nothing is locked if an exception comes before it is closed
+            return recorded
         finally:
             connection.close()
 
@@ -246,8 +248,10 @@ class Journal:
                 with folded(path) as former:
                     compare(path, tables.read_meta(former, path)["fingerprint"], fingerprint)
             create(path, self._connection.backup)
-        finally:
             lock.release()
+        except BaseException:
+            lock.release()
+            raise
 
     def _put(self, db: sqlite3.Connection, delta: Delta) -> None:
         tables.put_rows(db, delta)
@@ -386,11 +390,10 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
 
 
 def _meta(fingerprint: Json, about: Json | None) -> Json:
-    created = datetime.now(UTC).isoformat(timespec="seconds")
     return {
         "fingerprint": plain(fingerprint),
         "about": plain(about or {}),
         "version": metadata.version("lamcts"),
-        "created": created,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "widths": widths_of(fingerprint),
     }

@@ -206,19 +206,16 @@ def test_the_file_is_a_journal_for_every_reader(tmp_path: Path, capsys: pytest.C
         opt.tell(trial, {"value": float(trial.id), "c": 2.0 * (trial.id == 0)})
     opt.save(path)
     assert str(lamcts.load(path).rows()) == str(opt.rows()) and Journal.read(path).best == (ANY, 1.0, 1)
-    assert main(["show", str(path)]) == 0 and main(["export", str(path), "--out", str(tmp_path / "run.csv")]) == 0
-    assert main(["ask", str(path), "--pending"]) == 0
-    assert capsys.readouterr().out.count("\n5,") == 1
+    assert main(["show", str(path)]) == 0 and "5 finished (4 feasible, 0 failed), 2 pending" in capsys.readouterr().out
+    assert main(["ask", str(path), "--pending"]) == 0 and capsys.readouterr().out.count("\n") == 3
     later = Optimizer(MIXED, seed=4, n_init=6, constraints=["c <= 1"], journal=path)
-    assert later.state_dict() == opt.state_dict() and len(later.pending) == 2
-    assert (
-        str(lamcts.minimize(bowl, MIXED, budget=1, known=path, seed=0).history.trial.tolist())
-        == "[-1, -1, -1, -1, -1, 0]"
-    )
+    assert str(later.rows()) == str(opt.rows()) and [trial.id for trial in later.pending] == [5, 6]
+    new = lamcts.minimize(bowl, MIXED, budget=1, known=path, seed=0, constraints=["c <= 1"])
+    assert new.history.trial.tolist() == [-1] * 5 + [0]
 
 
-def bowl(point: Any) -> float:
-    return float(point["rate"])
+def bowl(point: Any) -> dict[str, float]:
+    return {"value": float(point["rate"]), "c": 0.0}
 
 
 def test_a_file_of_the_same_run_is_replaced_and_that_of_another_is_left(tmp_path: Path) -> None:
@@ -272,7 +269,8 @@ def test_what_a_killed_writer_left_in_the_log_of_a_file_does_not_come_back(tmp_p
     subprocess.run([sys.executable, "-c", code, path], check=True)
     assert Path(f"{path}-wal").stat().st_size and Journal.read(path).n == 19
     opt.save(path)
-    assert not Path(f"{path}-wal").exists() and Optimizer.load(path).state_dict() == opt.state_dict()
+    assert not Path(f"{path}-wal").exists()
+    same_future(opt, Optimizer.load(path))
 
 
 def test_a_damaged_file_is_refused_and_not_replaced(tmp_path: Path) -> None:

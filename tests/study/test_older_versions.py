@@ -63,9 +63,7 @@ def test_re_evaluations_of_an_older_journal_are_rows(old: Path) -> None:
 
 @pytest.mark.parametrize("read", [lamcts.load, lamcts.Optimizer.load, Journal.read])
 def test_a_state_of_an_older_version_is_refused_with_what_to_do(read: Any, old: Path) -> None:
-    words = (
-        r"a file that Optimizer\.save wrote before the release of lamcts 0\.1\.0; .* `lamcts show .*front\.npz --csv"
-    )
+    words = r"Optimizer\.save wrote before the release of lamcts 0\.1\.0; .* `lamcts show .*front\.npz --csv"
     with pytest.raises(JournalError, match=words):
         read(old / "front.npz")
     with pytest.raises(ValueError, match=words):
