@@ -20,7 +20,6 @@ from lamcts.spaces.values import brief, plain
 from lamcts.types import Floats, Json, JsonValue, Note, Point
 
 FORMAT = 4  # raised with every change of what is saved
-READABLE = (3, FORMAT)  # of 3 the evaluations alone: its searches were held by the optimizer's tree
 MOST = 2**53  # of a count: sums of counts of many runs stay below 2**63
 
 
@@ -87,37 +86,33 @@ class State:
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
     sems: dict[int, Sems] = field(default_factory=dict)  # row -> standard errors of its losses
 
-    def to_dict(self) -> Json:
-        """Return JSON values, and numpy arrays under "columns" and in the pending points."""
-        return {
-            "format": FORMAT,
-            "fingerprint": self.fingerprint,
-            "core": dict(vars(self.core)),
-            "columns": _arrays(self.columns),
-            "failures": {str(row): message for row, message in self.failures.items()},
-            "pending": [dict(vars(trial)) for trial in self.pending],
-            "searches": {str(number): dict(vars(search)) for number, search in self.searches.items()},
-            "predicted": {str(row): predicted_to_json(each) for row, each in self.predicted.items()},
-            "points": {str(row): plain(point) for row, point in self.points.items()},
-            "metrics": {str(row): dict(each) for row, each in self.metrics.items()},
-            "sems": {str(row): sems_to_json(each) for row, each in self.sems.items()},
-        }
-
     def to_json(self) -> Json:
-        """Return a copy of `to_dict` with lists for arrays."""
-        state = deepcopy(self.to_dict())
-        state["columns"] = {name: column.tolist() for name, column in state["columns"].items()}
-        return state | {"pending": [trial | {"x": trial["x"].tolist()} for trial in state["pending"]]}
+        """Return a copy as JSON values."""
+        return deepcopy(
+            {
+                "format": FORMAT,
+                "fingerprint": self.fingerprint,
+                "core": vars(self.core),
+                "columns": _lists(self.columns),
+                "failures": {str(row): message for row, message in self.failures.items()},
+                "pending": [vars(trial) | {"x": trial.x.tolist()} for trial in self.pending],
+                "searches": {str(number): vars(search) for number, search in self.searches.items()},
+                "predicted": {str(row): predicted_to_json(each) for row, each in self.predicted.items()},
+                "points": {str(row): plain(point) for row, point in self.points.items()},
+                "metrics": {str(row): dict(each) for row, each in self.metrics.items()},
+                "sems": {str(row): sems_to_json(each) for row, each in self.sems.items()},
+            }
+        )
 
     @classmethod
     def of(cls, state: JsonValue, dim: int, losses: int = 1, constraints: int = 0) -> "State":
-        """Return the state that `to_dict` made for points of `dim` numbers, losses and constraints.
+        """Return the state that `to_json` made for points of `dim` numbers, losses and constraints.
 
         ValueError for anything else.
         """
         state = deepcopy(state)
         try:
-            if state["format"] not in READABLE:
+            if state["format"] != FORMAT:
                 raise ValueError(f"format {state['format']!r}, this lamcts takes {FORMAT}")
             return cls(
                 fingerprint=dict(state["fingerprint"]),
@@ -152,18 +147,16 @@ class State:
         return self if len(x) else replace(self, columns=self.columns._replace(x=x.reshape(0, dim)))
 
 
-def _arrays(columns: Columns) -> Json:
+def _lists(columns: Columns) -> Json:
     """Return the columns by name; where there is one loss and no constraint it is `y`, and says which rows failed.
 
     With one loss, `kind` is kept only if a row was pruned, or is below full fidelity.
     """
-    arrays = {name: np.array(column) for name, column in columns._asdict().items()}
+    lists = {name: column.tolist() for name, column in columns._asdict().items()}
     if columns.f.shape[1] == 1 and not columns.g.shape[1]:
         pruned = ("kind",) if np.isin(columns.kind, (PARTIAL, PRUNED)).any() else ()
-        return {name: arrays[name] for name in ("x", "seconds", "trial", "source", *pruned)} | {
-            "y": np.array(columns.y)
-        }
-    return arrays
+        return {name: lists[name] for name in ("x", "seconds", "trial", "source", *pruned)} | {"y": columns.y.tolist()}
+    return lists
 
 
 def _columns(columns: Json, dim: int, losses: int, constraints: int) -> Columns:
