@@ -65,16 +65,16 @@ def save(opt: "Optimizer", path: str | os.PathLike[str]) -> Collection[str]:
     _check_resumable(opt, "save", "keep the evaluations alone: opt.to_dataframe()")
     if opt._journal is not None:
         opt._journal.copy(path)
-        record = opt._journal.recorded()
+        fingerprint, about = opt.fingerprint(), opt._journal.recorded().about
     else:
-        about, fingerprint = _about(opt), opt.fingerprint()
+        fingerprint, about = opt.fingerprint(), _about(opt)
         if from_signature(plain_json(fingerprint["space"])) is None and (space := to_json(opt.space)) is not None:
             about["space"] = space  # with its tables: the signature has checksums of them
         with Journal.open(MEMORY, fingerprint, about) as journal:
             journal.write(opt.delta(journal.mark))
             journal.copy(path)
-            record = journal.recorded()
-    return [name for name in PARTS if name not in _parts_in(record.fingerprint, record.about)]
+    parts = _parts_in(plain_json(fingerprint), about)
+    return [name for name in PARTS if name not in parts]
 
 
 def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], given: Json) -> "Made":

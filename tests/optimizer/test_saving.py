@@ -200,6 +200,13 @@ def test_a_table_of_points_is_in_the_file(tmp_path: Path) -> None:
     same_future(opt, Optimizer.load(tmp_path / "run"))
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_reference_point_is_in_the_file(recorded: bool, tmp_path: Path) -> None:
+    opt = Optimizer([(0, 1)], seed=0, objectives=2, reference=[1, 2], journal=tmp_path / "run.db" if recorded else None)
+    opt.save(tmp_path / "run.db")
+    assert Optimizer.load(tmp_path / "run.db").goals == opt.goals == Journal.read(tmp_path / "run.db").goals
+
+
 def test_the_file_is_a_journal_for_every_reader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, opt = tmp_path / "run.db", busy(constraints=["c <= 1"], evaluations=0)
     for trial in opt.ask(7)[:5]:
