@@ -150,15 +150,6 @@ def test_an_experiment_done_elsewhere_keeps_the_number_of_its_trial():
     assert opt.rows()[0]["trial"] == trial.id and opt.rows()[0]["x1"] == 0.25 and not opt.pending
 
 
-def test_a_saved_file_is_read_as_a_journal(tmp_path):
-    opt = filled(None, 9)
-    opt.ask()
-    opt.save(tmp_path / "lab.db")
-    record = Journal.read(tmp_path / "lab.db")
-    assert (record.n, len(record.pending), record.best[1]) == (9, 1, opt.best.value)
-    assert record.fingerprint == opt.fingerprint()
-
-
 def test_a_journal_without_settings_is_no_optimizer(tmp_path):
     with Journal.open(tmp_path / "odd.db", {"space": None}):
         pass
