@@ -24,7 +24,7 @@ READER_LEFT = 141  # and for one whose reader has closed the pipe
 COMMANDS = {
     "run": "optimise an objective; the same command again resumes a stopped run",
     "compare": "compare the default search with other optimizers on a function or program of your own",
-    "list": "list objectives, samplers, pruners and searches",
+    "list": "list objectives, samplers, pruners, peers and searches",
     "ask": "write a sheet of points to evaluate by hand, and keep a journal of them",
     "tell": "read a sheet of `lamcts ask` that was filled in",
     "show": "print the contents of a journal",

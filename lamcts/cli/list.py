@@ -1,4 +1,4 @@
-"""`lamcts list`: the names of objectives, samplers and pruners, and what wings list, grouped by kind."""
+"""`lamcts list`: the names of objectives, samplers, pruners and peers, and what wings list, grouped by kind."""
 
 import argparse
 import re
@@ -10,6 +10,7 @@ from lamcts import objectives, pruners, samplers
 from lamcts.cli.console import say, table
 from lamcts.cli.parser import Parser
 from lamcts.errors import install
+from lamcts.study.peers import PEERS
 from lamcts.utils.wings import wings
 
 LIBRARIES = {"cma": "cma", "nevergrad": "nevergrad"}  # sampler -> its package and the extra that installs it
@@ -26,6 +27,8 @@ def main(args: argparse.Namespace) -> int:
     rows = [[name, line + _missing(absent.get(name))] for name, line in samplers.names().items()]
     _group("Samplers: lamcts run NAME --sampler SAMPLER", rows)
     _group("Pruners: lamcts run NAME --pruner PRUNER", [[name, pruners.line(name)] for name in pruners.NAMES])
+    rows = [[name, peer.line + _missing(None if peer.installed else "peers")] for name, peer in PEERS.items()]
+    _group("Peers: lamcts compare NAME --peers PEER,PEER", rows)
     for wing in wings():
         for title, rows in wing.lists():
             _group(title, rows)

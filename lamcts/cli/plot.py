@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from lamcts.journal.recorded import Recorded
 
-KINDS = ("best", "front", "parallel", "hypervolume", "violation", "importance", "slice", "contour")
+KINDS = {
+    "best": "the best value so far",
+    "front": "all evaluations of 2 to 4 objectives and the front",
+    "parallel": "a line for each point of the front, or for each evaluation across its parameters",
+    "hypervolume": "the hypervolume so far",
+    "violation": "the least constraint violation so far",
+    "importance": "how much each parameter matters",
+    "slice": "the model along each parameter",
+    "contour": "the model over pairs of parameters",
+}
 
 FUNCTIONS = {"best_so_far": "best", "slices": "slice", "contours": "contour", "parameters": "parallel"}  # of the plots
 
@@ -29,7 +38,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("journal", nargs="+", help=line)
     line = "file to write, .png, .pdf or .svg (default: next to the journal; of several, comparison.png)"
     one.add_argument("--out", "-o", metavar="FILE", type=output_file, help=line)
-    line = f"{', '.join(KINDS)} (default: the most informative one)"
+    line = f"{'; '.join(f'{name}: {what}' for name, what in KINDS.items())} (default: the most informative one)"
     one.add_argument("--kind", choices=KINDS, metavar="KIND", help=line)
 
 

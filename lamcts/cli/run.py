@@ -85,8 +85,8 @@ def _add_own_options(one: Parser) -> None:
     line += "; with several objectives a group for each, by name or in order"
     own.add_argument("--report", metavar="REGEX", help=line)
     add_option(own, "timeout", "; a program with its child processes", type=float, metavar="SECONDS")
-    line = "the value in the output (default: the last number of the last line); for several values NAME=REGEX"
-    own.add_argument("--pattern", action="append", metavar="REGEX", help=f"{line} (default: a JSON object)")
+    line = "the value in the output; of several NAME=REGEX (default: last number of the last line, or a JSON object)"
+    own.add_argument("--pattern", action="append", metavar="REGEX", help=line)
 
 
 def main(args: argparse.Namespace) -> int:

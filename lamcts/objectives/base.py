@@ -28,7 +28,7 @@ IMPORTS = re.compile(
 NAMED = re.compile(r"""^@(register|problem|landscape|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
 COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?:: | : [^\n]*\n +)(.*(?:\n +.*)*)", re.MULTILINE)  # or NumPy's form
-END = re.compile(r" \(|; |\. |: |[.;]$")  # of the phrase that describes a setting
+PHRASE = re.compile(r'((?:"[^"]*"|.)*?)(?: \(|; |\. |: |[.;]?$)')  # describes a setting; a quotation is whole
 SAME = re.compile(r"as in `(\w+)`")
 Other = Callable[[str], "dict[str, Setting] | None"]
 
@@ -316,7 +316,8 @@ def settings_of(build: Callable[..., object], other: Other) -> dict[str, Setting
         if same := SAME.match(text):
             text = _text_elsewhere(build, name, same[1], other) or text
         kinds = _kinds(parameter.annotation) or _kinds_of(parameter.default)
-        found[name] = Setting(name, kinds, parameter.default, END.split(text, maxsplit=1)[0])
+        phrase = PHRASE.match(text)
+        found[name] = Setting(name, kinds, parameter.default, phrase[1] if phrase else text)
     return found
 
 

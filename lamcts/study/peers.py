@@ -196,11 +196,11 @@ class Peer(NamedTuple):
 
 PEERS: Mapping[str, Peer] = {
     "random": Peer(random, "uniform draws", "numpy"),
-    "cobyla": Peer(partial(local, method="COBYLA"), "SciPy's, restarted"),
-    "cobyqa": Peer(partial(local, method="COBYQA"), "SciPy's, restarted"),
-    "powell": Peer(partial(local, method="Powell"), "SciPy's, restarted"),
-    "dual annealing": Peer(dual_annealing, "SciPy's, from the best initial point"),
-    "differential evolution": Peer(differential_evolution, "SciPy's, from the initial design"),
+    "cobyla": Peer(partial(local, method="COBYLA"), "linear models in a trust region, of SciPy, restarted"),
+    "cobyqa": Peer(partial(local, method="COBYQA"), "quadratic models in a trust region, of SciPy, restarted"),
+    "powell": Peer(partial(local, method="Powell"), "line searches along conjugate directions, of SciPy, restarted"),
+    "dual annealing": Peer(dual_annealing, "simulated annealing with local searches, of SciPy"),
+    "differential evolution": Peer(differential_evolution, "a population from the initial design, of SciPy"),
     "cma": Peer(cma, "pycma from the best initial point, sigma 0.3, doubled population a restart", "cma"),
     "tpe": Peer(partial(optuna, sampler="TPESampler"), "tree-structured Parzen estimators of Optuna", "optuna"),
     "optuna gp": Peer(partial(optuna, sampler="GPSampler"), "Gaussian process of Optuna", "optuna"),

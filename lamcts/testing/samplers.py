@@ -14,7 +14,7 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import restore, save
 from lamcts.samplers.base import Sampler
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
-from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.base import SearchSpace, rows_of
 from lamcts.spaces.regions.region import Step
 from lamcts.testing.search import Loss, Search, bowl, expect, watched
 from lamcts.types import Floats, Mask, Rows
@@ -34,6 +34,7 @@ SPACES: dict[str, Callable[[], SearchSpace]] = {
         }
     ),
 }
+SMALL = 40  # points of a space that is searched to its end
 SAME_STATE = "the same points from a restored generator, which has no seed: draw child generators, do not spawn them"
 
 
@@ -184,6 +185,22 @@ def paths(space: SearchSpace, seed: int) -> Sequence[Sequence[Step]]:
     return [Step(slope, False)], [Step(Ball(x[0], radius), True)], [Step(Ball(x[0], radius), False), Step(slope, True)]
 
 
+def a_small_space_is_asked_to_its_last_point(sampler: Sampler, space: SearchSpace, seed: int) -> None:
+    if not 0 < len(every := _listed(space)) <= SMALL:
+        return
+    search = Search(sampler, space, seed, given=2)
+    while len(search.go(1, 3)):
+        pass
+    left = np.count_nonzero(search.seen.unseen(every))
+    expect(search.session.done or not left, "ask: every point of a small space", f"none with {left} left")
+
+
+def _listed(space: SearchSpace) -> Floats:
+    """Return the rows of all points [n, d], none for a space that does not list them."""
+    rows = rows_of(space)
+    return np.empty((0, space.dim)) if rows is None else rows
+
+
 def degenerate_values_do_no_harm(sampler: Sampler, space: SearchSpace, seed: int) -> None:
     losses: tuple[Loss, ...] = (
         lambda x: 1.0,
@@ -215,6 +232,7 @@ CHECKS: tuple[Callable[[Sampler, SearchSpace, int], None], ...] = (
     a_restored_session_goes_on_bit_for_bit,
     points_stay_inside_the_region,
     a_session_moves_to_a_part_of_its_region,
+    a_small_space_is_asked_to_its_last_point,
     degenerate_values_do_no_harm,
     scaling_values_by_a_power_of_two_changes_nothing,
 )

@@ -13,6 +13,7 @@ FIXED = "leave it out, it is always {}"
 KNOWN = "pass the journals, known=['a.db', 'b.db'], on the command line --known a.db --known b.db"
 PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="
 SURROGATE = "write a function that calls the benchmark's own package, and pass it to lamcts.maximize"
+SCHEMES = "compare the schemes on your link by worth(link)"
 TIMED = "misses are exact; compile the nest yourself, and pass a function that times it"
 REMOVED: dict[str, dict[str, str]] = {
     "sampler": {
@@ -57,6 +58,7 @@ REMOVED: dict[str, dict[str, str]] = {
         "nevergrad": "call lamcts.minimize; sampler='nevergrad:NAME' runs an optimiser of Nevergrad",
     },
     "lamcts.movement.costs": {"seconds": TIMED},
+    "lamcts.neural.compress": {"Throughput": SCHEMES, "least_ratio": SCHEMES, "sparse_ratio": SCHEMES},
     "lamcts.neural.nas": {
         "SurrogateObjective": SURROGATE,
         "table_converter": "run python -m lamcts.neural.nas.conversion",

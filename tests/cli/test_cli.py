@@ -10,9 +10,8 @@ import pytest
 from commands import said
 
 from lamcts import objectives
-from lamcts.cli import COMMANDS, READER_LEFT, main, parser
+from lamcts.cli import COMMANDS, READER_LEFT, main
 from lamcts.cli.console import number, span
-from lamcts.cli.parser import SETTING, TYPED
 from lamcts.journal import Journal
 from lamcts.neural.searches import network_searches
 from lamcts.objectives import base
@@ -258,17 +257,6 @@ def test_list_names_the_searches_of_networks_and_so_does_help(capsys):
     for name, search in network_searches.names().items():
         assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.split()[:1] == [name]] == [search.line]
         assert name in helped
-
-
-@pytest.mark.parametrize("name", [*objectives.names(), "gym:Pendulum-v1"])
-def test_every_setting_of_an_objective_is_an_option_with_a_description(name):
-    row, described = objectives.entry(name), {}
-    for action in parser(["run", name])._subparsers._group_actions[0].choices["run"]._actions:
-        described[action.dest] = action.help or ""
-    for setting in row.parameters.values():
-        assert setting.kinds, f"{setting.name} has no type that a text can be read as"
-        if setting.name not in TYPED:
-            assert setting.text and setting.text in described[SETTING + setting.name] and len(setting.text) < 120
 
 
 def test_list_says_which_extra_is_missing(capsys, monkeypatch):

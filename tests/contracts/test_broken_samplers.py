@@ -11,7 +11,7 @@ import pytest
 from lamcts import rng as streams
 from lamcts.outcomes.observations import Floats, Observations, Rows
 from lamcts.samplers import LocalSampler
-from lamcts.spaces import Box
+from lamcts.spaces import Box, Int
 from lamcts.spaces.regions.region import Region
 from lamcts.testing import ContractError, check_sampler
 
@@ -237,6 +237,16 @@ def test_points_that_are_not_snapped_are_caught() -> None:
 
     with pytest.raises(ContractError, match="snap leaves as they are"):
         check_sampler(of(Raw))
+
+
+def test_a_session_that_leaves_points_of_a_small_space_is_caught() -> None:
+    class Lazy(Session):
+        def keep(self, x: Floats) -> Any:
+            return super().keep(x) & (x[:, 0] > 0.1)
+
+    check_sampler(of(Session), Int(0, 11))
+    with pytest.raises(ContractError, match="every point of a small space, got none with 2 left"):
+        check_sampler(of(Lazy), Int(0, 11))
 
 
 def test_settings_that_can_be_changed_are_caught() -> None:

@@ -25,6 +25,7 @@ from lamcts.spaces import (
 )
 from lamcts.spaces.base import SearchSpace
 from lamcts.testing.samplers import SPACES as SAMPLED
+from lamcts.testing.samplers import a_small_space_is_asked_to_its_last_point
 from lamcts.testing.splitters import Splitter
 from lamcts.tree import KMeansSvm, Linear
 
@@ -128,6 +129,12 @@ def test_a_sampler_holds_its_contract(name: str, space: str) -> None:
         pytest.skip(f"needs the package {extra}")
     made = SAMPLED[space]()
     testing.check_sampler(samplers.make(name, made), made)
+
+
+@pytest.mark.parametrize("space", [Finite(np.random.default_rng(0).random((12, 3))), Finite(np.arange(12)), Int(0, 11)])
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name.partition(":")[0] not in ("cma", "nevergrad")])
+def test_a_sampler_asks_a_small_space_to_its_last_point(name: str, space: SearchSpace) -> None:
+    a_small_space_is_asked_to_its_last_point(samplers.make(name, space), space, seed=0)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 
 from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
-from lamcts.spaces import Bool, Box, Choice, Space
+from lamcts.spaces import Box
 from lamcts.testing.search import Search
 
 FAST = GpBo()
@@ -48,14 +48,6 @@ def test_a_shift_of_losses_hardly_moves_the_next_point() -> None:
     plain = Search(FAST, SQUARE, seed=0).go(1, 2)
     other = Search(FAST, SQUARE, seed=0, loss=lambda x: 3.0 * float(np.sum((x - 0.3) ** 2)) - 5.0).go(1, 2)
     assert np.abs(plain - other).max() < 1e-6
-
-
-def test_a_discrete_space_is_searched_to_its_last_point() -> None:
-    space = Space({"a": Choice(["x", "y", "z"]), "b": Bool(), "c": Bool()})
-    search = Search(FAST, space, seed=0, given=2)
-    known = len(search.seen)
-    assert known + sum(len(search.go(1, 3)) for _ in range(6)) == 12
-    assert search.ask(1) == []
 
 
 @pytest.mark.parametrize("wrong", [{"n_start": -1}, {"n_start": 2.5}])

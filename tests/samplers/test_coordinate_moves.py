@@ -5,7 +5,7 @@ import pytest
 from moves import CUBE, DISCRETE, MIXED, best, failing, mixed, moves, play, points, rippled, until_together
 
 from lamcts.samplers.coordinate import DRAWN, PATTERN, RECENT_PROBES, Coordinate
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
+from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
@@ -231,21 +231,3 @@ def test_a_region_without_rows_is_begun_with_draws_though_others_know_rows_elsew
     assert session.incumbent is None
     assert len(session.ask(4)[0]) == 4
     assert [parameter for _, parameter, _ in session.state()["out"]] == [DRAWN] * 4
-
-
-@pytest.mark.parametrize(
-    "space",
-    [
-        Space({"a": Choice(["x", "y", "z"]), "b": Bool(), "c": Bool()}),
-        Finite(np.random.default_rng(0).random((12, 3))),
-        Finite(np.arange(12)),
-        Int(0, 11),
-    ],
-    ids=["product", "finite", "finite line", "one"],
-)
-def test_a_finite_space_is_asked_to_its_last_point(space: Space) -> None:
-    search = Search(Coordinate(), space, seed=0, given=2)
-    known = len(search.seen)
-    total = sum(len(search.go(1, 3)) for _ in range(6))
-    assert known + total == 12
-    assert search.ask(1) == []

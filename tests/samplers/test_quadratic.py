@@ -9,7 +9,7 @@ from lamcts.samplers.parts.session import Batch
 from lamcts.samplers.parts.trust_region import START
 from lamcts.samplers.quadratic import Quadratic, session
 from lamcts.samplers.turbo import Turbo
-from lamcts.spaces import Bool, Box, Choice, Finite, Float, Int, Space
+from lamcts.spaces import Box, Choice, Float, Int, Space
 from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Ball, Slope
 from lamcts.testing.search import Loss, Search, bowl
@@ -191,23 +191,6 @@ def test_discrete_values_stay_those_of_the_best_row() -> None:
         search.tell(numbers)
     free = search.seen.x[search.session.incumbent][MIXED.continuous]
     np.testing.assert_allclose(free, 0.3, atol=1e-2)
-
-
-@pytest.mark.parametrize(
-    "space",
-    [
-        Space({"a": Choice(["x", "y", "z"]), "b": Bool(), "c": Bool()}),
-        Finite(np.random.default_rng(0).random((12, 3))),
-        Int(0, 11),
-    ],
-    ids=["product", "finite", "one"],
-)
-def test_a_space_without_a_continuous_parameter_is_drawn_to_its_last_point(space: Space) -> None:
-    search = Search(Quadratic(), space, seed=0, given=2)
-    known = len(search.seen)
-    total = sum(len(search.go(1, 3)) for _ in range(6))
-    assert known + total == 12
-    assert search.ask(1) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,7 +6,7 @@ import pytest
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.turbo import Turbo
 from lamcts.samplers.turbo import session as turbo_session
-from lamcts.spaces import Bool, Box, Choice, Space
+from lamcts.spaces import Box
 from lamcts.spaces.regions.region import Step
 from lamcts.testing.samplers import Slope
 from lamcts.testing.search import Search, bowl
@@ -92,15 +92,6 @@ def test_late_results_outside_the_region_do_not_lead_points_outside() -> None:
     asked, _ = search.session.ask(5)
     assert len(asked) == 5
     assert search.region().contains(asked).all()
-
-
-def test_a_discrete_space_is_searched_to_its_last_point() -> None:
-    space = Space({"a": Choice(["x", "y", "z"]), "b": Bool(), "c": Bool()})
-    search = Search(FAST, space, seed=0, given=2)
-    known = len(search.seen)
-    total = sum(len(search.go(1, 3)) for _ in range(6))
-    assert known + total == 12
-    assert search.ask(1) == []
 
 
 def test_a_hundred_dimensions_move_ten_at_a_time() -> None:

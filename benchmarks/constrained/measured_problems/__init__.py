@@ -72,5 +72,5 @@ def lacking(name: str) -> str:
 
 
 def make(name: str, seed: int) -> Any:
-    """Return a problem (`lamcts.objectives.base.Measured`) where `seed` places it."""
+    """Return a problem where `seed` places it."""
     return find(name).build(seed)

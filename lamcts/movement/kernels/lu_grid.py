@@ -124,6 +124,7 @@ def lu_grid(N: int = 4096, P: int = 64, measure: Measure = "model") -> LuGridObj
 
     N: rows of the square matrix (4096).
     P: most ranks (64).
-    measure: "model", words a rank receives by formula; "words", counted; "seconds", by mpiexec ("model").
+    measure: value of a layout, "model", "words" or "seconds"; words a rank receives by formula, or counted, or the
+        time under mpiexec ("model").
     """
     return LuGridObjective(N, P, measure)

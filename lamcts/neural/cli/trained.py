@@ -116,7 +116,9 @@ KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "convnet": NetworkKind("chains of convolutions", nas.ConvNet, {"stages": 3}),
     "layerwise": NetworkKind("layers with skip connections", lambda: nas.Layerwise(layers=6), {"width": 0.5}),
     "random-graphs": NetworkKind(
-        "random graphs", lambda: nas.RandomGraphs(stages=2, nodes=9), {"width": 8, "stem_stride": 1}
+        "stages of randomly wired convolutions",
+        lambda: nas.RandomGraphs(stages=2, nodes=9),
+        {"width": 8, "stem_stride": 1},
     ),
     "efficientnet": NetworkKind("mobile blocks of EfficientNet", nas.EfficientNet, SMALL),
     "accel-nasbench": NetworkKind("mobile blocks of Accel-NASBench", nas.AccelNasBench, SMALL),

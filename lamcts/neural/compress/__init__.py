@@ -1,5 +1,7 @@
 """Gradient compression for data-parallel training over slow links (thesis, chapter 7, and later methods)."""
 
+from typing import TYPE_CHECKING
+
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.compress.hook import hook
 from lamcts.neural.compress.report import Report
@@ -17,16 +19,8 @@ from lamcts.neural.compress.schemes import (
 )
 from lamcts.neural.compress.state import State
 from lamcts.neural.compress.workers import SimulatedWorkers
-from lamcts.neural.compress.worth import (
-    Rate,
-    SchemeTime,
-    Throughput,
-    Worth,
-    least_ratio,
-    measured_rates,
-    sparse_ratio,
-    worth,
-)
+from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
+from lamcts.utils.removed import refuses
 
 __all__ = [
     "SCHEMES",
@@ -42,13 +36,13 @@ __all__ = [
     "SimulatedWorkers",
     "State",
     "TernGrad",
-    "Throughput",
     "TopK",
     "Worth",
     "hook",
-    "least_ratio",
     "measured_rates",
     "shrinking_theta",
-    "sparse_ratio",
     "worth",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)

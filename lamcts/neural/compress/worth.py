@@ -13,6 +13,7 @@ from lamcts.text import safe_repr
 from lamcts.types import number_of, whole_number
 
 BASELINE = "none"  # fp32 by ring all-reduce
+FULL = 32  # bits of an uncompressed number
 DEFAULTS = ("topk", "shared-topk", "fft", "qsgd", "terngrad", "powersgd")  # with their default options
 SAMPLE = 2**23  # numbers of all workers at most that are compressed to measure rates: seconds, and about 100 MB
 FEW = 8  # workers up to which a worker has a million numbers
@@ -126,7 +127,7 @@ def worth(
     whole_number(workers, "workers", 2)
     count = _count(numbers)
     found = rates if rates is not None else measured_rates(workers, schemes, count)
-    full = BITS * ring_bytes(FULL / BITS, workers)
+    full = 2 * (workers - 1) / workers * FULL  # of a ring all-reduce
     base = SchemeTime(BASELINE, 0.0, count * full / BITS / speed, full, 0.0)
     times = [_time_of(name, rate, count, speed, full) for name, rate in found.items()]
     return Worth(speed, workers, count, (base, *sorted(times, key=lambda one: one.seconds)))
@@ -192,51 +193,3 @@ def _count(numbers: object) -> float:
     if not 1 <= count < math.inf or isinstance(numbers, bool):
         raise ValueError(f"numbers: expected how many numbers a gradient has, 1 or more, got {safe_repr(numbers):.60}")
     return count
-
-
-FULL = 32  # bits of an uncompressed number
-
-
-@dataclass(frozen=True)
-class Throughput:
-    """Rates of the stages of the thesis's compression, in bytes of uncompressed gradient a second."""
-
-    conversion: float = math.inf
-    fft: float = math.inf
-    packing: float = math.inf
-    selection: float = math.inf
-
-    def seconds(self, size: float) -> float:
-        """Return the seconds of compressing `size` bytes, equation (7.1); decompression takes as long."""
-        return size * (2 / self.conversion + 1 / self.fft + 1 / self.packing + 1 / self.selection)
-
-
-def exchange_seconds(size: float, link: float, ratio: float = 1.0) -> float:
-    """Return the seconds of sending `size` bytes, compressed `ratio` times, at `link` bytes a second: (7.2)."""
-    return size / (link * ratio)
-
-
-def saved_seconds(size: float, link: float, ratio: float) -> float:
-    """Return the seconds of communication that compression saves, before its own time is subtracted: (7.3)."""
-    return exchange_seconds(size, link) - exchange_seconds(size, link, ratio)
-
-
-def least_ratio(link: float, cost: float, factor: float = 1.0) -> float:
-    """Return the compression ratio above which compression saves time: (7.4), infinite where no ratio does."""
-    left = 1 - 2 * link * cost / factor
-    return 1 / left if left > 0 else math.inf
-
-
-def ring_bytes(size: float, workers: int) -> float:
-    """Return the bytes that a rank receives in a ring all-reduce of `size` bytes: 2 (W - 1) / W of them."""
-    return 2 * (workers - 1) / workers * size
-
-
-def gathered_bytes(size: float, workers: int) -> float:
-    """Return the bytes that a rank receives in an all-gather of `size` bytes a rank: those of all other ranks."""
-    return (workers - 1) * size
-
-
-def sparse_ratio(keep: float, bits: float = FULL, bitmap: float = 1.0) -> float:
-    """Return the compression ratio of a payload of kept values and a bitmap of their positions."""
-    return FULL / (keep * bits + bitmap)

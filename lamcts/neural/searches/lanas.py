@@ -119,7 +119,13 @@ def _settings(
 
 @dataclass(frozen=True)
 class Leaf(LocalSampler):
-    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis)."""
+    """Draw uniformly from the leaf that the tree selects, by rejection (pi_rand of the thesis).
+
+    model: surrogate model that chooses among the draws (None: the first draw).
+    candidates: draws that the model compares (500); untuned.
+    refit: evaluations between two fits of the model (50); as the tree, thesis 4.3.1.
+    draws: draws of the whole space per proposal, at most (65,536); untuned.
+    """
 
     model: RewardModel | None = None
     candidates: int = 500

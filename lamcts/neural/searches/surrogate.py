@@ -18,7 +18,10 @@ class RewardModel(Protocol):
 
 @dataclass(frozen=True)
 class Ridge:
-    """Ridge regression on standardised features."""
+    """Ridge regression on standardised features.
+
+    penalty: weight of the squared norm of the coefficients (1.0); untuned.
+    """
 
     penalty: float = 1.0
 

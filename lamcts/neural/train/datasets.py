@@ -84,17 +84,19 @@ def digits() -> Data:
 
 @dataset("mnist")
 def _mnist() -> Data:
+    """Return MNIST: images [1, 28, 28] of handwritten digits, or a subset of 10,000 where only that file exists."""
     return of_file("mnist", found("mnist.npz", "mnist_10k.npz"))
 
 
 @dataset("cifar10")
 def _cifar10() -> Data:
+    """Return CIFAR-10: colour images [3, 32, 32] of ten classes, or a subset where only that file exists."""
     return of_file("cifar10", found("cifar10.npz", "cifar10_subset.npz"))
 
 
 @dataset("wikitext2")
 def _wikitext2() -> Data:
-    """Return words; the training file has ten megabytes, so the validation file is for training."""
+    """Return WikiText-2 as words; the training file has ten megabytes, so the validation file is for training."""
     file = found("wikitext2_valid.txt.gz")
     learnt, judged = (_words(each) for each in (file, file.with_name("wikitext2_test.txt.gz")))
     end = int(LEARNT * len(learnt))
@@ -103,7 +105,7 @@ def _wikitext2() -> Data:
 
 @dataset("tinyshakespeare")
 def _tinyshakespeare() -> Data:
-    """Return characters; the end of the file is for validation and test."""
+    """Return plays of Shakespeare as characters; the end of the file is for validation and test."""
     tokens = list(_lines(found("tinyshakespeare.txt.gz")))
     end = int(LEARNT * len(tokens))
     middle = (end + len(tokens)) // 2

@@ -11,7 +11,7 @@ from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
 MIN_CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)
-# How many moves mix well enough: tests/regions/test_fill.py compares moments at d = 50 with a long run.
+# How many moves mix well enough: tests/spaces/regions/test_fill.py compares moments at d = 50 with a long run.
 SWEEPS = 8  # rounds of moves
 DIFFERENCE_MOVES = 4  # moves along differences in each round
 AXIS_MOVES = 3  # moves along each bent axis, over all rounds

@@ -15,7 +15,7 @@ from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.group import Simulated
 from lamcts.neural.compress.report import HEADERS
 from lamcts.neural.compress.schemes.power_sgd import orthonormal
-from lamcts.neural.compress.schemes.select import largest
+from lamcts.neural.compress.schemes.top_k import largest
 
 LOSSY = [
     compress.TopK(0.1),

@@ -1,5 +1,6 @@
 """Sparse schemes: every worker sends its largest numbers, or all send those at indices that one worker picks."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,13 +9,15 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.codecs import sparse
+from lamcts.neural.compress.codecs.bits import true_indices
 from lamcts.neural.compress.codecs.values import bits_of, from_half, to_half
 from lamcts.neural.compress.group import Group
 from lamcts.neural.compress.schemes.base import Keep, count_of, share
 from lamcts.neural.compress.schemes.gathered import Gathered, Part
-from lamcts.neural.compress.schemes.select import largest
 
 HALF_MAX = 65504  # the largest float16
+SAMPLE = 4096  # as many magnitudes are sorted to find a threshold
+SPREAD = 3  # standard deviations of the sample's count by which the threshold is lowered
 
 
 @dataclass(frozen=True)
@@ -121,3 +124,35 @@ class SharedTopK:
         """Return the mean in float32 of numbers that were added in the format of the ring."""
         mean = x.float() / workers
         return from_half(mean, top) if x.dtype == torch.float16 else mean
+
+
+def largest(magnitude: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Return the indices of the `count` largest elements, rising.
+
+    A threshold that is somewhat too low comes from a sample; the elements above it are few, and are sorted. So the
+    result is exact. If the sample misleads, the whole vector is sorted.
+    """
+    size = len(magnitude)
+    if count >= size:
+        return torch.arange(size, device=magnitude.device)
+    if size > 4 * SAMPLE:
+        candidates = _candidates(magnitude, count, generator)
+        if count <= len(candidates) < size // 2:
+            return candidates[_largest(magnitude[candidates], count)]
+    return _largest(magnitude, count)
+
+
+def _candidates(magnitude: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Return the indices of elements above a threshold from a sample."""
+    size = len(magnitude)
+    sample = magnitude[torch.randint(size, (SAMPLE,), generator=generator, device=magnitude.device)]
+    above = SAMPLE * count / size
+    place = min(SAMPLE, math.ceil(above + SPREAD * math.sqrt(above) + SPREAD))
+    return true_indices(magnitude >= torch.topk(sample, place).values[-1])
+
+
+def _largest(magnitude: Tensor, count: int) -> Tensor:
+    """Return the indices of the largest elements, by sorting; rising."""
+    chosen = torch.zeros(len(magnitude), dtype=torch.bool, device=magnitude.device)
+    chosen[torch.topk(magnitude, count, sorted=False).indices] = True
+    return true_indices(chosen)

@@ -52,7 +52,10 @@ class Actions(Protocol):
 
 @dataclass(frozen=True)
 class Assign:
-    """Assign the parameters of any space one after the other, in the order of the space."""
+    """Assign the parameters of any space one after the other, in the order of the space.
+
+    parts: intervals that a parameter with more values than this is cut into (8); untuned.
+    """
 
     parts: int = 8
 

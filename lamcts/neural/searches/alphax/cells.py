@@ -43,11 +43,16 @@ class _State(NamedTuple):
 
 @dataclass(frozen=True)
 class BuildCells:
-    """Build cells of limited size. Override `point` for spaces with other points."""
+    """Build cells of limited size. Override `point` for spaces with other points.
 
-    nodes: int = 7  # with input and output; NAS-Bench-101
-    edges: int = 9  # most edges; NAS-Bench-101
-    operations: int = 3  # kinds of inner nodes; NAS-Bench-101
+    nodes: most nodes, input and output included (7); NAS-Bench-101.
+    edges: most edges (9); NAS-Bench-101.
+    operations: kinds of inner nodes (3); NAS-Bench-101.
+    """
+
+    nodes: int = 7
+    edges: int = 9
+    operations: int = 3
 
     def __post_init__(self) -> None:
         if self.nodes < 2 or self.edges < 1 or self.operations < 1:
