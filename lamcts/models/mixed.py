@@ -17,8 +17,7 @@ from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of
 from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.priors import MixedPrior
-from lamcts.models.success import MAX_ROWS as MAX_FAILURE_ROWS
-from lamcts.models.success import Success, failed_rows, marks
+from lamcts.models.success import success_near
 from lamcts.models.surrogate import Surrogate, least_gain
 from lamcts.outcomes.constrained_rank import OK
 from lamcts.outcomes.observations import Observations
@@ -76,7 +75,8 @@ class MixedModel:
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
         losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
         known = np.array(losses).reshape(m, -1).T  # [n, k]
-        success = self._success(centre, due)
+        success = success_near(seen, seen.x[centre], self.inputs, None if due else state.success)
+        state.success = None if success is None else success.hyper
         if due:
             state.fitted = len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in known.T])
@@ -136,20 +136,6 @@ class MixedModel:
             hyper = self.state.columns[column] = self._fit(inputs, rest, hyper, shared=shared, known=known)
         return Posterior(inputs, y[:, None], hyper, known, prior)
 
-    def _success(self, centre: int, due: bool) -> Success | None:
-        """Return where evaluations succeed; None before a failure and a success."""
-        failed = failed_rows(self._seen)
-        if not len(failed):
-            return None
-        rows = np.concatenate([np.flatnonzero(self._seen.kind == OK), failed])
-        rows = self._chosen(np.sort(rows), centre, MAX_FAILURE_ROWS)
-        inputs, good = self._inputs(rows), self._seen.kind[rows] == OK
-        if good.all() or not good.any():
-            return None
-        if due or self.state.success is None:
-            self.state.success = self._fit(inputs, marks(good), self.state.success, prior=MixedPrior())
-        return Success(inputs, good, self.state.success)
-
     def _due(self) -> bool:
         n = len(self._seen)
         every = next(step for most, step in REFIT if n < most)
@@ -162,13 +148,12 @@ class MixedModel:
         start: Hyper | None,
         shared: float = 0.0,
         known: KnownNoise | None = None,
-        prior: MixedPrior | None = None,
     ) -> Hyper:
         """Return the most likely hyper-parameters; those of many rows are of the best."""
         if len(y) > FIT_ROWS:
             some = np.sort(np.argsort(y, kind="stable")[:FIT_ROWS])
             inputs, y, known = inputs.at(some), y[some], None if known is None else known.at(some)
-        found = (self._prior if prior is None else prior).of(self.coding.categories, self.coding.numbers, shared)
+        found = self._prior.of(self.coding.categories, self.coding.numbers, shared)
         return fit(inputs, y[:, None], found, start, known=known)[0]
 
     def inputs(self, x: Floats) -> Inputs:
@@ -178,11 +163,11 @@ class MixedModel:
     def _inputs(self, rows: Rows) -> Inputs:
         return self.inputs(self._seen.x[rows])
 
-    def _chosen(self, rows: Rows, centre: int, most: int = MAX_ROWS) -> Rows:
-        """Return at most so many of the rows, in order of arrival: the nearest to the centre."""
-        if len(rows) <= most:
+    def _chosen(self, rows: Rows, centre: int) -> Rows:
+        """Return at most MAX_ROWS of the rows, in order of arrival: the nearest to the centre."""
+        if len(rows) <= MAX_ROWS:
             return rows
         from lamcts.spaces.base import distance
 
         far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
-        return np.sort(rows[np.argsort(far, kind="stable")[:most]])
+        return np.sort(rows[np.argsort(far, kind="stable")[:MAX_ROWS]])

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.priors import LENGTH_LOCATION
-from lamcts.models.success import SLOPE_PENALTY, Success, success_near
+from lamcts.models.success import SLOPE_PENALTY, Success, success_near, unless_chance
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
@@ -92,7 +92,7 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
         if (middle := centre(self.region, self.seen, self.incumbent)) is None:
             return None
         model = self.model.update(middle)
-        success, everywhere, lengths = success_near(self.seen, middle), self._draws(), model.lengths
+        success, everywhere, lengths = unless_chance(success_near(self.seen, middle)), self._draws(), model.lengths
 
         def best(batch: Batch, surrogate: Surrogate) -> Floats:
             x = np.vstack([everywhere, self._nearby(self._centres(middle), lengths)])

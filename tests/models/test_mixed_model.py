@@ -63,19 +63,6 @@ def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside:
     assert np.log(model.state.columns[0].noise) == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
 
 
-def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    space = Space([Choice(list("abcd")), Float(0, 1)])
-    seen, model, _ = modelled(space, 12, failing=True)
-    monkeypatch.setattr("lamcts.models.priors.NOISE_REAL", 1e-7)
-    other = MixedModel(seen, Parameters(space), MixedModelState())
-    assert seen.best is not None
-    other.update(seen.best, RNG(0))
-    assert to_json(other.state.success) == to_json(model.state.success)
-    assert to_json(other.state.columns[0]) != to_json(model.state.columns[0])
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_row_is_enough(n: int) -> None:
     _, model, surrogate = modelled(WORDS, n)
@@ -177,9 +164,9 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     y = np.where(bad, np.nan, z.sum(1))
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
     model = MixedModel(seen, parameters, MixedModelState())
-    model.update(int(seen.best or 0), RNG(0))
-    assert model.state.success is not None
-    weights = model.state.success.weights
+    success = model.update(int(seen.best or 0), RNG(0)).success
+    assert success is not None
+    weights = success.hyper.weights
     assert weights[0] > np.e * weights[1:].max()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near
+from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near, unless_chance
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
@@ -115,7 +115,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
-        success = success_near(self.seen, self._x())
+        success = unless_chance(success_near(self.seen, self._x()))
         price = None if success is None else price_of_failure(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]

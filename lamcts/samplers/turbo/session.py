@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
 from lamcts.models.posterior_paths import Singles
-from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, success_near
+from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, success_near, unless_chance
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
@@ -86,7 +86,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
     def _take(self, batch: Batch, model: MultiOutput, x: Floats, centre: Floats, low: Floats, high: Floats) -> None:
         """Take the best candidates of draws, improved by gradient for some, into the batch."""
         drawn = MultiOutputPaths(model, min(batch.missing, len(x)), self.progress.rng)
-        success = success_near(self.seen, centre)
+        success = unless_chance(success_near(self.seen, centre))
         paths = drawn if success is None else PenalisedPaths(drawn, success)
         best = x[picked(paths(x).astype(float))]
         free = (best != centre) & self.region.space.continuous  # the others stay where the candidate left them
