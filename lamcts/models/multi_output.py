@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Real
 from lamcts.models.posterior import Posterior
-from lamcts.models.posterior_paths import ORDER_ROWS, PosteriorPaths, Singles
 from lamcts.types import Floats
 
 MAX_BOX_LENGTH = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
@@ -28,7 +27,7 @@ class MultiOutput:
     @property
     def lengths(self) -> Floats:
         """Length scales of all parts together, [d]: those that shape a box."""
-        if len(self.parts) == 1 and self.parts[0].z.shape[1] == 1:
+        if len(self.parts) == 1:
             return self.parts[0].hyper.lengths  # of a lone loss as they are (tuned so)
         logs = [np.log(np.minimum(part.hyper.lengths, MAX_BOX_LENGTH)) for part in self.parts]
         result: Floats = np.exp(np.mean(logs, axis=0))
@@ -57,24 +56,3 @@ class MultiOutput:
 def joined(columns: Sequence[NDArray[Real]], axis: int = 1) -> NDArray[Real]:
     """Return arrays of columns side by side; a lone one as it is."""
     return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=axis)
-
-
-class MultiOutputPaths:
-    """`k` draws of each of the columns, whose parts share their rows."""
-
-    def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
-        order = [0]
-        if len(model.parts) > 1:  # losses by content, not by the order in which they are told
-            losses = np.hstack([part.z[:ORDER_ROWS] for part in model.parts[: model.losses]])
-            order = [*np.lexsort(losses[::-1]).tolist(), *range(model.losses, len(model.parts))]
-        drawn = {i: PosteriorPaths(model.parts[i], k, rng) for i in order}
-        self.parts = [drawn[i] for i in range(len(model.parts))]
-
-    def __call__(self, x: Floats) -> Singles:
-        """Return the draws at `x` [m, d], [m, k, q]."""
-        return joined([part(x) for part in self.parts], axis=2)
-
-    def slopes(self, x: Floats) -> tuple[Singles, Singles]:
-        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d], [k, q] and [k, q, d]."""
-        values, gradients = zip(*(part.slopes(x) for part in self.parts), strict=True)
-        return joined(values), joined(gradients)

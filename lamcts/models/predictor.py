@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.coding import Coding, Inputs
-from lamcts.models.fit import Loss, search, shares
+from lamcts.models.fit import fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import Scale, rank_correlation
@@ -108,7 +108,7 @@ class RunModel:
         """Return the prediction at `x` [m, d]."""
         from scipy.special import ndtr
 
-        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
+        parts = [self.coding.inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         moments = [column.moments(parts) for column in self.objectives]
         feasible = np.ones(len(x))
         for column in self.constraints:
@@ -121,7 +121,7 @@ class RunModel:
     @own_numerics()
     def excess(self, x: Floats) -> Floats:
         """Return by how much constraints are expected to be exceeded at `x` [m, d], of those that some row exceeds."""
-        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
+        parts = [self.coding.inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         columns = [column.moments(parts)[0] for column in self.constraints]
         return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
@@ -142,7 +142,7 @@ class RunModel:
     def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
         scale = Scale.of(y)
         z = scale.down(y)
-        inputs, known = self._inputs(x), KnownNoise.of(sems, y, z)
+        inputs, known = self.coding.inputs(x), KnownNoise.of(sems, y, z)
         return Column(scale, Posterior(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
@@ -163,13 +163,9 @@ class RunModel:
             some = np.argsort(z, kind="stable")[some]  # of all heights alike
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
         settings = WIDE_PRIOR.with_permutations() if self._parameters.permutations else WIDE_PRIOR
-        prior = settings.of(self.coding.categories, self.coding.numbers)
+        prior = settings.suited(inputs)
         starts = (prior.mode, replace(prior.mode, noise=NOISY_START))
-        loss = Loss(inputs, z[:, None], prior, shares(inputs, z[:, None], prior.mode, known))
-        return min((search(loss, prior, start, ITERATIONS) for start in starts), key=lambda pair: pair[1])[0]
-
-    def _inputs(self, x: Floats) -> Inputs:
-        return self.coding(self._parameters.codes(x))
+        return fit(inputs, z[:, None], prior, starts, ITERATIONS, known)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,13 @@ from lamcts.models.coding import Inputs
 from lamcts.models.fit import fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.posterior import Posterior, profiled_signal
-from lamcts.models.priors import MixedPrior
+from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Mask, Rows
 
 MAX_ROWS = 150  # of the model, the nearest ones: the time of the factors (untuned)
-PRIOR = MixedPrior(noise=0.1, noise_spread=1.0)  # of marks, which are noisy (untuned)
+PRIOR = KernelPrior(noise=0.1, noise_spread=1.0)  # of marks, which are noisy (untuned)
 MIN_EVIDENCE = 4.0  # by what the log likelihood must exceed that without order: 2 took chance for order
 MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (0.5 gained less)
 INFEASIBLE_PENALTY = 1e6  # by what a point that is likely to fail is worse than any other: losses here are near 1
@@ -92,11 +92,7 @@ def success_near(
     if good.all() or not good.any():
         return None
     inputs = inputs_of(seen.x[rows])
-    hyper = (
-        fit(inputs, marks(good)[:, None], PRIOR.of(inputs.categories, inputs.numbers.shape[1]))[0]
-        if hyper is None
-        else hyper
-    )
+    hyper = fit(inputs, marks(good)[:, None], PRIOR.suited(inputs))[0] if hyper is None else hyper
     return Success(inputs, good, hyper)
 
 

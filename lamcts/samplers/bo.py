@@ -4,15 +4,16 @@ Candidates lie in the whole region and in boxes round the incumbent; the best of
 coordinates.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
-from lamcts.models.priors import LENGTH_LOCATION
-from lamcts.models.success import SLOPE_PENALTY, Success, success_near, unless_chance
+from lamcts.models.output_transforms import plain
+from lamcts.models.priors import REAL_PRIOR
+from lamcts.models.success import SLOPE_PENALTY, Success, unless_chance
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
@@ -83,24 +84,25 @@ class GpBoProgress(BayesianProgress):
 class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
+        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)
 
     def _look(self) -> Look | None:
-        if (middle := centre(self.region, self.seen, self.incumbent)) is None:
+        if (row := centre(self.region, self.seen, self.incumbent)) is None:
             return None
-        model = self.model.update(middle)
-        success, everywhere, lengths = unless_chance(success_near(self.seen, middle)), self._draws(), model.lengths
+        look, everywhere = self.model.update(row, self.progress.rng), self._draws()
+        success, look = unless_chance(look.success), replace(look, success=None)  # a price, not a factor
+        lengths = look.model.lengths if look.model.parts else np.ones(self.seen.dim)
 
         def best(batch: Batch, surrogate: Surrogate) -> Floats:
-            x = np.vstack([everywhere, self._nearby(self._centres(middle), lengths)])
+            x = np.vstack([everywhere, self._nearby(self._centres(self.seen.x[row]), lengths)])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             return self._maximise(surrogate, success, x) if len(x) else x
 
-        return Look(self.model.surrogate(model, self.progress.rng), Inputs.of, self.model.units.losses[0].unit, best)
+        return Look(look, Inputs.of, self.model.unit, best)
 
     def _centres(self, usual: Floats) -> Floats:
         """Return the incumbent; of several losses some rows of the front, [p, d]."""
