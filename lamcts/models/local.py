@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.fit import fit
+from lamcts.models.fit import FIT_ROWS, fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput
@@ -25,7 +25,6 @@ from lamcts.spaces.base import distance
 from lamcts.types import Floats, Rows
 
 MAX_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
-FIT_ROWS = 250  # the best of these rows, to which the hyper-parameters are fitted: of 500 it takes seconds (untuned)
 GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when the rows have grown by this share, or by so many (untuned)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
 WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:

@@ -3,13 +3,13 @@
 The kernel is that of mixed spaces, which every space has. Letters: n rows, m points, k objectives, c constraints.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.models.coding import Coding, Inputs
-from lamcts.models.fit import fit
+from lamcts.models.fit import FIT_ROWS, fit, spread_over_ranks
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import Scale, rank_correlation
@@ -22,8 +22,7 @@ from lamcts.types import Floats, Point, Rows
 from lamcts.utils.numerics import own_numerics
 
 MIN_VALUES = 5  # values that a process is fitted to (untuned)
-MAX_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
-NOISY_START = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
+MAX_ROWS = 1000  # in a process (untuned)
 OUTLIER_RESIDUALS, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) of an outlier, and refits (untuned)
 MIN_OUTLIER_NOISE = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
 BLOCK = 1000  # points whose correlations are held at a time
@@ -157,15 +156,13 @@ class RunModel:
         return column
 
     def _hyper(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Hyper:
-        """Return the most likely hyper-parameters found from two starts, of little noise and of much."""
+        """Return the most likely hyper-parameters; of many rows, for some of all heights alike."""
         if len(z) > FIT_ROWS:
-            some = np.unique(np.rint(np.linspace(0, len(z) - 1, FIT_ROWS)).astype(np.int64))
-            some = np.argsort(z, kind="stable")[some]  # of all heights alike
+            some = spread_over_ranks(z)
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
         settings = WIDE_PRIOR.with_permutations() if self._parameters.permutations else WIDE_PRIOR
         prior = settings.suited(inputs)
-        starts = (prior.mode, replace(prior.mode, noise=NOISY_START))
-        return fit(inputs, z[:, None], prior, starts, ITERATIONS, known)[0]
+        return fit(inputs, z[:, None], prior, prior.starts, known=known)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,5 +200,4 @@ def _rows(y: Floats) -> Rows:
         return rows
     order = rows[np.argsort(y[rows], kind="stable")]
     best, others = order[: MAX_ROWS // 2], order[MAX_ROWS // 2 :]
-    even = np.rint(np.linspace(0, len(others) - 1, MAX_ROWS - len(best))).astype(np.int64)
-    return np.sort(np.concatenate([best, others[even]]))
+    return np.sort(np.concatenate([best, others[spread_over_ranks(y[others], MAX_ROWS - len(best))]]))

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.fit import fit
+from lamcts.models.fit import fit, spread_over_ranks
 from lamcts.models.output_transforms import half_rank, rank_correlation
 from lamcts.models.posterior import Posterior
 from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.types import Floats
 
-MAX_ROWS = 250  # of a task in its process, evenly spread over the ranks
 CHANCE_LEVEL = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
 
 
@@ -71,8 +70,7 @@ class RelatedModels:
 
 
 def _process(task: RelatedTask, inputs_of: Callable[[Floats], Inputs], prior: KernelPrior) -> Posterior:
-    order = np.argsort(task.y, kind="stable")
-    rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_ROWS)).astype(int))]
+    rows = spread_over_ranks(task.y)
     inputs, z = inputs_of(task.x[rows]), half_rank(task.y[rows])
     hyper, _ = fit(inputs, z[:, None], prior.suited(inputs))
     return Posterior(inputs, z[:, None], hyper)
