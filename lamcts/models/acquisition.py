@@ -24,7 +24,6 @@ LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference woul
 MAX_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd, stays a double
 SERIES_BELOW = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 MIN_VOLUME = 1e-200  # below it the logarithm of a volume is summed up as one: what remains of the digits is few
-MIN_SHARE = 1e-16  # of a cell's side: about half an ulp of 1, nearer to 0 the logarithm would be infinite
 SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
 SMOOTHING = 1e-2  # of a standard deviation: by so much drawn improvements are smoothed, so that none is flat (untuned)
 
@@ -134,7 +133,7 @@ def _log_side(j: int, mean: Floats, sd: Floats, cells: Cells, sloped: bool = Fal
         if sloped:
             by_mean[i], by_sd[i] = slopes(mean[:, j], sd[:, j], levels[i])
     below, above = inverse.reshape(2, -1)  # [b] each: the levels of a cell's ends
-    share = np.minimum(gains[below] - gains[above], -MIN_SHARE)  # log of the lower end's gain over the upper end's
+    share = np.minimum(gains[below] - gains[above], -LEAST_BELOW_1)  # log of the lower end's gain over the upper end's
     left, ratio = -np.expm1(share), np.exp(share)
     side = gains[above] + np.log(left)
     return side, (by_mean[above] - ratio * by_mean[below]) / left, (by_sd[above] - ratio * by_sd[below]) / left

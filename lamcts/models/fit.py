@@ -11,7 +11,7 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper, correlate
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.lbfgsb import lowest
 from lamcts.models.overlap import Overlap
 from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, profiled_signal
 from lamcts.models.priors import Prior
@@ -19,7 +19,6 @@ from lamcts.types import Floats, Rows
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
 ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
-EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
 FIT_ROWS = 250  # that a fit takes: of 500 it takes seconds (untuned)
 
 
@@ -40,8 +39,8 @@ def fit(
     starts = starts or (prior.mode,)
     if known is not None:
         known = known.shared(float(Posterior(inputs, z, starts[0], known).signal[0]))
-    loss, limits = Loss(inputs, z, prior, known), Limits(iterations, evaluations=EVALUATIONS * iterations)
-    found = [lowest(loss, prior.theta(start), prior.low, prior.high, limits) for start in starts]
+    loss = Loss(inputs, z, prior, known)
+    found = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
     theta, value = min(found, key=lambda pair: pair[1])
     return prior.hyper(theta), value
 

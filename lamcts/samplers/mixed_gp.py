@@ -12,7 +12,7 @@ from lamcts.models.priors import KernelPrior
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
+from lamcts.samplers.parts.bayesian import CLIMBS, BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession
 from lamcts.samplers.registry import register
@@ -26,7 +26,7 @@ EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whos
 # at, mutations of each, draws of the whole space (untuned)
 OPTION_ROWS = 100  # best rows whose options are tried of a category with too many to try all (untuned)
 MUTATION_MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
-CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
+ROUNDS = 6  # of a climb at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)

@@ -13,7 +13,7 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.lbfgsb import lowest
 from lamcts.models.output_transforms import Scale, rank_correlation, ranks
 from lamcts.models.posterior import Posterior, factor
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
@@ -107,7 +107,7 @@ class Model(NamedTuple):
             mean, gradient = self.posterior.mean_slopes(Inputs.of(u[None]))
             return float(mean[0, 0]), gradient[0, 0]
 
-        return self.frame.back(lowest(slope, u, low, high, Limits(DESCENT_STEPS))[0])
+        return self.frame.back(lowest(slope, u, low, high, DESCENT_STEPS)[0])
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
         """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.lbfgsb import lowest
 from lamcts.models.posterior import factor
 from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
 from lamcts.types import Floats
@@ -113,4 +113,4 @@ def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Fl
         turned = curvature @ v
         return float(slope @ v + v @ turned / 2), slope + turned
 
-    return lowest(value, np.zeros(len(slope)), low, high, Limits(DESCENT_STEPS))[0]
+    return lowest(value, np.zeros(len(slope)), low, high, DESCENT_STEPS)[0]
