@@ -36,7 +36,7 @@ class PosteriorPaths:
         self._mean = process.mean.astype(np.float32)  # [1]
         self._rows: Singles = process.kernel.scaled.astype(np.float32)
         gap = process.z - process.mean - self._waves(self._rows) @ self._heights - errors  # [n, k]
-        self._weights = process.unwhiten(process.whiten(gap)).astype(np.float32)
+        self._weights = process.unwhiten(process.whiten(np.asarray(gap, np.float64))).astype(np.float32)
 
     @IN_VAIN
     def __call__(self, x: Floats) -> Singles:

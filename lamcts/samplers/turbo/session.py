@@ -129,8 +129,8 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def _losses_near(self, row: int) -> Floats:
         """Return the losses of the feasible rows that a model round a feasible `row` has, [n]."""
-        rows = self.model.nearest(np.flatnonzero(self.seen.feasible), row)
-        return self.seen.f[rows, 0]
+        losses: Floats = self.seen.f[self.model.nearest(np.flatnonzero(self.seen.feasible), row), 0]
+        return losses
 
     def tell(self, notes: list[int], rows: Rows) -> None:
         box = self.progress.box
