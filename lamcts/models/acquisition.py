@@ -48,7 +48,7 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     """
     from scipy.special import erfcx, ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     z = np.maximum((best - mean) / sd, -MAX_ROOT)
     value = np.empty_like(z)
     near = z > -1.0
@@ -68,15 +68,11 @@ def slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
     """
     from scipy.special import log_ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     u = np.maximum((best - mean) / sd, -MAX_ROOT)
     log_h = log_expected_improvement(mean, sd, best) - np.log(sd)
     density = -(u * u) / 2.0 - LOG_ROOT_2PI
     return -np.exp(np.minimum(log_ndtr(u) - log_h, MAX_LOG)) / sd, np.exp(np.minimum(density - log_h, MAX_LOG)) / sd
-
-
-def _positive(sd: Floats) -> Floats:
-    return np.maximum(sd, MIN_SD)
 
 
 def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
@@ -246,7 +242,7 @@ def log_feasible(mean: Floats, sd: Floats) -> Sloped:
     """Return the logarithm of the probability that all columns [m, k] are at most 0, with its slopes."""
     from scipy.special import log_ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     z = np.clip(-mean / sd, -MAX_Z, MAX_Z)
     log = log_ndtr(z)
     steep = np.exp(np.minimum(-z * z / 2 - LOG_ROOT_2PI - log, MAX_LOG)) / sd

@@ -8,10 +8,8 @@ Letters: n rows in the model, m rows asked about, q columns, k draws.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.models.coding import Inputs
-from lamcts.models.kernel import Real
 from lamcts.models.posterior import Posterior
 from lamcts.types import Floats
 
@@ -35,24 +33,19 @@ class MultiOutput:
 
     def expect(self, inputs: Inputs) -> Floats:
         """Return the posterior means, [m, q]."""
-        return joined([part.expect(inputs) for part in self.parts])
+        return np.hstack([part.expect(inputs) for part in self.parts])
 
     def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior means and variances, without noise, both [m, q]."""
         means, variances = zip(*(part.moments(inputs) for part in self.parts), strict=True)
-        return joined(means), joined(variances)
+        return np.hstack(means), np.hstack(variances)
 
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances, [m, q] each, and their slopes along the numbers, [m, q, d] each."""
         of_parts = zip(*(part.slopes(inputs) for part in self.parts), strict=True)
-        mean, variance, by_mean, by_variance = (joined(own) for own in of_parts)
+        mean, variance, by_mean, by_variance = (np.concatenate(own, axis=1) for own in of_parts)
         return mean, variance, by_mean, by_variance
 
     def fantasize(self, inputs: Inputs) -> "MultiOutput":
         """Return the posteriors as if the columns at some rows had come out at their means."""
         return MultiOutput([part.fantasize(inputs) for part in self.parts], self.losses)
-
-
-def joined(columns: Sequence[NDArray[Real]], axis: int = 1) -> NDArray[Real]:
-    """Return arrays of columns side by side; a lone one as it is."""
-    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=axis)

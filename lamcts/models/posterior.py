@@ -158,11 +158,6 @@ class Posterior:
         """Return slopes of the mean [m, r, q] with those of the prior mean."""
         return slopes if self.prior is None else slopes + self.prior.slopes(inputs)[:, None]
 
-    def likeness(self, inputs: Inputs) -> Floats:
-        """Return the kernel with the row of the model that is most like each of some rows, [m]."""
-        result: Floats = self.kernel(inputs).max(1)
-        return result
-
     def fitted(self) -> Floats:
         """Return the posterior means at the model's own rows, [n, r]: their columns less the noise seen in them."""
         result: Floats = self.z - np.reshape(self.noise, (-1, 1)) * self.weights

@@ -95,8 +95,7 @@ class RunModel:
 
     def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> None:
         self.space, self.goals, self._robust = space, goals, robust
-        self._parameters = Parameters(space)
-        self.coding = Coding(self._parameters)
+        self.coding = Coding(Parameters(space))
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
         violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
         self.limiting = [j for j, g in enumerate(told.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
@@ -160,7 +159,7 @@ class RunModel:
         if len(z) > FIT_ROWS:
             some = spread_over_ranks(z)
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
-        settings = WIDE_PRIOR.with_permutations() if self._parameters.permutations else WIDE_PRIOR
+        settings = WIDE_PRIOR.with_permutations() if inputs.orders.shape[1] else WIDE_PRIOR
         prior = settings.suited(inputs)
         return fit(inputs, z[:, None], prior, prior.starts, known=known)[0]
 

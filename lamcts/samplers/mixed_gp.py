@@ -266,7 +266,7 @@ class _CandidatePool:
         if model.losses != 1:
             return np.zeros(len(inputs), bool)
         loss = model.parts[0]
-        known: Mask = -np.log(loss.likeness(inputs)) < self._share * float(loss.hyper.weights.sum())
+        known: Mask = -np.log(loss.kernel(inputs).max(1)) < self._share * float(loss.hyper.weights.sum())
         return known
 
     def ranked(self) -> Floats:
