@@ -24,7 +24,6 @@ LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference woul
 MAX_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd, stays a double
 SERIES_BELOW = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
 MIN_VOLUME = 1e-200  # below it the logarithm of a volume is summed up as one: what remains of the digits is few
-MIN_SHARE = 1e-16  # of a cell's side: about half an ulp of 1, nearer to 0 the logarithm would be infinite
 SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
 SMOOTHING = 1e-2  # of a standard deviation: by so much drawn improvements are smoothed, so that none is flat (untuned)
 
@@ -49,7 +48,7 @@ def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     """
     from scipy.special import erfcx, ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     z = np.maximum((best - mean) / sd, -MAX_ROOT)
     value = np.empty_like(z)
     near = z > -1.0
@@ -69,15 +68,11 @@ def slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
     """
     from scipy.special import log_ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     u = np.maximum((best - mean) / sd, -MAX_ROOT)
     log_h = log_expected_improvement(mean, sd, best) - np.log(sd)
     density = -(u * u) / 2.0 - LOG_ROOT_2PI
     return -np.exp(np.minimum(log_ndtr(u) - log_h, MAX_LOG)) / sd, np.exp(np.minimum(density - log_h, MAX_LOG)) / sd
-
-
-def _positive(sd: Floats) -> Floats:
-    return np.maximum(sd, MIN_SD)
 
 
 def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
@@ -134,7 +129,7 @@ def _log_side(j: int, mean: Floats, sd: Floats, cells: Cells, sloped: bool = Fal
         if sloped:
             by_mean[i], by_sd[i] = slopes(mean[:, j], sd[:, j], levels[i])
     below, above = inverse.reshape(2, -1)  # [b] each: the levels of a cell's ends
-    share = np.minimum(gains[below] - gains[above], -MIN_SHARE)  # log of the lower end's gain over the upper end's
+    share = np.minimum(gains[below] - gains[above], -LEAST_BELOW_1)  # log of the lower end's gain over the upper end's
     left, ratio = -np.expm1(share), np.exp(share)
     side = gains[above] + np.log(left)
     return side, (by_mean[above] - ratio * by_mean[below]) / left, (by_sd[above] - ratio * by_sd[below]) / left
@@ -247,7 +242,7 @@ def log_feasible(mean: Floats, sd: Floats) -> Sloped:
     """Return the logarithm of the probability that all columns [m, k] are at most 0, with its slopes."""
     from scipy.special import log_ndtr
 
-    sd = _positive(sd)
+    sd = np.maximum(sd, MIN_SD)
     z = np.clip(-mean / sd, -MAX_Z, MAX_Z)
     log = log_ndtr(z)
     steep = np.exp(np.minimum(-z * z / 2 - LOG_ROOT_2PI - log, MAX_LOG)) / sd

@@ -100,6 +100,10 @@ class Coding:
         numbers = np.where(active, z, INACTIVE_VALUE)[:, self.ordered]
         return Inputs(self._offsets[:-1] + options, orders, numbers, self.owner)
 
+    def inputs(self, x: Floats) -> Inputs:
+        """Return the inputs of valid points `x` [n, d]."""
+        return self(self._parameters.codes(x))
+
     def _options(self, z: Floats) -> Rows:
         """Return the number of each category's option in codes `z` [n, p], [n, c]."""
         options = z[:, self._categories].astype(np.int64)

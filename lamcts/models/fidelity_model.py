@@ -92,7 +92,7 @@ class FidelityModel:
         hyper: Hyper | None = None,
         units: Callable[[Floats], Units] = LogGap.of,
     ) -> None:
-        self._parameters, self._coding = parameters, Coding(parameters)
+        self._coding = Coding(parameters)
         owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         order = np.lexsort((at, owner))
         x, at, y, owner = x[order], at[order], y[order], owner[order]
@@ -103,8 +103,7 @@ class FidelityModel:
         self._scale = Scale.of(z - self._mean(at))
         inputs, z = self._inputs(x, at), self._scale.down(z - self._mean(at))
         z = z[:, None]
-        prior = WIDE_PRIOR.of(self._coding.categories, inputs.numbers.shape[1])
-        self.hyper = fit(inputs, z, prior)[0] if hyper is None else hyper
+        self.hyper = fit(inputs, z, WIDE_PRIOR.suited(inputs))[0] if hyper is None else hyper
         self._process = Posterior(inputs, z, self.hyper)
         self._signal = float(self._process.signal[0])
         self._noise = self.hyper.noise * self._signal
@@ -157,7 +156,7 @@ class FidelityModel:
         return mean[:, 0], self._signal * share
 
     def _inputs(self, x: Floats, at: Floats) -> Inputs:
-        own = self._coding(self._parameters.codes(x))
+        own = self._coding.inputs(x)
         return own.with_numbers(np.column_stack([own.numbers, at]))
 
     def _mean(self, at: Floats) -> Floats:

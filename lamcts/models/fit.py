@@ -4,14 +4,14 @@ Letters: n rows, c categories, q numbers, r columns; theta as in `priors.py`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper, correlate
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.lbfgsb import lowest
 from lamcts.models.overlap import Overlap
 from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, profiled_signal
 from lamcts.models.priors import Prior
@@ -19,55 +19,37 @@ from lamcts.types import Floats, Rows
 
 NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
 ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
-EVALUATIONS = 2  # of the loss for each step that L-BFGS may make, on average (untuned)
+FIT_ROWS = 250  # that a fit takes: of 500 it takes seconds (untuned)
 
 
 def fit(
     inputs: Inputs,
     z: Floats,
     prior: Prior,
-    start: Hyper | None = None,
+    starts: Sequence[Hyper] = (),
     iterations: int = ITERATIONS,
     known: KnownNoise | None = None,
 ) -> tuple[Hyper, float]:
     """Return the best hyper-parameters that columns `z` [n, r] share, and their loss.
 
-    start: where the search begins; None: at the mode of the prior. `iterations` bounds the steps of L-BFGS. The loss is
-    the negative log of likelihood times prior, less a constant: losses of the same rows compare, those of other rows do
-    not. Rows that lack a column (nan) are left out, unless fewer than q have all: then what lacks is taken as its mean.
-    The noise of rows is known of one column only, as a share of the signal under `start`.
+    starts: where searches begin; none: at the mode of the prior. `iterations` bounds the steps of L-BFGS of each. The
+    loss is the negative log of likelihood times prior, less a constant: losses of the same rows compare, those of other
+    rows do not. The noise of rows is known of one column only, as a share of the signal under the first start.
     """
-    start = prior.mode if start is None else start
-    known = shares(inputs, z, start, known)
-    return search(Loss(*complete(inputs, z), prior, known), prior, start, iterations)
-
-
-def complete(inputs: Inputs, z: Floats) -> tuple[Inputs, Floats]:
-    """Return the rows and `z` [n, r] that a fit takes, without nan."""
-    taken = _taken(inputs, z)
-    return inputs.at(taken), np.where(np.isnan(z), 0.0, z)[taken]
-
-
-def shares(inputs: Inputs, z: Floats, start: Hyper, known: KnownNoise | None) -> KnownNoise | None:
-    """Return the known noise of the rows that a fit takes, as shares of the signal under `start`."""
-    if known is None:
-        return None
-    return known.shared(float(Posterior(inputs, z, start, known).signal[0])).at(_taken(inputs, z))
-
-
-def _taken(inputs: Inputs, z: Floats) -> Rows:
-    """Return the rows that a fit takes: those that have all columns, or all rows where these are too few."""
-    whole = np.flatnonzero(~np.isnan(z).any(1))
-    return whole if len(whole) >= inputs.numbers.shape[1] else np.arange(len(z))
-
-
-def search(
-    loss: Callable[[Floats], tuple[float, Floats]], prior: Prior, start: Hyper, iterations: int
-) -> tuple[Hyper, float]:
-    """Return the hyper-parameters of least `loss(theta) -> (value, gradient)` found from `start`, and their loss."""
-    limits = Limits(iterations, evaluations=EVALUATIONS * iterations)
-    theta, value = lowest(loss, prior.theta(start), prior.low, prior.high, limits)
+    starts = starts or (prior.mode,)
+    if known is not None:
+        known = known.shared(float(Posterior(inputs, z, starts[0], known).signal[0]))
+    loss = Loss(inputs, z, prior, known)
+    found = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
+    theta, value = min(found, key=lambda pair: pair[1])
     return prior.hyper(theta), value
+
+
+def spread_over_ranks(y: Floats, most: int = FIT_ROWS) -> Rows:
+    """Return at most so many rows of losses `y` [n], of all heights alike, the best first."""
+    some = np.unique(np.rint(np.linspace(0, len(y) - 1, min(len(y), most))).astype(np.int64))
+    rows: Rows = np.argsort(y, kind="stable")[some]
+    return rows
 
 
 class Loss:

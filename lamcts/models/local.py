@@ -1,188 +1,169 @@
-"""A process that follows a local search: which rows it holds, and when its hyper-parameters are fitted again.
+"""The posteriors of all columns that a search models: which rows they hold, and when they are fitted again.
 
-Letters: n rows in the model, d coordinates.
+Letters: n rows in a model, d coordinates, k objectives.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.fit import ITERATIONS, fit
+from lamcts.models.fit import FIT_ROWS, fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput
-from lamcts.models.output_transforms import ColumnUnits
+from lamcts.models.output_transforms import UNITS, Bilog, half_rank, rank_correlation, unit_of
 from lamcts.models.posterior import Posterior
 from lamcts.models.predicted_rows import errors_of, losses_of, modelled
-from lamcts.models.priors import local_prior
-from lamcts.models.surrogate import Surrogate
+from lamcts.models.prior_mean import PriorMean, RelatedModels
+from lamcts.models.priors import KernelPrior, Prior
+from lamcts.models.success import success_near
+from lamcts.models.surrogate import Surrogate, least_gain
 from lamcts.outcomes.observations import Observations
+from lamcts.spaces.base import distance
 from lamcts.types import Floats, Rows
 
-ROWS_PER_DIM, MIN_ROWS, MAX_ROWS = 10, 512, 1000  # in the model, for each coordinate, but within the others (untuned)
-FIT_ROWS_PER_DIM, MIN_FIT_ROWS, MAX_FIT_ROWS = 5, 256, 500  # the same of the rows fitted to (untuned): a fit with 1000
-# rows takes five times as long as one with 500
-SELECTED_SHARE = 3 / 4  # share of the most rows in a new selection; the rest is room for new results (untuned)
-GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when a model has grown by this share, or by so many rows (untuned)
+MAX_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
+GROWTH, REFIT_ROWS = 0.1, 25  # a refit is due when the rows have grown by this share, or by so many (untuned)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
-MAX_FIT_CONSTRAINTS = 8  # constraints that hyper-parameters are fitted to, the most violated ones (untuned)
-SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start: short lengths, low noise (untuned)
-DISTANCE_BLOCK = 2000  # rows of `seen` whose distances are taken at once: in 1000 dimensions 16 MB
-
-
-def limits(dim: int) -> tuple[int, int]:
-    """Return the most rows in the model and in a fit, for `dim` coordinates."""
-    rows = min(max(ROWS_PER_DIM * dim, MIN_ROWS), MAX_ROWS)
-    return rows, min(max(FIT_ROWS_PER_DIM * dim, MIN_FIT_ROWS), MAX_FIT_ROWS)
+WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:
+# without, two of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
+SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective share: costs are often sums (tuned)
 
 
 @dataclass
 class ModelState:
-    """What a local model's future depends on, besides the rows: JSON values once its hyper-parameters are."""
+    """What the model's future depends on, besides the rows.
 
-    hypers: list[Hyper] = field(default_factory=list)  # of each group of columns; one that appears later has the last
+    columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; None: not
+    fitted yet.
+    """
+
+    columns: list[Hyper | None] = field(default_factory=list)
+    success: Hyper | None = None  # of where evaluations succeed
     fits: int = 0
-    known: int = 0  # successful rows in `seen` that were looked at
-    reach: float | None = None  # distance, in length scales, of the farthest row that was chosen; None if all were
-    rows: list[int] = field(default_factory=list)  # in the model
-    chosen: int = 0  # of them, those that there were at the last fit
+    fitted: int = 0  # rows seen at the last fit
+    units: list[int] = field(default_factory=list)  # which units each objective is in: of several, or of orders
 
 
 class LocalModel:
-    """Processes of all columns over the rows of `seen` nearest to a centre.
+    """Processes of all columns, each over the rows that have it, or over the 500 nearest to a centre.
 
-    What it returns depends on `state` and `seen` alone, bit for bit.
+    inputs: points [n, d] as the kernel takes them. prior: of the hyper-parameters. units: of one loss without orders;
+    others are in those of UNITS that best tell rows left out. What it returns depends on `state` and `seen` alone, bit
+    for bit: it is built at every ask.
     """
 
-    def __init__(self, seen: Observations, location: float, state: ModelState | None = None) -> None:
-        self._seen, self._prior = seen, local_prior(seen.dim, location)
-        self.state = ModelState() if state is None else state
-        self._model: MultiOutput | None = None
-        self._most, self._most_fitted = limits(seen.dim)
+    def __init__(
+        self,
+        seen: Observations,
+        inputs: Callable[[Floats], Inputs],
+        prior: KernelPrior,
+        state: ModelState,
+        units: Callable[[Floats], Floats] = half_rank,
+    ) -> None:
+        self._seen, self.inputs, self._prior, self.state, self._units = seen, inputs, prior, state, units
+        self.unit = 0.0  # losses per unit of the latest model, of one loss; 0 where unknown
+        related = seen.related if seen.plain else ()
+        self._related = RelatedModels(related, inputs, prior) if related else None
 
-    def update(self, centre: Floats) -> MultiOutput:
-        """Return the processes up to date with `seen`, which holds at least one success; `centre` [d] says where."""
-        good, state = modelled(self._seen), self.state
-        new = self._near(centre, good[state.known :])
-        state.known = len(good)
-        held = len(state.rows) + len(new)
-        due = min(max(1.0, GROWTH * state.chosen), REFIT_ROWS)
-        if not state.hypers or held - state.chosen >= due or held > self._most:
-            self._choose(centre, good)
-            self._refit()
-            self._model = None
-        elif len(new):
-            state.rows += new.tolist()
-            self._model = None
-        if self._model is None or self._seen.predicted:  # predictions change as trials end
-            self._model = self._built()
-        return self._model
+    def update(self, centre: int, rng: np.random.Generator) -> Surrogate:
+        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right."""
+        seen, due, state = self._seen, self._due(), self.state
+        m, c = seen.f.shape[1], seen.g.shape[1]
+        state.columns += [None] * (2 * m + c - len(state.columns))  # objectives in both units
+        state.units += [0] * (m - len(state.units))
+        good = modelled(seen)
+        rows = self.nearest(good[np.isfinite(losses_of(seen, good)).all(1)], centre)
+        objectives = [self._objective(j, rows, due) for j in range(m) if len(rows)]
+        self.unit = unit_of(losses_of(seen, rows)[:, 0], objectives[0].z[:, 0]) if m == 1 and objectives else 0.0
+        constraints, violation = self._constraints(centre, due)
+        # one loss is taken without the noise that its process sees in it; a front is made of what was seen
+        losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
+        front = np.array(losses).reshape(m, -1).T  # [n, k]
+        success = success_near(seen, seen.x[centre], self.inputs, None if due else state.success)
+        state.success = None if success is None else success.hyper
+        if due:
+            state.fits, state.fitted = state.fits + 1, len(seen)
+        least = np.array([least_gain(column) if m > 1 else 0.0 for column in front.T])
+        model = MultiOutput(objectives + constraints, len(objectives))
+        return Surrogate(model, front[seen.feasible[rows]], violation, rng, success, least)
 
-    def surrogate(self, model: MultiOutput, rng: np.random.Generator) -> Surrogate:
-        """Return the acquisition under the `model` of the latest update: fronts as seen, one loss without its noise."""
-        seen, rows, m = self._seen, self.rows, self._seen.f.shape[1]
-        feasible, units = seen.feasible[rows], self.units
-        if m == 1:
-            front = model.parts[0].fitted()[feasible, :1]
-        else:
-            front = units.lost(seen.f[np.union1d(rows[feasible], seen.front)])
-        violation = np.maximum(units.violated(seen.g[rows]), 0.0).sum(1)
-        return Surrogate(model, front, float(np.nanmin(violation, initial=np.inf)), rng)
+    def _objective(self, j: int, rows: Rows, due: bool) -> Posterior:
+        """Return the process of one objective; of several, or of orders, in the units that best tell rows left out.
 
-    @property
-    def rows(self) -> Rows:
-        """The rows in the model, [n]."""
-        return np.array(self.state.rows, np.int64)
+        The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
+        On half of a front an objective is bad, where `half_rank` hides its values.
+        """
+        y, m, inputs = losses_of(self._seen, rows)[:, j], self._seen.f.shape[1], self.inputs(self._seen.x[rows])
+        if m == 1 and not inputs.orders.shape[1]:
+            return self._loss(j, j, rows, inputs, self._units(y), due)
+        slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
+        shared, ahead = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
+        if due:
+            made = [self._loss(j, slots[u], rows, inputs, units(y), due, shared) for u, units in enumerate(UNITS)]
+            warped, plain = (rank_correlation(process.left_out()[:, 0], y) for process in made)
+            self.state.units[j] = int(plain > warped - ahead)
+            return made[self.state.units[j]]
+        chosen = self.state.units[j]
+        return self._loss(j, slots[chosen], rows, inputs, UNITS[chosen](y), due, shared)
 
-    def _choose(self, centre: Floats, good: Rows) -> None:
-        limit = int(SELECTED_SHARE * self._most)
-        self.state.reach = None
-        if len(good) > limit:
-            far = self._distances(centre, good)
-            near = np.argpartition(far, limit - 1)[:limit]
-            self.state.reach, good = float(far[near].max()), good[np.sort(near)]
-        self.state.rows, self.state.chosen = good.tolist(), len(good)
+    def _loss(
+        self, j: int, slot: int, rows: Rows, inputs: Inputs, z: Floats, due: bool, shared: float = 0.0
+    ) -> Posterior:
+        """Return the process of objective `j`, whose losses are `z` [n] in its units."""
+        f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
+        known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
+        prior = None if self._related is None else self._related.mean(inputs, z)
+        return self._process(slot, inputs, z, due, shared, known, prior)
 
-    def _near(self, centre: Floats, rows: Rows) -> Rows:
-        if self.state.reach is None or not len(rows):
-            return rows
-        return rows[self._distances(centre, rows) <= self.state.reach]
+    def _constraints(self, centre: int, due: bool) -> tuple[list[Posterior], float]:
+        """Return the processes of the constraints that some row violates, and the least violation of any row in all."""
+        m, processes, over = self._seen.f.shape[1], [], []
+        for j, g in enumerate(self._seen.g.T):
+            rows = self.nearest(np.flatnonzero(np.isfinite(g)), centre)
+            if (g[rows] > 0).any():
+                unit = Bilog.of(g[rows])
+                processes.append(self._process(m + j, self.inputs(self._seen.x[rows]), unit.down(g[rows]), due))
+                over.append(np.maximum(unit.down(g), 0.0))  # nan where it is not known
+        return processes, float(np.nanmin(np.sum(over, axis=0), initial=np.inf)) if over else np.inf
 
-    def _distances(self, centre: Floats, rows: Rows) -> Floats:
-        """Return the squared distances of rows from `centre` [d], in length scales."""
-        lengths = (self.state.hypers[0] if self.state.hypers else self._prior.mode).lengths
-        far = np.empty(len(rows))
-        for i in range(0, len(rows), DISTANCE_BLOCK):
-            gap = (self._seen.x[rows[i : i + DISTANCE_BLOCK]] - centre) / lengths
-            far[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
-        return far
+    def _process(
+        self,
+        column: int,
+        inputs: Inputs,
+        z: Floats,
+        due: bool,
+        shared: float = 0.0,
+        known: KnownNoise | None = None,
+        prior: PriorMean | None = None,
+    ) -> Posterior:
+        """Return the process of a column `z` [n]; of many rows the best decide on its hyper-parameters."""
+        hyper = self.state.columns[column]
+        if due or hyper is None:
+            rest = z if prior is None else z - prior(inputs)
+            best = np.sort(np.argsort(rest, kind="stable")[:FIT_ROWS])
+            noise = None if known is None else known.at(best)
+            hyper = self._fitted(inputs.at(best), rest[best], hyper, self._prior.suited(inputs, shared), noise)
+            self.state.columns[column] = hyper
+        return Posterior(inputs, z[:, None], hyper, known, prior)
 
-    @property
-    def units(self) -> ColumnUnits:
-        """The units of the rows in the model."""
-        return ColumnUnits.of(losses_of(self._seen, self.rows), self._seen.g[self.rows])
-
-    def _refit(self) -> None:
-        """Fit the hyper-parameters to the best rows: it is near them that the next points will lie."""
-        rows, state, m = self.rows, self.state, self._seen.f.shape[1]
-        if len(rows) > self._most_fitted:
-            order = np.argsort(self._seen.y[rows], kind="stable")
-            rows = rows[np.sort(order[: self._most_fitted])]
-        inputs, z, known = self._inputs(rows), self._standard(rows), self._known(rows)
-        parts = grouped(np.hstack([z[:, :m], _most_broken(z[:, m:])]), m, bool(known))
-        starts, noises = [*state.hypers, *[None] * len(parts)], [*known, *[None] * len(parts)]
-        state.hypers = [self._fitted(inputs, own, starts[i], noises[i]) for i, own in enumerate(parts)]
-        state.fits += 1
-
-    def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, known: KnownNoise | None) -> Hyper:
+    def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
-            mode = self._prior.mode
-            starts += [mode, Hyper(mode.lengths / SHORT_FACTOR, SHORT_NOISE)]
-        fitted = [fit(inputs, z, self._prior, start, ITERATIONS, known) for start in starts]
-        return min(fitted, key=lambda pair: pair[1])[0]
+            starts += prior.starts
+        return fit(inputs, z[:, None], prior, starts, known=known)[0]
 
-    def _built(self) -> MultiOutput:
-        """Return the posteriors of the groups; a group that is new since the last fit has the last kernel."""
-        rows, m, hypers = self.rows, self._seen.f.shape[1], self.state.hypers
-        known, inputs = self._known(rows), self._inputs(rows)
-        columns, noises = grouped(self._standard(rows), m, bool(known)), [*known, *[None] * (m + 1)]
-        parts = [Posterior(inputs, z, hypers[min(i, len(hypers) - 1)], noises[i]) for i, z in enumerate(columns)]
-        return MultiOutput(parts, m)
+    def _due(self) -> bool:
+        """Return whether the hyper-parameters are to be fitted again."""
+        new = len(self._seen) - self.state.fitted
+        return not any(self.state.columns) or new >= min(max(1.0, GROWTH * self.state.fitted), REFIT_ROWS)
 
-    def _inputs(self, rows: Rows) -> Inputs:
-        return Inputs.of(self._seen.x[rows])
-
-    def _standard(self, rows: Rows) -> Floats:
-        """Return the columns of rows in the standard units of those rows, [n, q]."""
-        f, g = losses_of(self._seen, rows), self._seen.g[rows]
-        return ColumnUnits.of(f, g).down(f, g)
-
-    def _known(self, rows: Rows) -> tuple[KnownNoise | None, ...]:
-        """Return the known noise of each loss in the standard units of rows; empty where none is known."""
-        f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
-        if sems is None or np.isnan(sems).all():
-            return ()
-        z = ColumnUnits.of(f, self._seen.g[rows]).lost(f)
-        return tuple(map(KnownNoise.of, sems.T, f.T, z.T))
-
-
-def grouped(z: Floats, losses: int, apart: bool = False) -> list[Floats]:
-    """Return columns [n, q] by group: all, for one loss; else each loss, and all others together if there are any.
-
-    apart: one loss is a group of its own, too.
-    """
-    if losses == 1 and not apart:
-        return [z]
-    single = [z[:, [j]] for j in range(losses)]
-    return [*single, z[:, losses:]] if z.shape[1] > losses else single
-
-
-def _most_broken(z: Floats) -> Floats:
-    """Return some of the constraints [n, c], chosen whatever their order."""
-    if z.shape[1] <= MAX_FIT_CONSTRAINTS:
-        return z
-    order = np.lexsort((np.nansum(z, axis=0), -np.count_nonzero(z > 0, axis=0)))
-    return z[:, np.sort(order[:MAX_FIT_CONSTRAINTS])]
+    def nearest(self, rows: Rows, centre: int) -> Rows:
+        """Return at most MAX_ROWS of the rows, in order of arrival: the nearest to the row `centre`."""
+        if len(rows) <= MAX_ROWS:
+            return rows
+        far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
+        return np.sort(rows[np.argsort(far, kind="stable")[:MAX_ROWS]])

@@ -8,12 +8,9 @@ Letters: n rows in the model, m rows asked about, q columns, k draws.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lamcts.models.coding import Inputs
-from lamcts.models.kernel import Real
 from lamcts.models.posterior import Posterior
-from lamcts.models.posterior_paths import ORDER_ROWS, PosteriorPaths, Singles
 from lamcts.types import Floats
 
 MAX_BOX_LENGTH = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
@@ -28,7 +25,7 @@ class MultiOutput:
     @property
     def lengths(self) -> Floats:
         """Length scales of all parts together, [d]: those that shape a box."""
-        if len(self.parts) == 1 and self.parts[0].z.shape[1] == 1:
+        if len(self.parts) == 1:
             return self.parts[0].hyper.lengths  # of a lone loss as they are (tuned so)
         logs = [np.log(np.minimum(part.hyper.lengths, MAX_BOX_LENGTH)) for part in self.parts]
         result: Floats = np.exp(np.mean(logs, axis=0))
@@ -36,45 +33,19 @@ class MultiOutput:
 
     def expect(self, inputs: Inputs) -> Floats:
         """Return the posterior means, [m, q]."""
-        return joined([part.expect(inputs) for part in self.parts])
+        return np.hstack([part.expect(inputs) for part in self.parts])
 
     def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior means and variances, without noise, both [m, q]."""
         means, variances = zip(*(part.moments(inputs) for part in self.parts), strict=True)
-        return joined(means), joined(variances)
+        return np.hstack(means), np.hstack(variances)
 
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances, [m, q] each, and their slopes along the numbers, [m, q, d] each."""
         of_parts = zip(*(part.slopes(inputs) for part in self.parts), strict=True)
-        mean, variance, by_mean, by_variance = (joined(own) for own in of_parts)
+        mean, variance, by_mean, by_variance = (np.concatenate(own, axis=1) for own in of_parts)
         return mean, variance, by_mean, by_variance
 
     def fantasize(self, inputs: Inputs) -> "MultiOutput":
         """Return the posteriors as if the columns at some rows had come out at their means."""
         return MultiOutput([part.fantasize(inputs) for part in self.parts], self.losses)
-
-
-def joined(columns: Sequence[NDArray[Real]], axis: int = 1) -> NDArray[Real]:
-    """Return arrays of columns side by side; a lone one as it is."""
-    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=axis)
-
-
-class MultiOutputPaths:
-    """`k` draws of each of the columns, whose parts share their rows."""
-
-    def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
-        order = [0]
-        if len(model.parts) > 1:  # losses by content, not by the order in which they are told
-            losses = np.hstack([part.z[:ORDER_ROWS] for part in model.parts[: model.losses]])
-            order = [*np.lexsort(losses[::-1]).tolist(), *range(model.losses, len(model.parts))]
-        drawn = {i: PosteriorPaths(model.parts[i], k, rng) for i in order}
-        self.parts = [drawn[i] for i in range(len(model.parts))]
-
-    def __call__(self, x: Floats) -> Singles:
-        """Return the draws at `x` [m, d], [m, k, q]."""
-        return joined([part(x) for part in self.parts], axis=2)
-
-    def slopes(self, x: Floats) -> tuple[Singles, Singles]:
-        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d], [k, q] and [k, q, d]."""
-        values, gradients = zip(*(part.slopes(x) for part in self.parts), strict=True)
-        return joined(values), joined(gradients)

@@ -87,37 +87,6 @@ class Bilog:
             return np.asarray(np.sign(z) * self.unit * np.expm1(np.abs(z) * self.width))
 
 
-@dataclass(frozen=True)
-class ColumnUnits:
-    """How columns are told to a model: losses f [n, m] by `losses`, and of the violations g [n, c] those that count.
-
-    A constraint that no row violates does not count: it changes nothing. violations: the maps of those that count, by
-    column.
-    """
-
-    losses: list[Scale]
-    violations: dict[int, Bilog]
-
-    @classmethod
-    def of(cls, f: Floats, g: Floats) -> "ColumnUnits":
-        """Return the units of rows."""
-        losses = [Scale.of(column[np.isfinite(column)]) for column in f.T]
-        return cls(losses, {int(j): Bilog.of(g[:, j]) for j in np.flatnonzero((g > 0).any(0))})
-
-    def lost(self, f: Floats) -> Floats:
-        """Return losses [n, m] in standard units."""
-        return np.column_stack([scale.down(column) for scale, column in zip(self.losses, f.T, strict=True)])
-
-    def violated(self, g: Floats) -> Floats:
-        """Return the violations that count in the units of the model, [n, c]."""
-        columns = [map_.down(g[:, j]) for j, map_ in self.violations.items()]
-        return np.stack(columns, axis=1) if columns else np.empty((len(g), 0))
-
-    def down(self, f: Floats, g: Floats) -> Floats:
-        """Return the columns of rows in the units of the model, losses first, [n, q]; nan where one is not known."""
-        return np.hstack([self.lost(f), self.violated(g)])
-
-
 def half_rank(y: Floats) -> Floats:
     """Return finite losses `y` [n] in standard units, those above the median by rank alone.
 
@@ -145,11 +114,13 @@ def half_rank(y: Floats) -> Floats:
 def unit_of(y: Floats, z: Floats) -> float:
     """Return the losses per unit of the model over the better half of losses `y` [n]; 0 or not finite if unknown.
 
-    z: the same losses in the units of the model, [n].
+    z: the same losses in the units of the model, [n]. Where the better half is level, a standard unit.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         quarters = y / 4  # of which no sum overflows
         better = quarters <= np.median(quarters)
+        if not np.ptp(quarters[better]) > 0:
+            return Scale.of(y).unit
         return 4.0 * float(np.ptp(quarters[better]) / np.ptp(z[better]))
 
 

@@ -33,7 +33,7 @@ class MeanFunction(Protocol):
 
 
 class Posterior:
-    """The process given rows and their columns `z` [n, r] in standard units; nan where a column is not known.
+    """The process given rows and their columns `z` [n, r] in standard units.
 
     The covariance of two observations of a column is `signal (kernel + noise [same row])`. Its `signal` and `mean` [r]
     are the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
@@ -81,7 +81,7 @@ class Posterior:
 
     def _condition(self, z: Floats) -> None:
         """Take the columns of the rows, with the most likely mean and signal of each."""
-        self.z, n = self._completed(z), len(z)
+        self.z, n = z, len(z)
         rest = self.z if self.prior is None else self.z - self.prior(self.inputs)[:, None]
         white = self.whiten(np.column_stack([rest, np.ones(n)]))
         white, ones = white[:, :-1], white[:, -1]
@@ -96,26 +96,6 @@ class Posterior:
     def weights(self) -> Floats:
         """K^-1 (z - mean), [n, r]."""
         return self.unwhiten(self.white)
-
-    def _completed(self, z: Floats) -> Floats:
-        """Return `z` with unknown entries at what the known rows of their column predict.
-
-        With `Q = K^-1` that is `-Q_uu^-1 Q_uk z_k` for unknown rows u and known rows k, about a mean of 0.
-        """
-        unknown = np.isnan(z)
-        if not unknown.any():
-            return z
-        z = np.where(unknown, 0.0, z)
-        some = np.flatnonzero(unknown.any(1))
-        unit = np.zeros((len(z), len(some)))
-        unit[some, np.arange(len(some))] = 1.0
-        white = self.whiten(unit)  # [n, u]
-        inverse = white.T @ white  # Q of the rows that lack a column
-        pull = white.T @ self.whiten(z)  # [u, r], Q z there
-        for j in np.flatnonzero(unknown.any(0)):
-            lacking = np.flatnonzero(unknown[some, j])
-            z[some[lacking], j] = -np.linalg.solve(inverse[np.ix_(lacking, lacking)], pull[lacking, j])
-        return z
 
     def whiten(self, b: Floats) -> Floats:
         """With `K = L L^T`, return `v` [n, k] such that `L v = b`."""
@@ -177,11 +157,6 @@ class Posterior:
     def _with_prior(self, inputs: Inputs, slopes: Floats) -> Floats:
         """Return slopes of the mean [m, r, q] with those of the prior mean."""
         return slopes if self.prior is None else slopes + self.prior.slopes(inputs)[:, None]
-
-    def likeness(self, inputs: Inputs) -> Floats:
-        """Return the kernel with the row of the model that is most like each of some rows, [m]."""
-        result: Floats = self.kernel(inputs).max(1)
-        return result
 
     def fitted(self) -> Floats:
         """Return the posterior means at the model's own rows, [n, r]: their columns less the noise seen in them."""

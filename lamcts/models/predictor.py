@@ -3,13 +3,13 @@
 The kernel is that of mixed spaces, which every space has. Letters: n rows, m points, k objectives, c constraints.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.models.coding import Coding, Inputs
-from lamcts.models.fit import Loss, search, shares
+from lamcts.models.fit import FIT_ROWS, fit, spread_over_ranks
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
 from lamcts.models.output_transforms import Scale, rank_correlation
@@ -22,8 +22,7 @@ from lamcts.types import Floats, Point, Rows
 from lamcts.utils.numerics import own_numerics
 
 MIN_VALUES = 5  # values that a process is fitted to (untuned)
-MAX_ROWS, FIT_ROWS, ITERATIONS = 1000, 200, 20  # in a process, in a fit, and steps of a fit (untuned)
-NOISY_START = 0.3  # noise of another start of a fit, as a share of the signal (untuned)
+MAX_ROWS = 1000  # in a process (untuned)
 OUTLIER_RESIDUALS, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) of an outlier, and refits (untuned)
 MIN_OUTLIER_NOISE = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
 BLOCK = 1000  # points whose correlations are held at a time
@@ -96,8 +95,7 @@ class RunModel:
 
     def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> None:
         self.space, self.goals, self._robust = space, goals, robust
-        self._parameters = Parameters(space)
-        self.coding = Coding(self._parameters)
+        self.coding = Coding(Parameters(space))
         self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
         violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
         self.limiting = [j for j, g in enumerate(told.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
@@ -108,7 +106,7 @@ class RunModel:
         """Return the prediction at `x` [m, d]."""
         from scipy.special import ndtr
 
-        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
+        parts = [self.coding.inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         moments = [column.moments(parts) for column in self.objectives]
         feasible = np.ones(len(x))
         for column in self.constraints:
@@ -121,7 +119,7 @@ class RunModel:
     @own_numerics()
     def excess(self, x: Floats) -> Floats:
         """Return by how much constraints are expected to be exceeded at `x` [m, d], of those that some row exceeds."""
-        parts = [self._inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
+        parts = [self.coding.inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         columns = [column.moments(parts)[0] for column in self.constraints]
         return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
@@ -142,7 +140,7 @@ class RunModel:
     def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
         scale = Scale.of(y)
         z = scale.down(y)
-        inputs, known = self._inputs(x), KnownNoise.of(sems, y, z)
+        inputs, known = self.coding.inputs(x), KnownNoise.of(sems, y, z)
         return Column(scale, Posterior(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
@@ -157,19 +155,13 @@ class RunModel:
         return column
 
     def _hyper(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Hyper:
-        """Return the most likely hyper-parameters found from two starts, of little noise and of much."""
+        """Return the most likely hyper-parameters; of many rows, for some of all heights alike."""
         if len(z) > FIT_ROWS:
-            some = np.unique(np.rint(np.linspace(0, len(z) - 1, FIT_ROWS)).astype(np.int64))
-            some = np.argsort(z, kind="stable")[some]  # of all heights alike
+            some = spread_over_ranks(z)
             inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
-        settings = WIDE_PRIOR.with_permutations() if self._parameters.permutations else WIDE_PRIOR
-        prior = settings.of(self.coding.categories, self.coding.numbers)
-        starts = (prior.mode, replace(prior.mode, noise=NOISY_START))
-        loss = Loss(inputs, z[:, None], prior, shares(inputs, z[:, None], prior.mode, known))
-        return min((search(loss, prior, start, ITERATIONS) for start in starts), key=lambda pair: pair[1])[0]
-
-    def _inputs(self, x: Floats) -> Inputs:
-        return self.coding(self._parameters.codes(x))
+        settings = WIDE_PRIOR.with_permutations() if inputs.orders.shape[1] else WIDE_PRIOR
+        prior = settings.suited(inputs)
+        return fit(inputs, z[:, None], prior, prior.starts, known=known)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,5 +199,4 @@ def _rows(y: Floats) -> Rows:
         return rows
     order = rows[np.argsort(y[rows], kind="stable")]
     best, others = order[: MAX_ROWS // 2], order[MAX_ROWS // 2 :]
-    even = np.rint(np.linspace(0, len(others) - 1, MAX_ROWS - len(best))).astype(np.int64)
-    return np.sort(np.concatenate([best, others[even]]))
+    return np.sort(np.concatenate([best, others[spread_over_ranks(y[others], MAX_ROWS - len(best))]]))

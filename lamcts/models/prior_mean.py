@@ -6,20 +6,19 @@ all where chance ranks as well.
 Letters: n rows, m points, t tasks, q numbers.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.models.coding import Coding, Inputs
-from lamcts.models.fit import fit
+from lamcts.models.coding import Inputs
+from lamcts.models.fit import fit, spread_over_ranks
 from lamcts.models.output_transforms import half_rank, rank_correlation
 from lamcts.models.posterior import Posterior
-from lamcts.models.priors import MixedPrior
+from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
-from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-MAX_ROWS = 250  # of a task in its process, evenly spread over the ranks
 CHANCE_LEVEL = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
 
 
@@ -44,8 +43,8 @@ class PriorMean(NamedTuple):
 class RelatedModels:
     """The processes of related tasks, made once: they depend on nothing that happens in a run."""
 
-    def __init__(self, tasks: RelatedTasks, parameters: Parameters, coding: Coding, prior: MixedPrior) -> None:
-        self._processes = [_process(task, parameters, coding, prior) for task in tasks]
+    def __init__(self, tasks: RelatedTasks, inputs_of: Callable[[Floats], Inputs], prior: KernelPrior) -> None:
+        self._processes = [_process(task, inputs_of, prior) for task in tasks]
 
     def mean(self, inputs: Inputs, z: Floats) -> PriorMean | None:
         """Return the prior mean of losses `z` [n] in standard units; None where no task ranks them better than chance.
@@ -70,9 +69,8 @@ class RelatedModels:
         return np.where(found > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
 
 
-def _process(task: RelatedTask, parameters: Parameters, coding: Coding, prior: MixedPrior) -> Posterior:
-    order = np.argsort(task.y, kind="stable")
-    rows = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MAX_ROWS)).astype(int))]
-    inputs, z = coding(parameters.codes(task.x[rows])), half_rank(task.y[rows])
-    hyper, _ = fit(inputs, z[:, None], prior.of(coding.categories, coding.numbers))
+def _process(task: RelatedTask, inputs_of: Callable[[Floats], Inputs], prior: KernelPrior) -> Posterior:
+    rows = spread_over_ranks(task.y)
+    inputs, z = inputs_of(task.x[rows]), half_rank(task.y[rows])
+    hyper, _ = fit(inputs, z[:, None], prior.suited(inputs))
     return Posterior(inputs, z[:, None], hyper)

@@ -8,21 +8,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper
+from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-# Of local models: lengths as shares of the cube over sqrt(q), noise as a share of the signal's variance.
-LENGTH_LOCATION, LENGTH_SPREAD = math.sqrt(2.0), math.sqrt(3.0)  # Hvarfner et al. 2024 (arXiv 2402.02229), section 4
-NOISE_LOCATION, NOISE_SPREAD = -4.0, 1.0  # as in BoTorch: the mode is exp(-5)
-LENGTH_BOUNDS = (5e-3, 1e2)  # times sqrt(q); TuRBO's are 0.005 and 2, whatever q
-NOISE_BOUNDS = (1e-6, 1.0)  # untuned; TuRBO's are 5e-4 and 0.2
-# Of models of mixed spaces:
 WEIGHT = 1.2  # median of a category's weight times the number of categories (tuned)
-LENGTH = 0.5  # median of a length scale over the root of the number of numeric parameters (tuned)
 NOISE_REAL, NOISE_REAL_SPREAD = 1e-4, 2.0  # where the space has real parameters (tuned, untuned): more noise predicts
 # gains at known points
 ORDER_SPREAD, ORDER_NOISE = 3.0, 0.01  # times those of categories, where there are permutations (tuned: of five tours
 # of 12 cities that took 200 evaluations and more, seeds 101 to 122, all took less than 125)
+SHORT_FACTOR, SHORT_NOISE = 8.0, 1e-3  # second start of a fit: short lengths, low noise (untuned)
+MIN_NOISE = 1e-6  # that rows may be fitted with, whatever the prior (untuned; TuRBO's is 5e-4)
 MAX_DEVIATIONS = 5.0  # deviations from its median that a hyper-parameter may go: beyond, kernels are flat or white
 
 
@@ -45,6 +42,11 @@ class Prior:
     def mode(self) -> Hyper:
         """The most likely hyper-parameters before any data."""
         return self.hyper(self.centre)
+
+    @property
+    def starts(self) -> list[Hyper]:
+        """Where fits begin: the mode, and short lengths with little noise."""
+        return [self.mode, replace(self.mode, lengths=self.mode.lengths / SHORT_FACTOR, noise=SHORT_NOISE)]
 
     def hyper(self, theta: Floats) -> Hyper:
         """Return the hyper-parameters of theta."""
@@ -70,53 +72,51 @@ class Prior:
         return value, gradient
 
 
-def local_prior(numbers: int, location: float = LENGTH_LOCATION) -> Prior:
-    """Return the prior of the lengths of `numbers` and of the noise; location: mean of log(length / sqrt(q)).
-
-    It is log-normal in lengths and noise, so its density in logarithms is normal about the mode.
-    """
-    root = math.log(numbers) / 2
-    spread = np.append(np.full(numbers, LENGTH_SPREAD), NOISE_SPREAD)
-    centre = np.append(np.full(numbers, location + root), NOISE_LOCATION) - spread**2
-    low, high = (
-        np.append(np.full(numbers, math.log(length) + root), math.log(noise))
-        for length, noise in zip(LENGTH_BOUNDS, NOISE_BOUNDS, strict=True)
-    )
-    return Prior(centre, spread, low, high)
-
-
 @dataclass(frozen=True)
-class MixedPrior:
-    """Settings of the prior of weights, lengths and noise in spaces of categories and numbers.
+class KernelPrior:
+    """Settings of the prior of weights, lengths and noise.
 
     Weights shrink with the number of categories, and length scales grow with the square root of the number of numeric
     parameters. So two random points are about equally correlated in all spaces.
     """
 
+    length: float = 0.5  # median of a length scale over the root of the number of numeric parameters (tuned)
     weight_spread: float = 0.5  # standard deviation of the log weight (tuned)
     length_spread: float = 0.5  # standard deviation of the log length (tuned)
     noise: float = 1e-3  # median of the noise, as a share of the signal's variance (tuned)
     noise_spread: float = 1.5  # standard deviation of the log noise (untuned)
 
-    def with_reals(self) -> "MixedPrior":
-        """Return the settings for spaces that have real parameters."""
-        return replace(self, noise=NOISE_REAL, noise_spread=NOISE_REAL_SPREAD)
+    @classmethod
+    def of_space(cls, parameters: Parameters) -> "KernelPrior":
+        """Return the settings for parameters of any kind: less noise where some are real, wide weights of orders."""
+        prior = cls(noise=NOISE_REAL, noise_spread=NOISE_REAL_SPREAD) if parameters.continuous.any() else cls()
+        return prior.with_permutations() if parameters.permutations else prior
 
-    def with_permutations(self) -> "MixedPrior":
+    def with_permutations(self) -> "KernelPrior":
         """Return the settings for spaces that have permutations, few of whose features may count, and additively."""
         spread, noise = ORDER_SPREAD * self.weight_spread, ORDER_NOISE * self.noise
         return replace(self, weight_spread=spread, noise=noise, noise_spread=NOISE_REAL_SPREAD)
 
+    def suited(self, inputs: Inputs, shared: float = 0.0) -> Prior:
+        """Return the prior for a process of such rows; shared: see `Prior`."""
+        return self.of(inputs.categories, inputs.numbers.shape[1], shared)
+
     def of(self, categories: int, numbers: int, shared: float = 0.0) -> Prior:
         """Return the prior for so many categories and numbers; shared: see `Prior`."""
         weight = math.log(WEIGHT / max(categories, 1))
-        length = math.log(LENGTH * math.sqrt(max(numbers, 1)))
+        length = math.log(self.length * math.sqrt(max(numbers, 1)))
         centre = np.concatenate([np.full(categories, weight), np.full(numbers, length), [math.log(self.noise)]])
         spreads = (categories, self.weight_spread), (numbers, self.length_spread), (1, self.noise_spread)
         spread = np.concatenate([np.full(count, each) for count, each in spreads])
         reach = MAX_DEVIATIONS * spread  # of each hyper-parameter by itself, whatever the others are
         reach[:categories] = MAX_DEVIATIONS * np.hypot(spread[:categories], shared)
-        return Prior(centre, spread, centre - reach, centre + reach, categories, shared)
+        low, high = centre - reach, centre + reach
+        low[-1] = min(low[-1], math.log(MIN_NOISE))
+        return Prior(centre, spread, low, high, categories, shared)
 
 
-WIDE_PRIOR = MixedPrior(length_spread=1.0, noise_spread=2.5)  # of forecasts, whose values may be noisy (untuned)
+WIDE_PRIOR = KernelPrior(length_spread=1.0, noise_spread=2.5)  # of forecasts, whose values may be noisy (untuned)
+# The modes of log-normal priors: Hvarfner et al. 2024 (arXiv 2402.02229, section 4) of lengths, BoTorch's of noise.
+REAL_PRIOR = KernelPrior(
+    math.exp(math.sqrt(2.0) - 3.0), length_spread=math.sqrt(3.0), noise=math.exp(-5.0), noise_spread=1.0
+)

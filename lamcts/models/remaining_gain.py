@@ -76,7 +76,7 @@ def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int)
         return None
     rows = np.flatnonzero(np.isfinite(told.f[:, 0]))
     x, y = told.x[rows], told.f[rows, 0]
-    if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2):
+    if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2) or not np.ptp(y[y <= np.median(y)]) > 0:
         return None
     z = half_rank(y)
     unit = unit_of(y, z)
@@ -108,10 +108,10 @@ def _gains(process: Posterior, snap: Callable[[Floats], Floats], rng: np.random.
     numbers = process.inputs.numbers
     best = numbers[np.argmin(process.fitted()[:, 0])]
     x = snap(np.vstack([best, numbers, _candidates(best, process.hyper.lengths, rng)]))  # [m, q]
-    values = paths(x)[:, :, 0]  # [m, k]
+    values = paths(x)  # [m, k]
     least = values.argmin(0)
     x = snap(_descended(paths, x[least], process.hyper.lengths))
-    found = np.minimum(values.min(0), np.diagonal(paths(x)[:, :, 0]))
+    found = np.minimum(values.min(0), np.diagonal(paths(x)))
     return np.asarray(np.maximum(values[0] - found, 0.0), np.float64)
 
 
@@ -126,12 +126,12 @@ def _descended(paths: PosteriorPaths, x: Floats, lengths: Floats) -> Floats:
     """Return the end of a descent of each draw from a row of `x` [k, q], by steps along the slope in length scales."""
     lengths = np.minimum(lengths, 1.0)
     step = np.full((len(x), 1), FIRST_STEP)
-    values, slopes = (part[:, 0] for part in paths.slopes(x))  # [k], [k, q]
+    values, slopes = paths.slopes(x)  # [k], [k, q]
     for _ in range(STEPS):
         way = -slopes * lengths
         size = np.sqrt(np.square(way).sum(1, keepdims=True))
         new = np.clip(x + step * lengths * way / np.maximum(size, np.finfo(np.float32).tiny), 0.0, 1.0)
-        there, bend = (part[:, 0] for part in paths.slopes(new))
+        there, bend = paths.slopes(new)
         lower = there < values
         x, values = np.where(lower[:, None], new, x), np.where(lower, there, values)
         slopes = np.where(lower[:, None], bend, slopes)

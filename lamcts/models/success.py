@@ -1,32 +1,31 @@
 """The chance that an evaluation succeeds, learned from failed evaluations nearby.
 
-A process over 1 for success and 0 for failure. Of real parameters its length scale and noise are the most likely of a
-few; where the labels are as likely without spatial order, failures are random and nothing is learned. In spaces of any
-kind `mixed.py` fits its hyper-parameters. Letters: n rows in the model, m query
-points, d coordinates, q numbers.
+A process over 1 for success and 0 for failure. Searches that weigh points by the chance learn from the first failure.
+Those that keep away from likely failures ask whether the failures have an order in space at all (`unless_chance`).
+Letters: n rows in the model, m query points, d coordinates, q numbers.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.kernel import Hyper, Kernel
-from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, factor, profiled_signal
+from lamcts.models.fit import fit
+from lamcts.models.kernel import Hyper
+from lamcts.models.posterior import Posterior, profiled_signal
+from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.constrained_rank import FAILED, OK
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Mask, Rows
 
 MAX_ROWS = 150  # of the model, the nearest ones: the time of the factors (untuned)
-# Of ten sets of lengths and noises, one of the best at foretelling if the next point of 30 recorded runs would fail
-# (benchmarks/constrained/hidden.py of commit 7f0b6325, seeds 0 to 2; log losses from 0.323 to 0.351, here 0.324).
-LENGTHS = (0.5, 1.4, 4.0)  # times the usual distance of two of the rows
-NOISES = (0.03, 0.3)  # of the marks, for each of their order
+PRIOR = KernelPrior(noise=0.1, noise_spread=1.0)  # of marks, which are noisy (untuned)
 MIN_EVIDENCE = 4.0  # by what the log likelihood must exceed that without order: 2 took chance for order
-MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (0.5: less gain, in the same script)
+MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (benchmarks/constrained/hidden.py of
+# commit 7f0b6325: 0.5 gained less)
 INFEASIBLE_PENALTY = 1e6  # by what a point that is likely to fail is worse than any other: losses here are near 1
 SLOPE_PENALTY = 10.0  # of likely failure on the way down, in usual differences of losses for one of the marks (untuned)
-MIN_LENGTH = 1e-9  # share of the cube: length scales stay above it where all rows are one point
 
 
 class Success:
@@ -60,12 +59,30 @@ class Success:
         return short, np.where(short[:, None] > 0, -gradient[:, 0], 0.0)
 
     @property
+    def hyper(self) -> Hyper:
+        return self._process.hyper
+
+    @property
+    def evidence(self) -> float:
+        """By how much the log likelihood of the marks exceeds that of marks without order in space."""
+        n = len(self._process.z)
+        return n / 2 * math.log(profiled_signal(float(n), n)) - self._process.misfit()
+
+    @property
     def _least(self) -> float:
         return (MIN_CHANCE - self._share) / self._spread
 
 
-def success_near(seen: Observations, centre: Floats) -> Success | None:
-    """Return what the rows nearest to `centre` [d] say of where evaluations fail; None where that is nothing."""
+def success_near(
+    seen: Observations,
+    centre: Floats,
+    inputs_of: Callable[[Floats], Inputs] = Inputs.of,
+    hyper: Hyper | None = None,
+) -> Success | None:
+    """Return what the rows nearest to `centre` [d] say of where evaluations fail; None before a failure and a success.
+
+    inputs_of: points [n, d] as the kernel takes them. hyper: hyper-parameters, the most likely ones unless given.
+    """
     failed = failed_rows(seen)
     if not len(failed):
         return None
@@ -75,8 +92,14 @@ def success_near(seen: Observations, centre: Floats) -> Success | None:
     good = seen.kind[rows] == OK
     if good.all() or not good.any():
         return None
-    hyper = _likeliest(seen.x[rows], marks(good))
-    return None if hyper is None else Success(Inputs.of(seen.x[rows]), good, hyper)
+    inputs = inputs_of(seen.x[rows])
+    hyper = fit(inputs, marks(good)[:, None], PRIOR.suited(inputs))[0] if hyper is None else hyper
+    return Success(inputs, good, hyper)
+
+
+def unless_chance(success: Success | None) -> Success | None:
+    """Return the same where failures have an order in space; None where they are as likely without."""
+    return success if success is not None and success.evidence > MIN_EVIDENCE else None
 
 
 def marks(good: Mask) -> Floats:
@@ -92,30 +115,3 @@ def failed_rows(seen: Observations) -> Rows:
         return failed
     mended = seen.trial[seen.kind == OK]
     return failed[~np.isin(seen.trial[failed], mended[mended >= 0])]
-
-
-def _likeliest(x: Floats, z: Floats) -> Hyper | None:
-    """Return hyper-parameters under which marks z [n] are likeliest, None where they are as likely without order."""
-    n, d = x.shape
-    gap = math.sqrt(2.0 * float(x.var(0).sum()))  # of two rows, root mean square
-    best, found = _evidence(np.eye(n), z) + MIN_EVIDENCE, None
-    for length in LENGTHS:
-        lengths = np.full(d, max(length * gap, MIN_LENGTH))
-        order = Kernel(Inputs.of(x), Hyper(lengths, 0.0)).matrix
-        for noise in NOISES:
-            evidence = _evidence((order + noise * np.eye(n)) / (1.0 + noise), z)
-            if evidence > best:
-                best, found = evidence, Hyper(lengths, noise)
-    return found
-
-
-def _evidence(correlations: Floats, z: Floats) -> float:
-    """Return the log likelihood of marks z [n], mean and variance profiled out, less a constant."""
-    from scipy.linalg.blas import dtrsm
-
-    n = len(z)
-    root = factor(correlations, 0.0)
-    z, ones = dtrsm(1.0, root, np.column_stack([z, np.ones(n)]), lower=1).T
-    z = z - (ones @ z) / (ones @ ones) * ones
-    signal = profiled_signal(float(z @ z), n)
-    return -(n / 2 + SIGNAL_SHAPE + 1) * math.log(signal) - float(np.log(np.diagonal(root)).sum())

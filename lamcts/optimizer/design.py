@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.models.coding import Coding
 from lamcts.models.prior_mean import RelatedModels
-from lamcts.models.priors import MixedPrior
+from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
@@ -179,8 +179,7 @@ class WarmStart:
         x = np.array([task.x[np.argmin(task.y)] for task in self._tasks]).reshape(-1, seen.dim)
         new = seen.unseen(x) if len(x) else np.zeros(0, bool)
         if new.any():
-            parameters = Parameters(self._space)
-            coding = Coding(parameters)
-            self._models = self._models or RelatedModels(self._tasks, parameters, coding, MixedPrior())
-            new &= self._models.rank_correlations(coding(parameters.codes(seen.x[seen.good])), seen.y[seen.good]) > 0
+            inputs_of = Coding(Parameters(self._space)).inputs
+            self._models = self._models or RelatedModels(self._tasks, inputs_of, KernelPrior())
+            new &= self._models.rank_correlations(inputs_of(seen.x[seen.good]), seen.y[seen.good]) > 0
         return x[new][:n]

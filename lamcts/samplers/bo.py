@@ -4,20 +4,21 @@ Candidates lie in the whole region and in boxes round the incumbent; the best of
 coordinates.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
-from lamcts.models.priors import LENGTH_LOCATION
-from lamcts.models.success import SLOPE_PENALTY, Success, success_near
+from lamcts.models.output_transforms import plain
+from lamcts.models.priors import REAL_PRIOR
+from lamcts.models.success import SLOPE_PENALTY, Success, unless_chance
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
+from lamcts.samplers.parts.bayesian import CLIMBS, BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, centre
 from lamcts.samplers.registry import register
@@ -25,11 +26,8 @@ from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows, whole_number
 
-N_START = 5  # results to begin with (the default of Ax)
 CANDIDATES = 500  # half of them anywhere in the region, half near the incumbent or the front (untuned)
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
-CLIMBS, CLIMB_STEPS = 4, 16  # candidates that are climbed from, and steps of a climb (untuned)
-MAX_CENTRES = 4  # rows of a front that candidates lie near, drawn again for each point (untuned)
 
 
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
@@ -65,7 +63,7 @@ class GpBo(LocalSampler):
     version: ClassVar[int] = 2  # see lamcts.journal.settings
     multi_output: ClassVar[bool] = True
     starts_at_centre: ClassVar[bool] = True
-    n_start: int = N_START
+    n_start: int = 5  # the default of Ax
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "GpBo: n_start", least=0)
@@ -83,34 +81,35 @@ class GpBoProgress(BayesianProgress):
 class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
+        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)
 
     def _look(self) -> Look | None:
-        if (middle := centre(self.region, self.seen, self.incumbent)) is None:
+        if (row := centre(self.region, self.seen, self.incumbent)) is None:
             return None
-        model = self.model.update(middle)
-        success, everywhere, lengths = success_near(self.seen, middle), self._draws(), model.lengths
+        look, everywhere = self.model.update(row, self.progress.rng), self._draws()
+        success, look = unless_chance(look.success), replace(look, success=None)  # a price, not a factor
+        lengths = look.model.lengths if look.model.parts else np.ones(self.seen.dim)
 
         def best(batch: Batch, surrogate: Surrogate) -> Floats:
-            x = np.vstack([everywhere, self._nearby(self._centres(middle), lengths)])
+            x = np.vstack([everywhere, self._nearby(self._centres(self.seen.x[row]), lengths)])
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             return self._maximise(surrogate, success, x) if len(x) else x
 
-        return Look(self.model.surrogate(model, self.progress.rng), Inputs.of, self.model.units.losses[0].unit, best)
+        return Look(look, Inputs.of, self.model.unit, best)
 
     def _centres(self, usual: Floats) -> Floats:
-        """Return the incumbent; of several losses some rows of the front, [p, d]."""
+        """Return the incumbent; of several losses some rows of the front, drawn again for each point, [p, d]."""
         if self.seen.f.shape[1] == 1:
             return usual[None]
         front = self.seen.front
         front = front[self.region.contains(self.seen.x[front])]
         if not len(front):
             return usual[None]
-        chosen: Rows = self.progress.rng.permutation(front)[:MAX_CENTRES]
+        chosen: Rows = self.progress.rng.permutation(front)[:CLIMBS]
         return self.seen.x[chosen]
 
     def _draws(self) -> Floats:
@@ -138,5 +137,5 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
         start = x[np.argsort(value, kind="stable")[:CLIMBS]]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         free = np.broadcast_to(self.region.space.continuous, start.shape)
-        better = gradient_descent(self.region, start, loss, low, high, free, CLIMB_STEPS)
+        better = gradient_descent(self.region, start, loss, low, high, free)
         return np.vstack([better[[loss(better)[0].argmin()]], start[:1]])

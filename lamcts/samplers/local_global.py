@@ -34,7 +34,7 @@ START = 5  # times d: rows up to which the local search starts; those of `GpCma`
 FIRST_ROWS = 3  # results before the first look (untuned)
 PACE_RESULTS = 5  # of the local search, times the batch, whose mean gain is its pace (development runs: a mean
 # discounted by 0.85 ends higher outside BBOB, 5 + d are level; five of a batch of ten took many more looks)
-TRUST_DECAY, RATE_DECAY = 0.9, 0.9  # of discounted means, for each result (untuned)
+DECAY = 0.9  # of discounted means, for each result (untuned)
 FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global search is believed to gain before it is
 # tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
 FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search starts (development runs: 0 and 0.2 cost
@@ -105,7 +105,7 @@ class Record:
         return self.gained / self.count
 
     def tell(self, improved: bool) -> None:
-        self.gained, self.count = RATE_DECAY * self.gained + improved, RATE_DECAY * self.count + 1
+        self.gained, self.count = DECAY * self.gained + improved, DECAY * self.count + 1
 
 
 @dataclass
@@ -283,4 +283,4 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
             elif isinstance(own, float):
                 share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace
-                p.kept, p.promised = TRUST_DECAY * p.kept + share, TRUST_DECAY * p.promised + 1
+                p.kept, p.promised = DECAY * p.kept + share, DECAY * p.promised + 1

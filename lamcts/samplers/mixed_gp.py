@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from lamcts.models.coding import Inputs
-from lamcts.models.mixed import MixedModel, MixedModelState
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.local import LocalModel, ModelState
+from lamcts.models.priors import KernelPrior
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
-from lamcts.samplers.parts.bayesian import BayesianProgress, Look, propose
+from lamcts.samplers.parts.bayesian import CLIMBS, BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession
 from lamcts.samplers.registry import register
@@ -25,7 +26,7 @@ EXCHANGED_ROWS, MUTATED_ROWS, MUTATIONS, DRAWS = 3, 5, 20, 100  # best rows whos
 # at, mutations of each, draws of the whole space (untuned)
 OPTION_ROWS = 100  # best rows whose options are tried of a category with too many to try all (untuned)
 MUTATION_MOVES = 2.0  # parameters that a mutation moves, on average (untuned)
-CLIMBS, ROUNDS = 3, 6  # climbs from the best candidates, and rounds of each at most (untuned)
+ROUNDS = 6  # of a climb at most (untuned)
 ORDER_ROUNDS = 30  # where there are orders, which take as many moves as they have items (untuned)
 DIVERSE_EVERY, DIVERSE_ITEMS = 4, 0.5  # in 3 of 4 asks a permutation must differ in this share of items
 # (tuned: the eight slowest of fifty tours took 60 to 113 evaluations instead of 120 to 235)
@@ -82,14 +83,15 @@ class MixedGp(LocalSampler):
 class MixedGpProgress(BayesianProgress):
     radius: float | None = None  # most discrete parameters in which a proposal differs from the incumbent; None: any
     idle: int = 0  # results in a row without a gain at this radius
-    model: MixedModelState = field(default_factory=MixedModelState)
+    model: ModelState = field(default_factory=ModelState)
 
 
 class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
     def __init__(self, settings: MixedGp, region: Region, seen: Observations, progress: MixedGpProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.model = MixedModel(seen, self.parameters, progress.model)
+        self.coding = Coding(self.parameters)
+        self.model = LocalModel(seen, self.coding.inputs, KernelPrior.of_space(self.parameters), progress.model)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)
@@ -108,11 +110,11 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
                 x = self._fresh(batch, surrogate, known)
             return x
 
-        return Look(surrogate, self.model.inputs, self.model.unit, best)
+        return Look(surrogate, self.coding.inputs, self.model.unit, best)
 
     def _fresh(self, batch: Batch, surrogate: Surrogate, known: Floats) -> Floats:
         """Return the best new candidate, [1, d]; [0, d] where there is none. `known` as of `exchanges`."""
-        pool = _CandidatePool(surrogate, self.model, self._within, self._share)
+        pool = _CandidatePool(surrogate, self.coding, self._within, self._share)
         self._climb(pool, pool.at(self._candidates(known)), known)
         return self._first_fresh(batch, pool.ranked())
 
@@ -208,11 +210,11 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 
     def _descend(self, pool: "_CandidatePool", z: Floats) -> None:
         """Improve the real parameters of codes `z` [k, p] down the slope of the acquisition."""
-        model, ordered = self.model, self.model.coding.ordered
+        ordered = self.coding.ordered
         coordinate = self.parameters.starts[ordered]
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
-            value, along = pool.surrogate.slopes(model.inputs(x))
+            value, along = pool.surrogate.slopes(self.coding.inputs(x))
             gradient = np.zeros(x.shape)
             gradient[:, coordinate] = -along
             return -value, gradient
@@ -237,10 +239,8 @@ class _MixedGpSession(LocalSession[MixedGp, MixedGpProgress]):
 class _CandidatePool:
     """The codes that a search for the best candidate has compared, and their acquisition: -inf if not `within`."""
 
-    def __init__(
-        self, surrogate: Surrogate, model: MixedModel, within: Callable[[Floats], Mask], share: float = 0.0
-    ) -> None:
-        self.surrogate, self._model, self._within, self._share = surrogate, model, within, share
+    def __init__(self, surrogate: Surrogate, coding: Coding, within: Callable[[Floats], Mask], share: float) -> None:
+        self.surrogate, self._coding, self._within, self._share = surrogate, coding, within, share
         self.z: list[Floats] = []
         self._values: list[Floats] = []
 
@@ -249,7 +249,7 @@ class _CandidatePool:
         value = np.full(len(z), -np.inf)
         within = self._within(z)
         if within.any():
-            inputs = self._model.coding(z[within])
+            inputs = self._coding(z[within])
             value[within] = self.surrogate.value(inputs)
             if self._share:
                 value[within] = np.where(self._known(inputs), -np.inf, value[within])
@@ -266,7 +266,7 @@ class _CandidatePool:
         if model.losses != 1:
             return np.zeros(len(inputs), bool)
         loss = model.parts[0]
-        known: Mask = -np.log(loss.likeness(inputs)) < self._share * float(loss.hyper.weights.sum())
+        known: Mask = -np.log(loss.kernel(inputs).max(1)) < self._share * float(loss.hyper.weights.sum())
         return known
 
     def ranked(self) -> Floats:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import NoReturn
 
-NUMPY = "leave it out, models have at most 1000 rows, where NumPy is faster than gpytorch"
+NUMPY = "leave it out, models have at most 500 rows, where NumPy is faster than gpytorch"
 FIXED = "leave it out, it is always {}"
 KNOWN = "pass the journals, known=['a.db', 'b.db'], on the command line --known a.db --known b.db"
 PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="

@@ -7,6 +7,9 @@ import numpy as np
 
 from lamcts.models.coding import Coding
 from lamcts.models.kernel import Hyper
+from lamcts.models.local import LocalModel, ModelState
+from lamcts.models.priors import KernelPrior
+from lamcts.outcomes.observations import Observations
 from lamcts.spaces import Bool, Choice, Float, Int, Space
 from lamcts.spaces.base import EncodedSpace
 from lamcts.spaces.parameters import Mask, Parameters
@@ -95,3 +98,11 @@ def slope_of(function: Any, at: Floats, step: float = 1e-6) -> Floats:
         back[i] -= step
         result[i] = (function(ahead) - function(back)) / (2 * step)
     return result
+
+
+class SpaceModel(LocalModel):
+    """A local model over parameters of any kind, with their coding."""
+
+    def __init__(self, seen: Observations, parameters: Parameters, state: ModelState) -> None:
+        self.parameters, self.coding = parameters, Coding(parameters)
+        super().__init__(seen, self.coding.inputs, KernelPrior.of_space(parameters), state)

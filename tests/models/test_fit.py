@@ -10,14 +10,14 @@ from lamcts.models.coding import Coding, Inputs
 from lamcts.models.fit import NO_FACTOR, Loss, fit
 from lamcts.models.kernel import Hyper
 from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, profiled_signal
-from lamcts.models.priors import MixedPrior, Prior, local_prior
+from lamcts.models.priors import REAL_PRIOR, KernelPrior, Prior
 from lamcts.spaces import Choice, Float, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
 KINDS = pytest.mark.parametrize("name", list(SPACES))
 CATEGORIES, OPTIONS = 6, 3
-PRIOR = MixedPrior()
+PRIOR = KernelPrior()
 
 
 def prior_of(coding: Coding, shared: float = 0.0) -> Prior:
@@ -135,11 +135,11 @@ def test_a_fit_is_no_worse_than_its_start_and_stays_within_bounds(name: str) -> 
     inputs, y, prior = coding(z), np.random.default_rng(5).standard_normal((20, 1)), prior_of(coding)
     loss = Loss(inputs, y, prior)
     first, value = fit(inputs, y, prior)
-    again, better = fit(inputs, y, prior, first)
+    again, better = fit(inputs, y, prior, [first])
     assert better <= value + 1e-9 <= loss(prior.centre)[0] + 1e-9
     assert loss(prior.theta(again))[0] == pytest.approx(better)
     far = Hyper(np.full(coding.numbers, 1e9), 1e9, np.full(coding.categories, 1e9))
-    ended = prior.theta(fit(inputs, y, prior, far)[0])
+    ended = prior.theta(fit(inputs, y, prior, [far])[0])
     assert (prior.low <= ended).all() and (ended <= prior.high).all()
 
 
@@ -187,7 +187,7 @@ def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
     from tests.models.gpytorch_oracle import TorchLoss
 
     inputs, z = rows()
-    prior = local_prior(4)
+    prior = REAL_PRIOR.of(0, 4)
     theta = prior.theta(Hyper(np.array([0.3, 0.5, 1.0, 2.0]), 1e-3))
     ours, theirs = Loss(inputs, z, prior)(theta), TorchLoss(inputs, z, prior)(theta)
     assert abs(ours[0] - theirs[0]) < 1e-8
@@ -196,7 +196,7 @@ def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
 
 def test_one_row_is_enough() -> None:
     inputs = Inputs.of(np.array([[0.2, 0.7]]))
-    hyper, _ = fit(inputs, np.zeros((1, 1)), local_prior(2))
+    hyper, _ = fit(inputs, np.zeros((1, 1)), REAL_PRIOR.of(0, 2))
     mean, variance = Posterior(inputs, np.zeros((1, 1)), hyper).moments(Inputs.of(np.array([[0.2, 0.7], [0.9, 0.1]])))
     assert mean[0, 0] == mean[1, 0] == 0.0
     assert variance[0, 0] < variance[1, 0]
@@ -205,31 +205,19 @@ def test_one_row_is_enough() -> None:
 def test_a_fit_finds_which_coordinates_matter() -> None:
     x = np.random.default_rng(0).random((80, 5))
     z = np.sin(8 * x[:, 1])
-    hyper, _ = fit(Inputs.of(x), ((z - z.mean()) / z.std())[:, None], local_prior(5), iterations=100)
+    hyper, _ = fit(Inputs.of(x), ((z - z.mean()) / z.std())[:, None], REAL_PRIOR.of(0, 5), iterations=100)
     assert hyper.lengths.argmin() == 1
     assert hyper.lengths[1] < 0.2 * np.delete(hyper.lengths, 1).min()
 
 
 def test_duplicate_rows_and_equal_losses_are_fitted_without_an_error() -> None:
     x = np.repeat(np.random.default_rng(0).random((5, 3)), 8, axis=0)
-    hyper, loss = fit(Inputs.of(x), np.zeros((40, 1)), local_prior(3))
+    hyper, loss = fit(Inputs.of(x), np.zeros((40, 1)), REAL_PRIOR.of(0, 3))
     assert np.isfinite([*hyper.lengths, loss]).all()
 
 
 def test_the_mode_of_the_prior_grows_with_the_root_of_the_dimension_and_has_no_slope() -> None:
-    assert np.isclose(local_prior(100).mode.lengths[0], 10 * local_prior(1).mode.lengths[0])
-    prior = local_prior(3)
+    assert np.isclose(REAL_PRIOR.of(0, 100).mode.lengths[0], 10 * REAL_PRIOR.of(0, 1).mode.lengths[0])
+    prior = REAL_PRIOR.of(0, 3)
     slope = Loss(Inputs.of(np.full((1, 3), 0.5)), np.zeros((1, 1)), prior)(prior.theta(prior.mode))[1]
     assert np.abs(slope[:-1]).max() < 1e-12  # one row says nothing about lengths
-
-
-def test_rows_that_lack_a_column_are_left_out_of_a_fit() -> None:
-    inputs, z = rows(30, 3)
-    z = np.hstack([z, inputs.numbers[:, :1]])
-    lacking = np.where(np.arange(30)[:, None] % 10 == 0, np.nan, z)
-    whole, prior = np.flatnonzero(~np.isnan(lacking).any(1)), local_prior(3)
-    some, loss = fit(inputs, lacking, prior, iterations=5)
-    same, other = fit(inputs.at(whole), z[whole], prior, iterations=5)
-    assert loss == other and np.array_equal(some.lengths, same.lengths)
-    few = np.arange(4)
-    assert np.isfinite(fit(inputs.at(few), lacking[few] * np.nan, prior, iterations=5)[1])

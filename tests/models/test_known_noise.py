@@ -11,7 +11,7 @@ from lamcts.models.kernel import Hyper, matern
 from lamcts.models.known_noise import KnownNoise, carried, settle
 from lamcts.models.output_transforms import Scale, half_rank
 from lamcts.models.posterior import Posterior
-from lamcts.models.priors import MixedPrior, local_prior
+from lamcts.models.priors import REAL_PRIOR, KernelPrior
 
 RNG = np.random.default_rng(3)
 X = RNG.random((12, 2))
@@ -49,8 +49,8 @@ def test_the_signal_settles_where_known_noise_is_a_share_of_it() -> None:
     z = Scale.of(y).down(y)
     known = KnownNoise.of(sd, y, z)
     assert known is not None
-    rows, prior = Inputs.of(x), local_prior(1)
-    models = [Posterior(rows, z[:, None], fit(rows, z[:, None], prior, None, 30, own)[0], own) for own in (known, None)]
+    rows, prior = Inputs.of(x), REAL_PRIOR.of(0, 1)
+    models = [Posterior(rows, z[:, None], fit(rows, z[:, None], prior, (), 30, own)[0], own) for own in (known, None)]
     truth = Scale.of(y).down(np.sin(6 * x[:, 0]))
     told, blind = (float(np.abs(model.expect(rows)[:, 0] - truth).mean()) for model in models)
     assert told < blind / 2
@@ -67,7 +67,7 @@ def test_an_exact_row_is_met_and_one_without_an_error_keeps_the_fitted_noise() -
     assert miss[:6].max() < 1e-3 < 1e-2 < miss[6:].max()
 
 
-@pytest.mark.parametrize("prior", [local_prior(2), MixedPrior().of(0, 2)], ids=["local", "mixed"])
+@pytest.mark.parametrize("prior", [REAL_PRIOR.of(0, 2), KernelPrior().of(0, 2)], ids=["local", "mixed"])
 @pytest.mark.parametrize("k", range(3))
 def test_the_slope_of_the_loss_with_known_noise_is_that_of_its_differences(k: int, prior: Any) -> None:
     known = KnownNoise(RNG.random(12), np.where(np.arange(12) % 4 == 0, 0.0, 1.0))

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from kernel_cases import SpaceModel
 
 import lamcts
-from lamcts.models.mixed import MixedModel, MixedModelState
+from lamcts.models.local import ModelState
 from lamcts.models.output_transforms import plain
 from lamcts.models.surrogate import least_gain
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
@@ -37,7 +38,7 @@ def traded(n):
     error = np.exp(np.abs(z - 3).sum(1) / 2)
     f = np.stack([error, cost], axis=1)
     seen.append(x, f, np.full(len(x), np.nan), np.arange(len(x)), np.full(len(x), -1))
-    return MixedModel(seen, parameters, MixedModelState()), seen, parameters
+    return SpaceModel(seen, parameters, ModelState()), seen, parameters
 
 
 def test_each_objective_is_in_the_units_that_foretell_it():
@@ -71,7 +72,7 @@ def columns(n=40, seed=0, c=2, m=2):
     kind = rng.choice([OK, FAILED, CHECKED], n, p=[0.8, 0.1, 0.1])
     f[kind != OK], g[kind == FAILED] = np.nan, np.nan
     seen.append(x, f, np.full(n, np.nan), np.arange(n), np.full(n, -1), g, kind)
-    return MixedModel(seen, parameters, MixedModelState()), seen, parameters
+    return SpaceModel(seen, parameters, ModelState()), seen, parameters
 
 
 def test_points_that_break_a_constraint_are_worth_less_and_slopes_are_those_of_the_value():
@@ -93,7 +94,7 @@ def test_before_anything_is_feasible_a_point_is_worth_what_it_violates_less():
     never = Observations(MIXED.dim, losses=2, constraints=1)
     g = np.abs(parameters.codes(seen.x)[:, [5]]) + 0.1
     never.append(seen.x, np.ones((len(g), 2)), np.full(len(g), np.nan), seen.trial, seen.source, g)
-    surrogate = MixedModel(never, parameters, MixedModelState()).update(0, RNG(0))
+    surrogate = SpaceModel(never, parameters, ModelState()).update(0, RNG(0))
     z = parameters.codes(seen.x[:1]).repeat(2, axis=0)
     z[:, 5] = [0.0, 0.9]
     low, high = surrogate.value(model.coding(z))
@@ -127,7 +128,7 @@ def test_a_constraint_that_was_never_broken_changes_nothing():
     more = Observations(MIXED.dim, losses=2, constraints=1)
     n = len(seen)
     more.append(seen.x, seen.f, seen.seconds, seen.trial, seen.source, np.full((n, 1), -1.0), seen.kind)
-    other = MixedModel(more, parameters, MixedModelState())
+    other = SpaceModel(more, parameters, ModelState())
     z = model.coding(parameters.draw(50, np.random.default_rng(5)))
     assert np.array_equal(model.update(0, RNG(0)).value(z), other.update(0, RNG(0)).value(z))
 

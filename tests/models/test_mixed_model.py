@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import SPACES, slope_of
+from kernel_cases import SPACES, SpaceModel, slope_of
 
 from lamcts.models.acquisition import log_expected_improvement
-from lamcts.models.mixed import REFIT, MixedModel, MixedModelState
+from lamcts.models.local import ModelState
 from lamcts.models.output_transforms import half_rank
 from lamcts.models.posterior import Posterior
 from lamcts.models.success import Success
@@ -34,11 +34,11 @@ def add(seen: Observations, space: Space, n: int, seed: int = 0, failing: bool =
 
 
 def modelled(
-    space: Space, n: int, failing: bool = False, state: MixedModelState | None = None
-) -> tuple[Observations, MixedModel, Surrogate]:
+    space: Space, n: int, failing: bool = False, state: ModelState | None = None
+) -> tuple[Observations, SpaceModel, Surrogate]:
     seen = Observations(space.dim)
     add(seen, space, n, failing=failing)
-    model = MixedModel(seen, Parameters(space), state or MixedModelState())
+    model = SpaceModel(seen, Parameters(space), state or ModelState())
     assert seen.best is not None
     return seen, model, model.update(seen.best, RNG(0))
 
@@ -46,7 +46,7 @@ def modelled(
 @pytest.mark.parametrize("name", list(SPACES))
 def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None:
     seen, model, surrogate = modelled(SPACES[name], 15)
-    inputs = model.coding(model._parameters.codes(seen.x))
+    inputs = model.coding(model.parameters.codes(seen.x))
     assert model.state.columns[0] is not None
     anew = Posterior(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
     assert np.array_equal(surrogate.model.parts[0].expect(inputs), anew.expect(inputs))
@@ -63,23 +63,10 @@ def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside:
     assert np.log(model.state.columns[0].noise) == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
 
 
-def test_what_fails_is_expected_to_be_as_noisy_beside_real_numbers_as_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    space = Space([Choice(list("abcd")), Float(0, 1)])
-    seen, model, _ = modelled(space, 12, failing=True)
-    monkeypatch.setattr("lamcts.models.priors.NOISE_REAL", 1e-7)
-    other = MixedModel(seen, Parameters(space), MixedModelState())
-    assert seen.best is not None
-    other.update(seen.best, RNG(0))
-    assert to_json(other.state.success) == to_json(model.state.success)
-    assert to_json(other.state.columns[0]) != to_json(model.state.columns[0])
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_row_is_enough(n: int) -> None:
     _, model, surrogate = modelled(WORDS, n)
-    inputs = model.coding(model._parameters.draw(20, np.random.default_rng(1)))
+    inputs = model.coding(model.parameters.draw(20, np.random.default_rng(1)))
     assert np.isfinite(surrogate.value(inputs)).all()
 
 
@@ -88,10 +75,10 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
     for n in (3, 20, 45):
         seen, model, surrogate = modelled(WORDS, n, failing)
         saved = json.dumps(to_json(model.state))
-        state = from_json(MixedModelState, json.loads(saved))
-        copy = MixedModel(seen, Parameters(WORDS), state)
+        state = from_json(ModelState, json.loads(saved))
+        copy = SpaceModel(seen, Parameters(WORDS), state)
         assert json.dumps(to_json(copy.state)) == saved
-        at = model.coding(model._parameters.draw(30, np.random.default_rng(1)))
+        at = model.coding(model.parameters.draw(30, np.random.default_rng(1)))
         assert seen.best is not None
         assert np.array_equal(copy.update(seen.best, RNG(0)).value(at), surrogate.value(at))
         for more in range(3):
@@ -100,7 +87,7 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
         assert to_json(copy.state) == to_json(model.state)
 
 
-@pytest.mark.parametrize(("n", "every"), [(20, REFIT[0][1]), (60, REFIT[1][1]), (130, REFIT[2][1])])
+@pytest.mark.parametrize(("n", "every"), [(8, 1), (60, 6), (130, 13), (300, 25)])
 def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
     seen, model, _ = modelled(WORDS, n)
     assert seen.best is not None
@@ -115,7 +102,7 @@ def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
 def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before() -> None:
     _, model, surrogate = modelled(WORDS, 40, failing=True)
     assert surrogate.success is not None
-    z = np.unique(model._parameters.draw(200, np.random.default_rng(1)), axis=0)
+    z = np.unique(model.parameters.draw(200, np.random.default_rng(1)), axis=0)
     inputs, fails = model.coding(z), z[:, 0] == 0
     without = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0)).value(inputs)
     price = surrogate.value(inputs) - without
@@ -129,7 +116,7 @@ def test_failures_are_no_losses_to_the_process() -> None:
     seen, model, surrogate = modelled(WORDS, 40, failing=True)
     assert len(surrogate.model.parts[0].z) == len(seen.good) < 40
     assert surrogate.success is not None
-    chance = surrogate.success.chance(model.coding(model._parameters.codes(seen.x)))
+    chance = surrogate.success.chance(model.coding(model.parameters.codes(seen.x)))
     failed = np.isnan(seen.y)
     assert chance[failed].max() < chance[~failed].min()
 
@@ -139,10 +126,10 @@ def test_failures_are_no_losses_to_the_process() -> None:
 def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> None:
     _, model, surrogate = modelled(SPACES[name], 15)
     if failing:
-        z = model._parameters.draw(12, np.random.default_rng(2))
+        z = model.parameters.draw(12, np.random.default_rng(2))
         success = Success(model.coding(z), np.arange(12) % 3 > 0, surrogate.model.parts[0].hyper)
         surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), success)
-    at = model.coding(model._parameters.draw(6, np.random.default_rng(1)))
+    at = model.coding(model.parameters.draw(6, np.random.default_rng(1)))
     value, slope = surrogate.slopes(at)
     assert np.allclose(value, surrogate.value(at))
     for k in range(len(at)):
@@ -156,7 +143,7 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
 @pytest.mark.parametrize("failing", [False, True])
 def test_believed_points_are_worth_little_and_their_neighbours_less(failing: bool) -> None:
     _, model, surrogate = modelled(WORDS, 25, failing)
-    z = model._parameters.draw(200, np.random.default_rng(1))
+    z = model.parameters.draw(200, np.random.default_rng(1))
     inputs = model.coding(z)
     before = surrogate.value(inputs)
     top = z[[int(before.argmax())]]
@@ -176,10 +163,10 @@ def test_what_fails_is_learned_from_both_kinds_where_there_are_more_rows_than_a_
     seen = Observations(space.dim)
     y = np.where(bad, np.nan, z.sum(1))
     seen.append(x, y, np.full(400, np.nan), np.full(400, -1), np.full(400, -1))
-    model = MixedModel(seen, parameters, MixedModelState())
-    model.update(int(seen.best or 0), RNG(0))
-    assert model.state.success is not None
-    weights = model.state.success.weights
+    model = SpaceModel(seen, parameters, ModelState())
+    success = model.update(int(seen.best or 0), RNG(0)).success
+    assert success is not None
+    weights = success.hyper.weights
     assert weights[0] > np.e * weights[1:].max()
 
 

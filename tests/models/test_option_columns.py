@@ -9,7 +9,7 @@ from lamcts.models.coding import Coding, Inputs
 from lamcts.models.fit import Loss
 from lamcts.models.overlap import OptionColumns
 from lamcts.models.posterior import Posterior
-from lamcts.models.priors import MixedPrior
+from lamcts.models.priors import KernelPrior
 from lamcts.spaces import Choice, Float, Permutation, Space
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
@@ -25,7 +25,7 @@ def results(space: Space) -> list[Floats]:
     coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal((30, 1))
     process, prior = (
         Posterior(coding(z[:30]), y, some_hyper(coding)),
-        MixedPrior().of(coding.categories, coding.numbers),
+        KernelPrior().of(coding.categories, coding.numbers),
     )
     value, gradient = Loss(coding(z[:30]), y, prior)(prior.centre + 0.3)
     fantasy = process.fantasize(coding(z[30:33]))

@@ -14,7 +14,7 @@ AT = RNG.random((40, 2))
 def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
     process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-3))
     parts = [
-        PosteriorPaths(process, 20, np.random.default_rng(seed))(AT)[:, :, 0] for seed in range(200)
+        PosteriorPaths(process, 20, np.random.default_rng(seed))(AT) for seed in range(200)
     ]  # fresh waves for each 20
     draws = np.concatenate(parts, axis=1)  # [m, 4000]
     mean, share = process.joint(Inputs.of(AT))
@@ -27,4 +27,4 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
 
 def test_draws_pass_through_losses_without_noise() -> None:
     process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-6))
-    assert np.abs(PosteriorPaths(process, 8, np.random.default_rng(0))(X)[:, :, 0] - Z[:, None]).max() < 0.02
+    assert np.abs(PosteriorPaths(process, 8, np.random.default_rng(0))(X) - Z[:, None]).max() < 0.02

@@ -11,7 +11,7 @@ from lamcts.models.coding import Coding
 from lamcts.models.kernel import Hyper
 from lamcts.models.posterior import Posterior
 from lamcts.models.prior_mean import RelatedModels
-from lamcts.models.priors import MixedPrior
+from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.spaces import Choice, Float, Int, Space
 from lamcts.spaces.parameters import Parameters
@@ -28,7 +28,7 @@ def loss(x: Floats) -> Floats:
 
 
 def models(*tasks: tuple[Floats, Floats]) -> RelatedModels:
-    return RelatedModels(RelatedTasks(RelatedTask(*task) for task in tasks), PARAMETERS, CODING, MixedPrior())
+    return RelatedModels(RelatedTasks(RelatedTask(*task) for task in tasks), CODING.inputs, KernelPrior())
 
 
 def inputs(x: Floats) -> Any:
@@ -92,7 +92,7 @@ def test_parameters_that_come_and_go_are_taken() -> None:
     x = SWITCHED.sample(30, np.random.default_rng(0))
     tasks = RelatedTasks([RelatedTask(x, x[:, 0])])
     coding = Coding(parameters)
-    found = RelatedModels(tasks, parameters, coding, MixedPrior())
+    found = RelatedModels(tasks, coding.inputs, KernelPrior())
     assert found.mean(coding(parameters.codes(x)), standard(x[:, 0])) is not None
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamcts.models.coding import Inputs
-from lamcts.models.success import Success, failed_rows, success_near
+from lamcts.models.success import Success, failed_rows, success_near, unless_chance
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats
 
@@ -25,7 +25,7 @@ def beyond_a_plane(n: int) -> Success | None:
 
 
 def test_a_border_is_found_and_points_that_were_not_seen_are_told_apart() -> None:
-    success = beyond_a_plane(80)
+    success = unless_chance(beyond_a_plane(80))
     assert success is not None
     x = np.random.default_rng(1).random((400, 3))
     clear = np.abs(x.sum(1) - 1.5) > 0.2
@@ -50,7 +50,8 @@ def test_the_slope_is_that_of_the_shortfall_and_flat_where_success_is_likely() -
 def test_failures_that_are_chance_teach_nothing() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        assert success_near(told(rng.random((100, 3)), rng.random(100) > 0.1), MIDDLE) is None
+        found = success_near(told(rng.random((100, 3)), rng.random(100) > 0.1), MIDDLE)
+        assert found is not None and unless_chance(found) is None
 
 
 def test_without_failures_or_without_a_success_there_is_nothing_to_learn() -> None:
@@ -60,7 +61,7 @@ def test_without_failures_or_without_a_success_there_is_nothing_to_learn() -> No
 
 
 def test_rows_that_are_one_point_are_no_order() -> None:
-    assert success_near(told(np.full((20, 3), 0.3), np.arange(20) % 2 == 0), MIDDLE) is None
+    assert unless_chance(success_near(told(np.full((20, 3), 0.3), np.arange(20) % 2 == 0), MIDDLE)) is None
 
 
 def test_a_trial_that_was_told_a_value_after_all_did_not_fail() -> None:

@@ -135,8 +135,9 @@ def test_a_number_that_is_switched_off_is_not_moved_down_a_slope() -> None:
     z = parameters.draw(40, np.random.default_rng(0))
     looked = _CandidatePool(
         session.model.update(session.incumbent, np.random.default_rng(0)),
-        session.model,
+        session.coding,
         lambda z: np.ones(len(z), bool),
+        0.0,
     )
     session._descend(looked, z)
     moved, on = looked.z[-1] != z, z[:, 0] == 1.0

@@ -37,7 +37,7 @@ def test_where_all_that_is_near_is_known_it_looks_everywhere_again() -> None:
     x = session.ask(3).x
     assert session.progress.radius is None
     looked = _CandidatePool(
-        session.model.update(session.incumbent, np.random.default_rng(0)), session.model, session._within
+        session.model.update(session.incumbent, np.random.default_rng(0)), session.coding, session._within, 0.0
     )
     values = looked.at(np.vstack([x[:1], parameters.draw(300, np.random.default_rng(0))]))
     assert values[0] >= np.quantile(values[np.isfinite(values)], 0.98)

@@ -13,8 +13,8 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.lbfgsb import Limits, lowest
-from lamcts.models.output_transforms import Scale, rank_correlation, ranks
+from lamcts.models.lbfgsb import lowest
+from lamcts.models.output_transforms import plain, rank_correlation, ranks
 from lamcts.models.posterior import Posterior, factor
 from lamcts.samplers.gp_cma.distribution import Distribution, Whitening
 from lamcts.types import Floats, Rows
@@ -107,7 +107,7 @@ class Model(NamedTuple):
             mean, gradient = self.posterior.mean_slopes(Inputs.of(u[None]))
             return float(mean[0, 0]), gradient[0, 0]
 
-        return self.frame.back(lowest(slope, u, low, high, Limits(DESCENT_STEPS))[0])
+        return self.frame.back(lowest(slope, u, low, high, DESCENT_STEPS)[0])
 
     def sample(self, x: Floats, n: int, pending: Floats, rng: np.random.Generator) -> Floats:
         """Return `n` joint posterior samples at `x` [m, d], [n, m], as if `pending` [p, d] came out as expected."""
@@ -156,12 +156,7 @@ def transforms(y: Floats) -> list[Floats]:
     above = y - y.min()
     above = above if np.isfinite(above).all() else y / 2 - y.min() / 2
     above = np.ldexp(above, -np.frexp(above.max())[1])  # exact; roots of odd powers of two would be rounded otherwise
-    return [standard(values) for values in (above, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(above))]
-
-
-def standard(z: Floats) -> Floats:
-    """Return numbers [n] in standard units."""
-    return Scale.of(z).down(z)
+    return [plain(values) for values in (above, ndtri((ranks(y) + 0.5) / len(y)), np.sqrt(above))]
 
 
 def nearest(distribution: Distribution, x: Floats, reach: float | None) -> Rows:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.predicted_rows import errors_of, losses_of
-from lamcts.models.success import INFEASIBLE_PENALTY, Success, success_near
+from lamcts.models.success import INFEASIBLE_PENALTY, Success, success_near, unless_chance
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.gp_cma.distribution import Distribution
 from lamcts.samplers.gp_cma.model import Fit, Model, fitted, nearest
@@ -135,7 +135,7 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         rows, n = self._with_predicted(rows), len(rows)
         near = nearest(d, self.seen.x[rows], CLOSE_UP_DISTANCE if run.close else None)
         failed = len(self.seen.good) < len(self.seen)
-        self._success = success_near(self.seen, d.mean.clip(0, 1)) if failed else None
+        self._success = unless_chance(success_near(self.seen, d.mean.clip(0, 1))) if failed else None
         sems = errors_of(self.seen, rows[near])
         sems = None if sems is None else sems[:, 0]
         return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, n, sems)

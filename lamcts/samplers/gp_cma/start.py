@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lamcts.models.lbfgsb import Limits, lowest
+from lamcts.models.lbfgsb import lowest
+from lamcts.models.output_transforms import plain
 from lamcts.models.posterior import factor
-from lamcts.samplers.gp_cma.model import DESCENT_STEPS, standard
+from lamcts.samplers.gp_cma.model import DESCENT_STEPS
 from lamcts.types import Floats
 
 FIRST_STEP = 0.25  # first step, of the cube (development runs: 1/6, which NGOpt's COBYLA takes, is worse from d = 20
@@ -64,7 +65,7 @@ class Start:
         """
         best = x[np.argmin(y)]
         u = (x - best) / self.radius
-        slope, curvature = least_norm_quadratic(u, standard(y))
+        slope, curvature = least_norm_quadratic(u, plain(y))
         tilts = rng.standard_normal((k, x.shape[1])) * TILT * np.linalg.norm(slope) / np.sqrt(x.shape[1])
         tilts[0] = 0.0
         points = []
@@ -113,4 +114,4 @@ def minimiser(slope: Floats, curvature: Floats, low: Floats, high: Floats) -> Fl
         turned = curvature @ v
         return float(slope @ v + v @ turned / 2), slope + turned
 
-    return lowest(value, np.zeros(len(slope)), low, high, Limits(DESCENT_STEPS))[0]
+    return lowest(value, np.zeros(len(slope)), low, high, DESCENT_STEPS)[0]

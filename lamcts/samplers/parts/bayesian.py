@@ -13,6 +13,8 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress
 from lamcts.types import Floats, Note
 
+CLIMBS = 4  # candidates that are climbed from, the best ones, and rows of a front that some lie near (untuned)
+
 
 @dataclass
 class BayesianProgress(Progress):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.models.local import DISTANCE_BLOCK
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import MultiOutputSupport, Proposal
 from lamcts.samplers.parts.record import from_json, to_json
@@ -225,12 +224,11 @@ class Batch:
         self.take(first.x)
 
 
-def centre(region: Region, seen: Observations, incumbent: int | None) -> Floats | None:
-    """Return the point [d] of the incumbent, or of the region's best row where it lies outside; None: no row inside."""
-    row = incumbent
-    if row is None or not region.contains(seen.x[[row]])[0]:
-        row = int(region.rows[np.argmin(seen.y[region.rows])]) if len(region.rows) else None
-    return None if row is None else seen.x[row]
+def centre(region: Region, seen: Observations, incumbent: int | None) -> int | None:
+    """Return the row of the incumbent, or the region's best row where it lies outside; None: no row inside."""
+    if incumbent is not None and region.contains(seen.x[[incumbent]])[0]:
+        return incumbent
+    return seen.best_row(region.rows)
 
 
 def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
@@ -247,16 +245,6 @@ def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
         x[outside] = (x[outside] + anchor) / 2
         snapped[outside] = region.space.snap(x[outside])
     return snapped
-
-
-def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:
-    """Return squared Euclidean and largest coordinate-wise distances of `rows` from `x` [d], both [n]."""
-    squares, largest = np.empty(len(rows)), np.empty(len(rows))
-    for i in range(0, len(rows), DISTANCE_BLOCK):
-        gap = seen.x[rows[i : i + DISTANCE_BLOCK]] - x
-        squares[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
-        largest[i : i + DISTANCE_BLOCK] = np.abs(gap, out=gap).max(axis=1)
-    return squares, largest
 
 
 def width(region: Region, seen: Observations) -> float:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lamcts.models.coding import Inputs
-from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near
+from lamcts.models.success import MIN_CHANCE, SLOPE_PENALTY, Success, success_near, unless_chance
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
@@ -21,7 +22,6 @@ from lamcts.samplers.parts.session import (
     Progress,
     bisect_into,
     centre,
-    distances,
 )
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.quadratic.model import ConstrainedModel, Price, merits, violated
@@ -46,6 +46,7 @@ MIN_DECREASE = 1e-7  # of the usual distance of losses: a fall below it is none 
 FAILING_HALVINGS = 4  # of a step that is likely to fail, before it is tried all the same (untuned)
 BOX_SCALES = (1.0, 1 / 4, 1 / 16, 1 / 64)  # of the box, tried in turn until there is something to gain (1 alone ends
 # higher on islands, benchmarks/optimizer/gates.py)
+DISTANCE_BLOCK = 2000  # rows whose distances are taken at once: in 1000 dimensions 16 MB
 NARROW_SIDE, NARROW_SHRINKAGE = 0.1, 0.125  # a box narrower than the one shrinks this much more where nothing falls
 # any more: of 200 evaluations to the end of a search of G1, a third were spent on halving (untuned)
 
@@ -99,9 +100,8 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
         row = self.progress.centre
         if row is not None and self.region.contains(self.seen.x[[row]])[0]:
             return row
-        x = centre(self.region, self.seen, self.incumbent)
-        row = -1 if x is None else int(np.flatnonzero((self.seen.x == x).all(1))[0])
-        return row if row >= self.progress.since else None
+        row = centre(self.region, self.seen, self.incumbent)
+        return row if row is not None and row >= self.progress.since else None
 
     def _propose(self, batch: Batch) -> list[Fall]:
         """Take steps from the centre into the batch; return the falls that they are to bring."""
@@ -115,7 +115,7 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     def _take_steps(self, batch: Batch, model: ConstrainedModel) -> list[Fall]:
         mean, falls = self.progress.box.failures % 2 == 0, list[Fall]()  # else the mean's step from here was tried
-        success = success_near(self.seen, self._x())
+        success = unless_chance(success_near(self.seen, self._x()))
         price = None if success is None else price_of_failure(success, self._x(), self._half)
         for _ in range(PROPOSAL_ROUNDS):
             tried = [self._step(model, mean and i == 0, price) for i in range(batch.missing)]
@@ -239,6 +239,16 @@ class QuadraticSession(LocalSession["Quadratic", QuadraticProgress]):
 
     def forget(self, notes: list[Note]) -> None:
         self.progress.box.forget([group for group, *_ in notes])
+
+
+def distances(seen: Observations, rows: Rows, x: Floats) -> tuple[Floats, Floats]:
+    """Return squared Euclidean and largest coordinate-wise distances of `rows` from `x` [d], both [n]."""
+    squares, largest = np.empty(len(rows)), np.empty(len(rows))
+    for i in range(0, len(rows), DISTANCE_BLOCK):
+        gap = seen.x[rows[i : i + DISTANCE_BLOCK]] - x
+        squares[i : i + DISTANCE_BLOCK] = np.einsum("ij,ij->i", gap, gap)
+        largest[i : i + DISTANCE_BLOCK] = np.abs(gap, out=gap).max(axis=1)
+    return squares, largest
 
 
 def most_rows(d: int, within: int) -> int:

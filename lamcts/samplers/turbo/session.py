@@ -5,16 +5,20 @@ Eriksson and Poloczek 2021 (SCBO, arXiv 2002.08526). Letters: c candidates, k dr
 constraints that count; d coordinates.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
-from lamcts.models.multi_output import MultiOutput, MultiOutputPaths
-from lamcts.models.posterior_paths import Singles
-from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, success_near
+from lamcts.models.multi_output import MultiOutput
+from lamcts.models.output_transforms import plain
+from lamcts.models.posterior_paths import PosteriorPaths, Singles
+from lamcts.models.priors import REAL_PRIOR
+from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, unless_chance
+from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 LENGTH, LENGTH_MAX = 0.8, 1.6  # first and largest side, the geometric mean over coordinates; as in the paper
 SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
-LENGTH_LOCATION = 0.7  # prior mean of log(length / sqrt(d)): shorter than the default of `priors.py` (untuned)
+PRIOR = replace(REAL_PRIOR, length=0.1)  # shorter lengths than elsewhere (untuned)
 IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
 BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
 ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
@@ -50,7 +54,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, LENGTH_LOCATION, progress.model)
+        self.model = LocalModel(seen, Inputs.of, PRIOR, progress.model, plain)
 
     @property
     def done(self) -> bool:
@@ -62,31 +66,32 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         batch, box = Batch(self.region, self.seen, n), self.progress.box
         batch.begin(box.start, self.progress.rng)
         started = len(batch.x)
-        if batch.missing and (middle := centre(self.region, self.seen, self.incumbent)) is not None:
-            self._propose(batch, middle)
+        if batch.missing and (row := centre(self.region, self.seen, self.incumbent)) is not None:
+            self._propose(batch, self.model.update(row, self.progress.rng), self.seen.x[row])
         batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
         return Proposal(batch.x, box.begin(started) + box.issue(len(batch.x) - started))
 
-    def _propose(self, batch: Batch, centre: Floats) -> None:
+    def _propose(self, batch: Batch, surrogate: Surrogate, centre: Floats) -> None:
         """Thompson sampling in the box: each missing point is the best candidate of one draw of each column."""
-        model = self.model.update(centre)
+        if not surrogate.model.losses:  # draws rank nothing before a loss is known
+            return
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(PROPOSAL_ROUNDS):
-            low, high = box(centre, model.lengths, length)
+            low, high = box(centre, surrogate.model.lengths, length)
             m = FEW_CANDIDATES if batch.missing < FEW_POINTS else CANDIDATES
             x = candidates(self.region, centre, low, high, m, perturb_dims, self.progress.rng)
             if not self.region.space.continuous.all():
                 x = x[self.seen.unseen(np.vstack([batch.x, x]))[len(batch.x) :]]
             if len(x):
-                self._take(batch, model, x, centre, low, high)
+                self._take(batch, surrogate, x, centre, low, high)
             if not batch.missing:
                 break
             length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
 
-    def _take(self, batch: Batch, model: MultiOutput, x: Floats, centre: Floats, low: Floats, high: Floats) -> None:
+    def _take(self, batch: Batch, surrogate: Surrogate, x: Floats, centre: Floats, low: Floats, high: Floats) -> None:
         """Take the best candidates of draws, improved by gradient for some, into the batch."""
-        drawn = MultiOutputPaths(model, min(batch.missing, len(x)), self.progress.rng)
-        success = success_near(self.seen, centre)
+        drawn = MultiOutputPaths(surrogate.model, min(batch.missing, len(x)), self.progress.rng)
+        success = unless_chance(surrogate.success)
         paths = drawn if success is None else PenalisedPaths(drawn, success)
         best = x[picked(paths(x).astype(float))]
         free = (best != centre) & self.region.space.continuous  # the others stay where the candidate left them
@@ -114,14 +119,18 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
             return [bool(np.isfinite(y[row])) for row in rows]
         if not seen.feasible[best]:
             return [bool(y[row] < y[best]) for row in rows]
-        f, target = seen.f[:, 0], seen.f[best, 0] - self._least_gain()
+        f, target = seen.f[:, 0], seen.f[best, 0] - self._least_gain(best)
         return [bool(y[row] < y[best] and f[row] < target) for row in rows]
 
-    def _least_gain(self) -> float:
-        """Return the gain of the least success: a share of the spread of the best feasible rows of the model."""
-        rows = self.model.rows
-        f = np.sort(self.seen.f[rows[self.seen.feasible[rows]], 0])[: max(self.seen.dim, BEST_ROWS)]
-        return max(0.0, IMPROVEMENT * median(f) - IMPROVEMENT * float(f[0])) if len(f) else 0.0
+    def _least_gain(self, best: int) -> float:
+        """Return the gain of the least success: a share of the spread of the best feasible rows near the `best`."""
+        f = np.sort(self._losses_near(best))[: max(self.seen.dim, BEST_ROWS)]
+        return max(0.0, IMPROVEMENT * median(f) - IMPROVEMENT * float(f[0]))
+
+    def _losses_near(self, row: int) -> Floats:
+        """Return the losses of the feasible rows that a model round a feasible `row` has, [n]."""
+        losses: Floats = self.seen.f[self.model.nearest(np.flatnonzero(self.seen.feasible), row), 0]
+        return losses
 
     def tell(self, notes: list[int], rows: Rows) -> None:
         box = self.progress.box
@@ -138,9 +147,9 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         if best is not None:
             if not seen.y[row] < seen.y[best]:
                 return
-            rows = self.model.rows[seen.feasible[self.model.rows]]
-            if seen.feasible[best] and len(rows):
-                least = 2 * ADOPTION * max(0.0, median(seen.f[rows, 0]) / 2 - float(seen.f[row, 0]) / 2)
+            if seen.feasible[best]:
+                middle = median(self._losses_near(best))
+                least = 2 * ADOPTION * max(0.0, middle / 2 - float(seen.f[row, 0]) / 2)
                 if seen.f[row, 0] >= seen.f[best, 0] - least:  # halves above: no overflow
                     return
         self.progress.incumbent = row
@@ -175,6 +184,24 @@ def penalty(values: Singles, gradient: Singles) -> tuple[Floats, Floats]:
     over = np.maximum(values[:, 1:].astype(float), 0.0)
     way: Floats = SLOPE_PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, 1:])
     return SLOPE_PENALTY * over.sum(1) + values[:, 0], way + gradient[:, 0]
+
+
+class MultiOutputPaths:
+    """`k` draws of each of the columns of a model."""
+
+    def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
+        order = sorted(range(len(model.parts)), key=lambda i: model.parts[i].z[:, 0].tolist())  # by content
+        drawn = {i: PosteriorPaths(model.parts[i], k, rng) for i in order}
+        self.parts = [drawn[i] for i in range(len(order))]
+
+    def __call__(self, x: Floats) -> Singles:
+        """Return the draws at `x` [m, d], [m, k, q]."""
+        return np.stack([part(x) for part in self.parts], axis=2)
+
+    def slopes(self, x: Floats) -> tuple[Singles, Singles]:
+        """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d], [k, q] and [k, q, d]."""
+        values, gradients = zip(*(part.slopes(x) for part in self.parts), strict=True)
+        return np.stack(values, axis=1), np.stack(gradients, axis=1)
 
 
 class PenalisedPaths:

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.parts import session as proposals
-from lamcts.samplers.parts.session import Batch, bisect_into, distances
+from lamcts.samplers.parts.session import Batch, bisect_into
+from lamcts.samplers.quadratic import session
+from lamcts.samplers.quadratic.session import distances
 from lamcts.spaces import Box, Int, Space
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
@@ -70,7 +71,7 @@ def test_the_leader_is_the_earliest_of_the_lowest_losses(rows: list[int], curren
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 2000])
 def test_distances_are_squared_euclidean_and_largest_by_coordinate(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "DISTANCE_BLOCK", chunk)
+    monkeypatch.setattr(session, "DISTANCE_BLOCK", chunk)
     x = np.random.default_rng(0).random((7, 3))
     seen = seen_with(x.tolist(), [0.0] * 7, [-1] * 7)
     rows, point = np.array([6, 0, 3, 3, 1]), np.array([0.2, 0.9, 0.4])

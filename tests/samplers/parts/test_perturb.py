@@ -64,7 +64,7 @@ def test_descent_lowers_each_loss_along_its_free_coordinates_and_stays_inside() 
 
     start, free = np.full((4, 4), 0.5), np.ones((4, 4), bool)
     free[1, :2] = False
-    x = gradient_descent(region, start, slope, np.zeros(4), np.ones(4), free, 20)
+    x = gradient_descent(region, start, slope, np.zeros(4), np.ones(4), free)
     before, after = slope(start)[0], slope(x)[0]
     assert region.contains(x).all()
     assert after[0] < 0.01 * before[0]
