@@ -48,7 +48,7 @@ class ModelState:
 
 
 class LocalModel:
-    """Processes of all columns, each over the rows that have it, or over the 500 nearest to a centre.
+    """Processes of all columns, over the rows that have them, or over the 500 nearest to a centre.
 
     inputs: points [n, d] as the kernel takes them. prior: of the hyper-parameters. units: of one loss without orders;
     others are in those of UNITS that best tell rows left out. What it returns depends on `state` and `seen` alone, bit
@@ -116,17 +116,24 @@ class LocalModel:
         f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
         known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z)
         prior = None if self._related is None else self._related.mean(inputs, z)
-        return self._process(slot, inputs, z, due, shared, known, prior)
+        return self._process(slot, inputs, z[:, None], due, shared, known, prior)
 
     def _constraints(self, centre: int, due: bool) -> tuple[list[Posterior], float]:
-        """Return the processes of the constraints that some row violates, and the least violation of any row in all."""
-        m, processes, over = self._seen.f.shape[1], [], []
-        for j, g in enumerate(self._seen.g.T):
+        """Return the processes of the constraints that some row violates, and the least violation of any row in all.
+
+        Constraints that are known of the same rows share a kernel: fifty cost one fit and one factor.
+        """
+        seen, over, groups = self._seen, list[Floats](), dict[bytes, tuple[int, Rows, list[Floats]]]()
+        for j, g in enumerate(seen.g.T):
             rows = self.nearest(np.flatnonzero(np.isfinite(g)), centre)
             if (g[rows] > 0).any():
                 unit = Bilog.of(g[rows])
-                processes.append(self._process(m + j, self.inputs(self._seen.x[rows]), unit.down(g[rows]), due))
+                groups.setdefault(rows.tobytes(), (seen.f.shape[1] + j, rows, []))[2].append(unit.down(g[rows]))
                 over.append(np.maximum(unit.down(g), 0.0))  # nan where it is not known
+        processes = [
+            self._process(slot, self.inputs(seen.x[rows]), np.column_stack(columns), due)
+            for slot, rows, columns in groups.values()
+        ]
         return processes, float(np.nanmin(np.sum(over, axis=0), initial=np.inf)) if over else np.inf
 
     def _process(
@@ -139,22 +146,22 @@ class LocalModel:
         known: KnownNoise | None = None,
         prior: PriorMean | None = None,
     ) -> Posterior:
-        """Return the process of a column `z` [n]; of many rows the best decide on its hyper-parameters."""
+        """Return the process of columns `z` [n, r]; of many rows the best decide on its hyper-parameters."""
         hyper = self.state.columns[column]
         if due or hyper is None:
-            rest = z if prior is None else z - prior(inputs)
-            best = np.sort(np.argsort(rest, kind="stable")[:FIT_ROWS])
+            rest = z if prior is None else z - prior(inputs)[:, None]
+            best = np.sort(np.argsort(rest.sum(1), kind="stable")[:FIT_ROWS])
             noise = None if known is None else known.at(best)
             hyper = self._fitted(inputs.at(best), rest[best], hyper, self._prior.suited(inputs, shared), noise)
             self.state.columns[column] = hyper
-        return Posterior(inputs, z[:, None], hyper, known, prior)
+        return Posterior(inputs, z, hyper, known, prior)
 
     def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
         starts = [] if warm is None else [warm]
         if self.state.fits % MULTI_START_EVERY == 0 or warm is None:
             starts += prior.starts
-        return fit(inputs, z[:, None], prior, starts, known=known)[0]
+        return fit(inputs, z, prior, starts, known=known)[0]
 
     def _due(self) -> bool:
         """Return whether the hyper-parameters are to be fitted again."""

@@ -15,6 +15,7 @@ from lamcts.models.coding import Inputs
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.output_transforms import plain
+from lamcts.models.posterior import Posterior
 from lamcts.models.posterior_paths import PosteriorPaths, Singles
 from lamcts.models.priors import REAL_PRIOR
 from lamcts.models.success import INFEASIBLE_PENALTY, SLOPE_PENALTY, Success, unless_chance
@@ -190,8 +191,11 @@ class MultiOutputPaths:
     """`k` draws of each of the columns of a model."""
 
     def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
-        order = sorted(range(len(model.parts)), key=lambda i: model.parts[i].z[:, 0].tolist())  # by content
-        drawn = {i: PosteriorPaths(model.parts[i], k, rng) for i in order}
+        parts = [
+            Posterior(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
+        ]
+        order = sorted(range(len(parts)), key=lambda i: parts[i].z[:, 0].tolist())  # by content
+        drawn = {i: PosteriorPaths(parts[i], k, rng) for i in order}
         self.parts = [drawn[i] for i in range(len(order))]
 
     def __call__(self, x: Floats) -> Singles:
