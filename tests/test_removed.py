@@ -22,7 +22,7 @@ def test_the_list_of_changes_has_every_removed_name() -> None:
 
 @pytest.mark.parametrize(("module", "name"), MODULES)
 def test_an_import_of_a_removed_name_says_what_replaces_it(module: str, name: str) -> None:
-    if module in ("lamcts.neural.compress", "lamcts.neural.proxies"):
+    if module in ("lamcts.neural.compress", "lamcts.neural.proxies", "lamcts.neural.trace"):
         pytest.importorskip("torch")
     with pytest.raises(ImportError, match=f"has no attribute '{name}'; '{name}' was removed: "):
         exec(f"from {module} import {name}", {})

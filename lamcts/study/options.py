@@ -177,10 +177,10 @@ class RunSettings:
 
 
 @cache
-def documentation(settings: type = RunSettings) -> dict[str, tuple[str, str]]:
-    """Return type with default, and text, of each field of a class; none where its source is not at hand."""
+def documentation() -> dict[str, tuple[str, str]]:
+    """Return type with default, and text, of each option; none where their source is not at hand."""
     try:
-        (node,) = ast.parse(inspect.getsource(settings)).body
+        (node,) = ast.parse(inspect.getsource(RunSettings)).body
     except OSError:
         return {}
     found = {}

@@ -30,9 +30,9 @@ def check_splitter(splitter: Splitter, seed: int = 0) -> None:
             check(splitter, seed)
 
 
-def _clear(seed: int, n: int = 120, dim: int = 3) -> tuple[Floats, Floats]:
-    """Return rows [n, dim] whose utility [n] grows with the first coordinate."""
-    x = np.random.default_rng([seed, 1]).random((n, dim))
+def _clear(seed: int, n: int = 120) -> tuple[Floats, Floats]:
+    """Return rows [n, 3] whose utility [n] grows with the first coordinate."""
+    x = np.random.default_rng([seed, 1]).random((n, 3))
     return x, x[:, 0].copy()
 
 

@@ -10,7 +10,7 @@ Ctrl-C, are left as they are.
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
 from types import FrameType
@@ -90,14 +90,14 @@ def passed_on() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def held_back(signals: Sequence[int] = ENDING) -> Iterator[list[int]]:
+def held_back() -> Iterator[list[int]]:
     """Collect signals that would end this process; they act at the end of the block.
 
     Only those without a handler of the user, and in the main thread, the only one that can set handlers.
     """
     received: list[int] = []
     usual = (signal.SIG_DFL, signal.default_int_handler, _handle)
-    before: dict[int, Any] = {each: signal.getsignal(each) for each in signals if _in_main_thread()}
+    before: dict[int, Any] = {each: signal.getsignal(each) for each in ENDING if _in_main_thread()}
     before = {each: handler for each, handler in before.items() if handler in usual}
     for each in before:
         signal.signal(each, lambda number, frame: received.append(number))

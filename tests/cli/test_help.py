@@ -3,6 +3,8 @@
 import argparse
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module, util
@@ -128,6 +130,15 @@ def test_every_figure_class_data_set_and_proxy_of_a_wing_has_a_docstring() -> No
     assert {name: wrong for name, doc in docs.items() if (wrong := fault(name, (doc or "").split("\n\n")[0]))} == {}
     classes = {name: getattr(import_module(at), name) for wing in wings() for name, at in wing.settings.items()}
     assert [text for name, cls in classes.items() for text in undescribed(name, cls)] == []
+
+
+def test_the_list_and_the_help_of_every_command_need_no_torch() -> None:
+    hide = "find = util.find_spec; util.find_spec = lambda name, *of: None if name == 'torch' else find(name, *of)"
+    run = f"[parser([name]).format_help() for name in {COMMANDS}]; sys.exit(main(['list']))"
+    code = f"import sys; from importlib import util; {hide}; sys.modules['torch'] = None; "
+    code += f"from lamcts.cli import main, parser; {run}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_rules_on_help_catch_what_they_forbid() -> None:

@@ -8,12 +8,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
+from saved_bytes import saved_bytes  # noqa: E402
 from torch import nn  # noqa: E402
 
 from benchmarks.neural.memory.networks import SMALL  # noqa: E402
 from lamcts.neural.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import PRESETS, Action, Plan, ScheduleObjective, Simulator, keep_all, measure, preset  # noqa: E402
-from lamcts.neural.trace import saved_bytes, trace  # noqa: E402
+from lamcts.neural.trace import trace  # noqa: E402
 
 
 def made(make):

@@ -15,7 +15,7 @@ from lamcts.neural.build.layers import Head, conv_norm, conv_norm_relu
 from lamcts.neural.build.mobile import mobile
 from lamcts.neural.build.nasbench101 import nasbench101
 from lamcts.neural.build.recurrent import recurrent
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.cells import EdgeCells
 from lamcts.neural.nas.chains import ConvNet
@@ -165,11 +165,7 @@ def build(
     if isinstance(space, NetworkFactory):
         return space.network(point, seed)
     maker = maker_of(space)
-    with torch.device("meta"):  # with memory, layers would draw weights from the global generator
-        net = maker(space, point, channels, classes, **sizes)
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    return initialised(lambda: maker(space, point, channels, classes, **sizes), seed)
 
 
 def maker_of(space: ArchitectureSpace) -> Callable[..., nn.Module]:

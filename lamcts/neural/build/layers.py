@@ -11,9 +11,9 @@ def conv_norm(before: int, after: int, kernel: int = 1, stride: int = 1, groups:
     return [conv, nn.BatchNorm2d(after)]
 
 
-def conv_norm_relu(before: int, after: int, kernel: int = 1, stride: int = 1) -> nn.Sequential:
+def conv_norm_relu(before: int, after: int, kernel: int = 1) -> nn.Sequential:
     """Return a convolution, its batch norm and a ReLU."""
-    return nn.Sequential(*conv_norm(before, after, kernel, stride), nn.ReLU())
+    return nn.Sequential(*conv_norm(before, after, kernel), nn.ReLU())
 
 
 def relu_conv_norm(before: int, after: int) -> nn.Sequential:

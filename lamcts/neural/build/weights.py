@@ -4,6 +4,8 @@ So networks that differ in one operation start with equal weights elsewhere.
 """
 
 import zlib
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -11,8 +13,18 @@ from torch import nn
 
 from lamcts.rng import stream
 
+Net = TypeVar("Net", bound=nn.Module)
 RECTIFIED = 2**0.5  # gain of layers before a ReLU (He 2015); other layers have an attribute `gain`
 EMBEDDED = 0.1  # bound of uniform word embeddings (Zaremba 2014, ENAS)
+
+
+def initialised(make: Callable[[], Net], seed: int) -> Net:
+    """Return the network that a function builds, on the CPU, its weights drawn from a seed."""
+    with torch.device("meta"):  # with memory, layers would draw weights from the global generator
+        net = make()
+    net.to_empty(device="cpu")
+    initialise(net, seed)
+    return net
 
 
 @torch.no_grad()

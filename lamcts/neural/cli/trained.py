@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from difflib import get_close_matches
@@ -21,16 +20,10 @@ from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
-from lamcts.neural.build import NetworkFactory
-from lamcts.neural.build.factory import check_scores
 from lamcts.neural.cli import own_networks
-from lamcts.neural.cli.own_networks import NamedFunction, absolute, space_named
 from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.neural.nas.tradeoff import ACCURACY
-from lamcts.objectives.programs.function import load
-from lamcts.spaces.base import SearchSpace
 from lamcts.study.result import Result
-from lamcts.text import safe_text
 from lamcts.types import Json, Point
 
 if TYPE_CHECKING:
@@ -44,52 +37,6 @@ D = TypeVar("D", bound="DataclassInstance")
 BUDGET = 30  # networks of a first run, half an hour on digits (untuned)
 FOLDER, NETWORK = "trained", "network.npz"  # of all trainings and of the best network, in the folder of a run
 EXAMPLES = 2  # torch treats a batch of one as a constant
-
-
-def factory_of(args: argparse.Namespace, data: "Data") -> "NetworkFactory":
-    """Return the space of networks that `--build` and `--space` name; ValueError if they do not fit to the data."""
-    space_named(args.space)  # its errors have the text of the option
-    space, build = absolute("--space", args.space), args.build
-    if build is not None:
-        build = absolute("--build", build)
-        load(build)
-    option, text = ("--space", args.space) if build is None else ("--build", args.build)
-    made = NamedNetworks(space, build, os.path.basename(text))
-    try:
-        check_scores(made, data)
-    except ValueError as error:
-        raise ValueError(f"{option}: {error}") from error
-    except Exception as error:  # of the user's function
-        got = f"{type(error).__name__}: {safe_text(error)}"
-        raise ValueError(f"{option}: expected a network from {text}, got {got}") from error
-    return made
-
-
-class NamedNetworks(NetworkFactory):
-    """The networks of a space and a function that are named by texts; build: None if the space builds its networks."""
-
-    def __init__(self, space: str, build: str | None, name: str) -> None:
-        self.named, found = (space, build, name), space_named(space)
-        if build is not None:
-            super().__init__(_checked(space, found), NamedFunction(build), name)
-        elif isinstance(found, NetworkFactory):
-            super().__init__(found.architectures, found.function, name)
-        else:
-            cure = "add --build FILE.py:FUNCTION, which builds a network"
-            raise ValueError(f"--space: expected a NetworkFactory, got {type(found).__name__} from {space}: {cure}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NamedNetworks, self.named
-
-
-def _checked(text: str, found: object) -> SearchSpace | ArchitectureSpace:
-    """Return a space without networks of its own; ValueError for anything else."""
-    if isinstance(found, NetworkFactory):
-        raise ValueError(f"--build: expected none with {text}, which builds its networks; leave it out")
-    if not isinstance(found, (SearchSpace, ArchitectureSpace)):
-        got = f"{type(found).__name__} from {text}"
-        raise ValueError(f"--space: expected a space, such as lamcts.Space, got {got}")
-    return found
 
 
 class NetworkKind(NamedTuple):
@@ -231,6 +178,8 @@ def _own_training(args: argparse.Namespace) -> Training:
         )
 
     data = data_of(args, "digits")
+    from lamcts.neural.cli.named_networks import factory_of
+
     space = factory_of(args, data)
     short = f"{own_networks.short_name(args.build or args.space)}-{Path(data.name).name}"
     return Training(space, data, recipe_of(values_of("--recipe", args.recipe)), {}, short)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lamcts.neural import memory
 from lamcts.neural.graphs import NETWORKS, StepGraph, thesis_graph
-from lamcts.neural.memory import Machine, Plan, fitting, measured_machine, step_time
+from lamcts.neural.memory import Machine, Plan, fitting
 from lamcts.objectives.programs.function import load
 from lamcts.text import safe_text
 from lamcts.types import Json
@@ -50,7 +51,7 @@ class TrainingStep:
 
     def machine(self) -> Machine:
         """Return the measured machine of the model's device."""
-        return measured_machine(next(self.model.parameters()).device)
+        return memory.measured_machine(next(self.model.parameters()).device)
 
     def times(self, plans: Sequence[Plan]) -> dict[str, float]:
         """Return the measured seconds of a step under each plan, by its name."""
@@ -59,7 +60,9 @@ class TrainingStep:
             found = {}
             for plan in plans:
                 given = plan if any(plan.actions) else None
-                found[plan.name] = step_time(self.model, self.batch, given, loss=self.loss, traced=traced).seconds
+                found[plan.name] = memory.step_time(
+                    self.model, self.batch, given, loss=self.loss, traced=traced
+                ).seconds
         return found
 
     @contextmanager

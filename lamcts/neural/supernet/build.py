@@ -11,7 +11,7 @@ from lamcts.neural.build.build import check_sizes, class_names
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
 from lamcts.neural.build.genotypes import STEM, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.nas.genotypes import SIDES, Edge, GenotypeSpace
@@ -247,8 +247,5 @@ def supernet(
     if kind is None:
         raise ValueError(f"supernet: expected a space that has one, got {space.name}; these have: {class_names(KINDS)}")
     check_sizes(space, sizes, "supernet")
-    with torch.device("meta"):
-        net = kind(space, region or SupernetRegion.whole(space), (channels, classes), sizes)
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    part = region or SupernetRegion.whole(space)
+    return initialised(lambda: kind(space, part, (channels, classes), sizes), seed)

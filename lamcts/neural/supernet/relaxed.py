@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from lamcts.neural.build.genotypes import STEM, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.genotypes import Edge, GenotypeSpace
 from lamcts.neural.supernet.build import supernet
@@ -47,11 +47,8 @@ class Relaxed(nn.Module):
         if unknown := sizes.keys() - {"width", "cells", "partial"}:
             raise ValueError(f"Relaxed: expected sizes width, cells or partial, got {', '.join(sorted(unknown))}")
         edges = GenotypeEdges(space)
-        with torch.device("meta"):
-            made = GenotypeMixture(edges, SupernetRegion.whole(edges), (channels, classes), sizes)
-        made.to_empty(device="cpu")
-        initialise(made, seed)
-        return cls(made)
+        whole = SupernetRegion.whole(edges)
+        return cls(initialised(lambda: GenotypeMixture(edges, whole, (channels, classes), sizes), seed))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.net.mixed(x, list(self._shares().values()))

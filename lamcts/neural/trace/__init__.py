@@ -1,7 +1,13 @@
 """Trace a module into the graph of its training step (extra: torch)."""
 
-from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.trace.module import STATES, Trace, saved_bytes, trace
-from lamcts.neural.trace.repeated import repeatable_trace
+from typing import TYPE_CHECKING
 
-__all__ = ["STATES", "Trace", "repeatable_trace", "saved_bytes", "trace"]
+from lamcts.neural import needs_torch  # noqa: F401
+from lamcts.neural.trace.module import STATES, Trace, trace
+from lamcts.neural.trace.repeated import repeatable_trace
+from lamcts.utils.removed import refuses
+
+__all__ = ["STATES", "Trace", "repeatable_trace", "trace"]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuses(__name__)

@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
+from saved_bytes import saved_bytes  # noqa: E402
 from torch import nn  # noqa: E402
 
 from lamcts.neural.graphs import liveness  # noqa: E402
 from lamcts.neural.memory import Machine, inductor  # noqa: E402
-from lamcts.neural.trace import saved_bytes  # noqa: E402
 
 NO_SOLVER = inductor.missing()
 pytestmark = pytest.mark.skipif(NO_SOLVER is not None, reason=str(NO_SOLVER))

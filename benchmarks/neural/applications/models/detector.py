@@ -17,7 +17,7 @@ from benchmarks.neural.applications.models.boxes import Scenes, mean_average_pre
 from benchmarks.neural.applications.models.cells import TrainedCells, descend
 from benchmarks.neural.applications.models.segmenter import segmenter
 from lamcts.neural.build.layers import conv_norm_relu
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import Point
 from lamcts.neural.train import Recipe, Seeds
 from lamcts.neural.train.objective import PERCENT
@@ -48,10 +48,7 @@ class Detector(nn.Module):
 
 def detector(trunk: nn.Module, width: int, seed: int = 0) -> Detector:
     """Return a detector on a trunk that gives `width` features of each pixel, [b, h, w, c]."""
-    with torch.device("meta"):
-        net = Detector(trunk, width)
-    net.to_empty(device="cpu")
-    initialise(net, seed)
+    net = initialised(lambda: Detector(trunk, width), seed)
     last: Any = net.centres[-1]
     nn.init.constant_(last.bias, -math.log(1 / PRIOR - 1))
     return net

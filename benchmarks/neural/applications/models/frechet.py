@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmarks.neural.applications.models.generator import sample
 from lamcts.neural.build.layers import Head, conv_norm_relu
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.train import Data, Part, Recipe, train
 from lamcts.types import Floats
 
@@ -44,14 +44,14 @@ class FrechetJudge:
     @cached_property
     def classifier(self) -> nn.Sequential:
         """The trained classifier; the inputs of its last layer are the features."""
-        with torch.device("meta"):
-            first = conv_norm_relu(self.data.shape[0], FEATURES // 2, 3)
-            layers = [first, nn.MaxPool2d(2), conv_norm_relu(FEATURES // 2, FEATURES, 3)]
-            net = nn.Sequential(*layers, Head(FEATURES, self.data.classes))
-        net.to_empty(device="cpu")
-        initialise(net, self.seed)
+        net = initialised(self._layers, self.seed)
         train(net, self.data, RECIPE, seed=self.seed, device=self.device)
         return net.eval()
+
+    def _layers(self) -> nn.Sequential:
+        first = conv_norm_relu(self.data.shape[0], FEATURES // 2, 3)
+        layers = [first, nn.MaxPool2d(2), conv_norm_relu(FEATURES // 2, FEATURES, 3)]
+        return nn.Sequential(*layers, Head(FEATURES, self.data.classes))
 
     @torch.no_grad()
     def features(self, images: Tensor) -> Floats:

@@ -4,20 +4,17 @@ A generator maps a latent vector to a quarter of the image side and doubles the 
 doubling. Letters: b images, z of a latent vector.
 """
 
-from typing import TypeVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.neural.build.edge_cells import EdgeCell
 from lamcts.neural.build.layers import conv_norm_relu
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import Point
 from lamcts.neural.nas.cells import EdgeCells
 
 HALVINGS = 2  # of an image's side, down to the map that a generator begins with
-Net = TypeVar("Net", bound=nn.Module)
 LEAK = 0.2  # slope of the discriminator's rectifiers below 0: DCGAN
 
 
@@ -38,33 +35,26 @@ def generator(
     """
     if not isinstance(space, EdgeCells):
         raise ValueError(f"generator: expected cells with an operation on each edge, got {space.name}")
-    with torch.device("meta"):
-        cells = [EdgeCell(space.operations, space.numbers(point), width) for _ in range(HALVINGS)]
-        net = Generator(
-            [nn.Sequential(cell, nn.BatchNorm2d(width), nn.ReLU()) for cell in cells], channels, side, latent, width
-        )
-    return _initialised(net, seed)
+
+    def block() -> nn.Sequential:
+        cell = EdgeCell(space.operations, space.numbers(point), width)
+        return nn.Sequential(cell, nn.BatchNorm2d(width), nn.ReLU())
+
+    return initialised(lambda: Generator([block() for _ in range(HALVINGS)], channels, side, latent, width), seed)
 
 
 def dcgan(*, channels: int = 1, side: int = 8, latent: int = 16, width: int = 16, seed: int = 0) -> "Generator":
     """Return a generator with a convolution 3 x 3, a batch norm and a ReLU after each doubling (DCGAN)."""
-    with torch.device("meta"):
-        blocks = [conv_norm_relu(width, width, 3) for _ in range(HALVINGS)]
-        net = Generator(blocks, channels, side, latent, width)
-    return _initialised(net, seed)
+
+    def made() -> Generator:
+        return Generator([conv_norm_relu(width, width, 3) for _ in range(HALVINGS)], channels, side, latent, width)
+
+    return initialised(made, seed)
 
 
 def discriminator(*, channels: int = 1, side: int = 8, width: int = 16, seed: int = 0) -> nn.Module:
     """Return a discriminator without batch norm: a score [b] of images [b, c, s, s], high for real ones."""
-    with torch.device("meta"):
-        net = Discriminator(channels, side, width)
-    return _initialised(net, seed)
-
-
-def _initialised(net: Net, seed: int) -> Net:
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    return initialised(lambda: Discriminator(channels, side, width), seed)
 
 
 class Generator(nn.Module):

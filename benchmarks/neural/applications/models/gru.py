@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.neural.build.recurrent import LanguageModel
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 
 
 def gru(words: int, *, width: int = 64, dropout: float = 0.2, seed: int = 0) -> LanguageModel:
@@ -16,11 +16,8 @@ def gru(words: int, *, width: int = 64, dropout: float = 0.2, seed: int = 0) -> 
     words: of the vocabulary. width: of the state and of the words' embeddings, which the output shares (64).
     dropout: of embeddings and outputs, one draw for all words of a text (0.2). seed: of the first weights (0).
     """
-    with torch.device("meta"):
-        net = LanguageModel(GruCell(width), words, width, (dropout, 0.0, 0.0, dropout))  # of embeddings and outputs
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    dropouts = (dropout, 0.0, 0.0, dropout)  # of embeddings and outputs
+    return initialised(lambda: LanguageModel(GruCell(width), words, width, dropouts), seed)
 
 
 def width_of(words: int, parameters: int) -> int:

@@ -18,7 +18,7 @@ from lamcts.neural.build.edge_cells import EdgeNetwork
 from lamcts.neural.build.genotypes import GenotypeNetwork
 from lamcts.neural.build.layers import conv_norm_relu
 from lamcts.neural.build.sizes import size_of
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.train import Part, TrainObjective
 from lamcts.neural.train.objective import MEGA, PERCENT
@@ -43,11 +43,10 @@ def segmenter(
     (3). classes: of a pixel (4). head: channels of the pyramid (16). seed: of the first weights (0).
     sizes: of the backbone, such as `width` and `cells`, or `widths` and `cells`.
     """
-    with torch.device("meta"):
-        net = Segmenter(Backbone(maker_of(space)(space, point, channels, classes, **sizes)), channels, classes, head)
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    make = maker_of(space)
+    return initialised(
+        lambda: Segmenter(Backbone(make(space, point, channels, classes, **sizes)), channels, classes, head), seed
+    )
 
 
 class Backbone(nn.Module):

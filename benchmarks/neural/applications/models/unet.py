@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lamcts.neural.build.layers import conv_norm_relu
-from lamcts.neural.build.weights import initialise
+from lamcts.neural.build.weights import initialised
 
 
 def unet(*, channels: int = 3, classes: int = 4, width: int = 8, sizes: int = 3, seed: int = 0) -> "UNet":
@@ -16,11 +16,7 @@ def unet(*, channels: int = 3, classes: int = 4, width: int = 8, sizes: int = 3,
     channels: of an image (3). classes: of a pixel (4). width: channels at full size, doubled at each halving (8).
     sizes: how many there are, the full one included (3). seed: of the first weights (0).
     """
-    with torch.device("meta"):
-        net = UNet(channels, classes, [width << i for i in range(sizes)])
-    net.to_empty(device="cpu")
-    initialise(net, seed)
-    return net
+    return initialised(lambda: UNet(channels, classes, [width << i for i in range(sizes)]), seed)
 
 
 class UNet(nn.Module):

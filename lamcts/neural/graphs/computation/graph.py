@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from types import MappingProxyType
 from typing import Any
 
 from lamcts.neural.graphs.computation.kinds import OPERATIONS, Attribute, Attributes, Shape, output_shape
 
-NOTHING: Attributes = MappingProxyType({})
 DIGEST = 16  # bytes of a hash
 
 

@@ -4,7 +4,7 @@ A factory such as `torch.rand(shape, device="cuda")` has no tensor arguments: it
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,21 +35,18 @@ def state_before(func: Op, args: Args, kwargs: Kwargs) -> Random:
     return tuple((one, one.get_state()) for one in generators_of(args, kwargs))
 
 
-def generators_of(
-    args: Args, kwargs: Kwargs, default: Callable[[torch.device], Generator | None] | None = None
-) -> list[Generator]:
+def generators_of(args: Args, kwargs: Kwargs) -> list[Generator]:
     """Return the explicit generators of a call, else the default ones of all its devices."""
-    find = default or default_generator
     if not kwargs and all(type(one) in PLAIN for one in args):  # quicker
         devices = {one.device for one in args if isinstance(one, Tensor)}
         if len(devices) == 1:
-            found = find(devices.pop())
+            found = default_generator(devices.pop())
             return [] if found is None else [found]
     leaves = tree_leaves((args, kwargs))
     given = [leaf for leaf in leaves if isinstance(leaf, Generator)]
     if given:
         return list(dict.fromkeys(given))
-    all_of = [find(device) for device in devices_of(args, kwargs)]
+    all_of = [default_generator(device) for device in devices_of(args, kwargs)]
     return list({id(one): one for one in all_of if one is not None}.values())
 
 
