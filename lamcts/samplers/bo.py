@@ -28,6 +28,7 @@ from lamcts.types import Floats, Rows, whole_number
 
 CANDIDATES = 500  # half of them anywhere in the region, half near the incumbent or the front (untuned)
 BOX_SIDES = (1.0, 0.3, 0.1, 0.03)  # of the boxes of candidates round the incumbent (untuned)
+CLIMB_STEPS = 16  # of a climb (untuned)
 
 
 @register("bo", "Gaussian process with expected improvement, for up to some hundred evaluations")
@@ -81,7 +82,7 @@ class GpBoProgress(BayesianProgress):
 class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain)
+        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain, multi_start=True)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)
@@ -137,5 +138,5 @@ class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
         start = x[np.argsort(value, kind="stable")[:CLIMBS]]
         low, high = np.zeros(x.shape[1]), np.ones(x.shape[1])
         free = np.broadcast_to(self.region.space.continuous, start.shape)
-        better = gradient_descent(self.region, start, loss, low, high, free)
+        better = gradient_descent(self.region, start, loss, low, high, free, CLIMB_STEPS)
         return np.vstack([better[[loss(better)[0].argmin()]], start[:1]])

@@ -13,7 +13,7 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress
 from lamcts.types import Floats, Note
 
-CLIMBS = 4  # candidates that are climbed from, the best ones, and rows of a front that some lie near (untuned)
+CLIMBS = 3  # candidates that are climbed from, the best ones, and rows of a front that some lie near (untuned)
 
 
 @dataclass

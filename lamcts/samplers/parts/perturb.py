@@ -18,7 +18,7 @@ from lamcts.types import Floats
 
 FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes
 # (untuned)
-DESCENT_STEPS = 16  # of a draw or of a candidate, along the parameters that are free (untuned)
+DESCENT_STEPS = 8  # of a draw or of a candidate, along the parameters that are free (untuned)
 MIN_INSIDE_SHARE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
 
 
@@ -86,6 +86,7 @@ def gradient_descent(
     low: Floats,
     high: Floats,
     free: NDArray[np.bool_],
+    steps: int = DESCENT_STEPS,
 ) -> Floats:
     """Return the points `x` [k, d], each improved along its `free` [k, d] coordinates by steps down a slope of its own.
 
@@ -99,7 +100,7 @@ def gradient_descent(
     best, (values, gradient) = x.copy(), slope(x)
     width, dependent = (high - low) * free, is_dependent(region.space)  # [k, d]
     length = FIRST_STEP * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
-    for _ in range(DESCENT_STEPS):
+    for _ in range(steps):
         way = with_sums_kept(region.space, -gradient * width)
         way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
         here = np.where(free, np.clip(best + length * way * width, low, high), best)
