@@ -82,7 +82,7 @@ class GpBoProgress(BayesianProgress):
 class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain, multi_start=True)
+        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain, real=True)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)

@@ -27,7 +27,7 @@ def add(seen: Observations, n: int, rng: np.random.Generator) -> None:
 
 
 def model_of(seen: Observations, state: ModelState | None = None) -> LocalModel:
-    return LocalModel(seen, Inputs.of, REAL_PRIOR, state or ModelState(), plain, multi_start=True)
+    return LocalModel(seen, Inputs.of, REAL_PRIOR, state or ModelState(), plain, real=True)
 
 
 def expected(surrogate: Surrogate) -> Floats:

@@ -87,7 +87,7 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
         assert to_json(copy.state) == to_json(model.state)
 
 
-@pytest.mark.parametrize(("n", "every"), [(8, 1), (60, 6), (130, 13), (300, 25)])
+@pytest.mark.parametrize(("n", "every"), [(20, 2), (60, 5), (130, 10), (300, 25)])
 def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
     seen, model, _ = modelled(WORDS, n)
     assert seen.best is not None

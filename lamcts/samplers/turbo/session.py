@@ -55,7 +55,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, Inputs.of, PRIOR, progress.model, plain, multi_start=True)
+        self.model = LocalModel(seen, Inputs.of, PRIOR, progress.model, plain, real=True)
 
     @property
     def done(self) -> bool:
