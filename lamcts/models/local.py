@@ -53,10 +53,10 @@ class LocalModel:
     """Processes of all columns, over the rows that have them, or over the 500 nearest to a centre.
 
     inputs: points [n, d] as the kernel takes them. prior: of the hyper-parameters. units: of one loss without orders;
-    others are in those of UNITS that best tell rows left out. real: of real parameters, one loss shares a kernel with its
-    constraints (apart, the default's rank on bbob-constrained was 1.62, and 1.38 so, at 20 evaluations), and each third
-    fit begins at the prior, too. What it returns depends on `state` and `seen` alone, bit for bit: it is built at every
-    ask.
+    others are in those of UNITS that best tell rows left out. real: whether all parameters are real: one loss shares
+    a kernel with its constraints (apart, the default's rank on bbob-constrained was 1.62, and 1.38 so, at 20
+    evaluations), and each third fit begins at the prior, too. What it returns depends on `state` and `seen` alone, bit
+    for bit: it is built at every ask.
     """
 
     def __init__(
