@@ -81,10 +81,11 @@ def find(name: str) -> Problem:
         return _function(of["base"], int(of["dim"]), of["kind"])
     if (of := _FUNNELS.fullmatch(name)) and int(of["funnels"]) > 0 and int(of["dim"]) > 1:
         return _funnels(int(of["funnels"]), int(of["dim"]), of["kind"])
-    from benchmarks.optimizer import public_problems
+    from benchmarks.optimizer import dimension_problems, public_problems
 
-    if (public := public_problems.find(name)) is not None:
-        return public
+    for suite in (public_problems, dimension_problems):
+        if (found := suite.find(name)) is not None:
+            return found
     near = difflib.get_close_matches(name, known, n=3)
     raise ValueError(f"expected a problem such as {', '.join(near or ['ackley-20', 'swimmer'])}, got {name!r}")
 

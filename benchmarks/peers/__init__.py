@@ -43,6 +43,7 @@ PEERS = {
     "cma bipop": Peer(
         "pycma", "bipop", "pycma from the best initial point, large and small populations in turn", "cma"
     ),
+    "cma separable": Peer("pycma", "bipop", "the same with a diagonal covariance", "cma", {"diagonal": 0}),
     "cma lq": Peer("pycma", "lq", "pycma with a linear to quadratic model of all rows, restarted", "cma"),
     "ngopt": Peer("nevergrad", "search", "Nevergrad's wizard", "nevergrad", {"name": "NGOpt"}),
     "shiwa": Peer("nevergrad", "search", "Nevergrad's older wizard", "nevergrad", {"name": "Shiwa"}),

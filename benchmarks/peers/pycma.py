@@ -1,9 +1,9 @@
 """CMA-ES of the library `cma`, with restarts.
 
-bipop: restarts in doubled populations (Auger and Hansen 2005), and as many evaluations again in small
-populations from small steps (Hansen 2009). lq: helped by a model of all rows, linear to quadratic (Hansen
-2019). Their first run starts at the best point of the initial design, later ones anywhere. Population and stopping
-rules are the library's. From `DIAGONAL` dimensions on its covariance is diagonal: in full it would not fit into memory.
+bipop: restarts in doubled populations (Auger and Hansen 2005), and as many evaluations again in small populations from
+small steps (Hansen 2009). Its covariance is diagonal from `diagonal` dimensions on: in 1,000 the full one would not fit
+into memory. lq: helped by a model of all rows, linear to quadratic (Hansen 2019). Their first run starts at the best
+point of the initial design, later ones anywhere. Population and stopping rules are the library's.
 """
 
 import warnings
@@ -30,11 +30,11 @@ def plain(search: Search) -> None:
             strategy.tell(x, list(search.many(x)))
 
 
-def bipop(search: Search) -> None:
+def bipop(search: Search, diagonal: int = DIAGONAL) -> None:
     import cma
 
     rng = search.rng()
-    options, places = pycma_options(rng) | {"CMA_diagonal": search.dim >= DIAGONAL}, starts(search, rng)
+    options, places = pycma_options(rng) | {"CMA_diagonal": search.dim >= diagonal}, starts(search, rng)
     np.random.seed(search.seed)  # noqa: NPY002 -- small populations and steps come from the global generator
     _again(search, lambda: cma.fmin2(search, places, SIGMA, dict(options), restarts=RESTARTS, bipop=True))
 

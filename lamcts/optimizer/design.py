@@ -12,6 +12,7 @@ from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
 from lamcts.rng import Purpose, stream
+from lamcts.samplers.default import WIDE
 from lamcts.spaces.base import SearchSpace, identity_of
 from lamcts.spaces.exact import exact
 from lamcts.spaces.fidelity import at_least_fidelity
@@ -21,8 +22,8 @@ from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, Point, whole_number
 
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
-FEWEST_DISCRETE, MOST_DISCRETE = 8, 12  # the same of p + 2, where some of the p parameters are discrete (tuned: 20 cost
-# pest and ackley53 their first evaluations, and 24 LightGBM nearly all of 25)
+FEWEST_MODELLED, MOST_MODELLED = 8, 12  # the same of d + 2, where a model of few rows leads (tuned: 20 cost pest and
+# ackley53 their first evaluations, and 24 LightGBM nearly all of 25; see also benchmarks/optimizer/dimensions.py)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -41,16 +42,17 @@ def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool =
     centred: whether the search starts at the centre: that one point is the design then.
 
     d counts parameters, not coordinates. Where half of them or more are discrete, d + 2 will do: their model learns
-    from few; and so where it leads (`samplers.default`), of one loss without constraints. Of one loss under constraints
-    d + 1 tell the trends, and so where they are kept: Ackley in ten dimensions is feasible after 22 evaluations, not
-    27.5 (medians of seeds 100 to 109). goals: None is one loss without constraints.
+    from few; and so where it leads (`samplers.default`), of one loss without constraints, and in more than 40
+    dimensions with constraints or several objectives. Of one loss under constraints d + 1 tell the trends, and so where
+    they are kept: Ackley in ten dimensions is feasible after 22 evaluations, not 27.5 (medians of seeds 100 to 109).
+    goals: None is one loss without constraints.
     """
     if centred:
         return 1
-    parameters = Parameters(space)
+    parameters, plain = Parameters(space), goals is None or goals.plain
     d = parameters.count
-    if parameters.mostly_discrete or ((goals is None or goals.plain) and parameters.partly_discrete):
-        return min(max(d + 2, FEWEST_DISCRETE), MOST_DISCRETE)
+    if parameters.mostly_discrete or (parameters.partly_discrete if plain else space.dim > WIDE):
+        return min(max(d + 2, FEWEST_MODELLED), MOST_MODELLED)
     return min(d + 1, MOST) if goals is not None and goals.bounded else min(max(2 * d, FEWEST), MOST)
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 LOCAL_GLOBAL = "local_global"
 WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
-WIDE = 100  # dimensions beyond which no process of the whole space looks elsewhere, without constraints (untuned)
+WIDE = 40  # dimensions beyond which a process in a trust region leads (benchmarks/optimizer/dimensions.py)
+RADIUS = 0.2  # of that trust region (development runs of that script)
 
 
 def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related: bool = False) -> "Sampler":
@@ -71,16 +72,16 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     `goals` of None is one objective without constraints; `related` says whether there are results of related tasks.
 
     For real parameters and one objective `LocalGlobal`: `GpCma` without constraints, `Quadratic` with them, and a
-    Gaussian process of the whole space; `GpCma` alone in more than 100 dimensions without constraints. `MixedGp` for
-    several objectives, results of related tasks, and where at least half of the parameters are discrete; with fewer of
-    them `LocalGlobal` of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public
-    suites, by benchmarks/optimizer/gates.py.
+    Gaussian process of the whole space. In more than 40 dimensions, without constraints, that process keeps to a trust
+    region, proposes the first d points alone, and takes turns with `GpCma` up to 5 d. `MixedGp` for several objectives,
+    results of related tasks, and where at least half of the parameters are discrete; with fewer of them `LocalGlobal`
+    of `Quadratic` and `MixedGp`. `MultiFidelity` in a space with a `Fidelity`. Compared on public suites, by
+    benchmarks/optimizer/gates.py and dimensions.py.
 
     >>> import lamcts
-    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200))
-    GpCma(sigma=0.3)
+    >>> lamcts.samplers.default(lamcts.Box(0, 1, dim=200)).warm_up
+    200
     """
-    from lamcts.samplers.gp_cma import GpCma
     from lamcts.samplers.mixed_gp import MixedGp
     from lamcts.spaces.parameters import Parameters
 
@@ -89,7 +90,7 @@ def default(space: "SearchSpace", goals: "Goals | None" = None, related: bool = 
     plain = goals is None or goals.plain
     if Parameters(space).mostly_discrete or _several(goals) or (plain and related):
         return MixedGp()
-    return GpCma() if plain and space.dim > WIDE and space.continuous.all() else local_global(space, goals)
+    return local_global(space, goals)
 
 
 def _several(goals: "Goals | None") -> bool:
@@ -120,5 +121,8 @@ def local_global(space: "SearchSpace", goals: "Goals | None" = None) -> "LocalGl
 
     if not space.continuous.all():
         return LocalGlobal(Quadratic(), MixedGp(), WARM_UP)
-    constrained = goals is not None and not goals.plain and not _several(goals)
-    return LocalGlobal(Quadratic() if constrained else GpCma(), GpBo(n_start=0))
+    if goals is not None and not goals.plain and not _several(goals):
+        return LocalGlobal(Quadratic(), GpBo(n_start=0))
+    if space.dim > WIDE:
+        return LocalGlobal(GpCma(), GpBo(n_start=0, radius=RADIUS), space.dim)
+    return LocalGlobal(GpCma(), GpBo(n_start=0))

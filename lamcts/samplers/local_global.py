@@ -5,7 +5,8 @@ The point is evaluated if that, corrected by what such points have gained before
 local search has gained lately. After looks that fail in a row, the next waits twice as long each time, until the local
 search gains much less than it did.
 
-While the local search starts, there are only looks as long as they improve at least once in three, and more often than
+After a warm-up of the global search alone the two take turns while the local search starts. Without one, while the
+local search starts, there are only looks as long as they improve at least once in three, and more often than
 local points; or more often than local points change the value at all, as where few parameters matter.
 """
 
@@ -66,7 +67,7 @@ class LocalGlobal(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler
@@ -226,9 +227,17 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         self.log += [[a, entry] for entry in log[self._logged[a] :]]
         self._logged[a] = len(log)
 
+    @property
+    def _in_turn(self) -> bool:
+        """Whether the searches take turns: after a warm-up, while the local search starts."""
+        return 0 < self.settings.warm_up <= len(self.seen) < START * self.seen.dim
+
     def _looks(self, n: int) -> int:
         """Return in how many of the next `n` turns the global search is asked."""
         p, looks, rows, d = self.progress, 0, len(self.seen), self.seen.dim
+        if self._in_turn:
+            looks, p.turns = divmod(p.turns + n, 2)
+            return looks
         local, rate = max(p.records[LOCAL].rate, FEW_GAINS), p.records[GLOBAL].rate
         ahead = rate > min(local, p.taught.rate)
         if len(self.seen.good) < FIRST_ROWS or (rows < START * d and not ahead):
@@ -247,7 +256,8 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         p = self.progress
         x, own = self.arms[GLOBAL].ask(n)
         trust = (FIRST_TRUST * TRUST_WEIGHT + p.kept) / (TRUST_WEIGHT + p.promised)
-        used = np.array([isinstance(gain, float) and gain * trust >= p.pace for gain in own], bool)
+        enough = [self._in_turn or (isinstance(gain, float) and gain * trust >= p.pace) for gain in own]
+        used = np.array(enough, bool)
         used[used] = batch.take(x[used])
         return self._used(GLOBAL, own, used)
 

@@ -65,7 +65,7 @@ class MixedGp(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 2  # see lamcts.journal.settings
+    version: ClassVar[int] = 3  # see lamcts.journal.settings
     multi_output: ClassVar[bool] = True
     n_start: int | None = None
 

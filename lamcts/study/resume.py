@@ -14,6 +14,7 @@ import numpy as np
 
 from lamcts.journal.intermediate_values import Reported
 from lamcts.journal.recorded import Recorded
+from lamcts.samplers.default import WIDE
 from lamcts.spaces.parameters import Parameters
 from lamcts.study.known.rows import PriorObservation
 from lamcts.study.options import RunSettings
@@ -83,11 +84,12 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
     """Warn where a fresh run ends before a model of all parameters can be made."""
     parameters = Parameters(optimizer.space)
     d = int(np.count_nonzero(parameters.non_constant))
-    least = min(d + 2, optimizer.space.size) - len(optimizer.seen)
+    most = min(d, WIDE)  # beyond, a model learns from fewer evaluations than parameters
+    least = min(most + 2, optimizer.space.size) - len(optimizer.seen)
     if budget < least:
         text = (
-            f"budget: expected at least {least:.0f} evaluations, got {budget}: a model of {d} parameters needs d + 2; "
-            "raise the budget, or give some parameters one value (fix=)"
+            f"budget: expected at least {least:.0f} evaluations, got {budget}: a model of {d} parameters needs "
+            f"{most + 2}; raise the budget, or give some parameters one value (fix=)"
         )
         warnings.warn(text, UserWarning, stacklevel=2)
 

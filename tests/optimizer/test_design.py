@@ -59,6 +59,12 @@ def test_with_constraints_or_several_objectives_few_discrete_parameters_change_n
     assert Optimizer(space, objectives=2).n_init == 20
 
 
+@pytest.mark.parametrize("columns", [{"objectives": 2}, {"constraints": 1}])
+def test_in_more_than_40_dimensions_models_of_several_columns_begin_with_few_points(columns: Any) -> None:
+    assert Optimizer([(0, 1)] * 40, **columns).n_init == (80 if "objectives" in columns else 41)
+    assert Optimizer([(0, 1)] * 41, **columns).n_init == Optimizer([(0, 1)] * 1000, **columns).n_init == 12
+
+
 def test_a_size_that_is_given_and_points_that_are_given_count() -> None:
     given = list(words(3).sample(11, np.random.default_rng(0)))
     assert Design(words(3), "sobol", None, given, 0).n == 11

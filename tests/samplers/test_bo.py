@@ -1,6 +1,10 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
+import lamcts
+from lamcts.models.coding import Inputs
 from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
 from lamcts.spaces import Box
@@ -50,7 +54,45 @@ def test_a_shift_of_losses_hardly_moves_the_next_point() -> None:
     assert np.abs(plain - other).max() < 1e-6
 
 
-@pytest.mark.parametrize("wrong", [{"n_start": -1}, {"n_start": 2.5}])
+def test_points_lie_in_the_trust_region_which_grows_after_a_gain_and_begins_again_once_it_is_small() -> None:
+    search = Search(GpBo(radius=0.2), Box(0.0, 1.0, dim=6), seed=0, given=8)
+    radii = []
+    for _ in range(30):
+        progress, best = search.session.progress, search.seen.x[search.session.incumbent]  # type: ignore[attr-defined]
+        radius, before = progress.radius, progress.incumbent
+        x = search.go(1, 3)
+        assert np.abs(x - best).max() <= radius + 1e-12
+        grown = min(radius * (0.8 if progress.incumbent == before else 1.4), 0.5)
+        assert progress.radius == (grown if grown >= 0.02 else 0.2)
+        radii.append(progress.radius)
+    assert len(set(radii)) > 5
+
+
+def test_one_point_in_five_of_a_trust_region_minimises_the_posterior_mean() -> None:
+    search = Search(GpBo(radius=0.2), Box(0.0, 1.0, dim=4), seed=0, given=12)
+    x = np.array([search.seen.pending[number] for number in search.ask(5)])
+    session: Any = search.session
+    model = session.model.update(session.incumbent, np.random.default_rng(0)).model
+    assert model.expect(Inputs.of(x))[:, 0].argmin() == 4
+
+
+@pytest.mark.parametrize("columns", [{"objectives": 2}, {"constraints": ["b <= 0"]}])
+def test_a_trust_region_bears_several_columns(columns: dict[str, Any]) -> None:
+    opt = lamcts.Optimizer([(0, 1)] * 3, sampler=GpBo(n_start=2, radius=0.2), seed=0, n_init=1, **columns)
+    for _ in range(12):
+        (trial,) = opt.ask()
+        opt.tell(trial, [float(np.sum(trial.point)), float(0.5 - trial.point[0])])
+    assert len(opt.seen) == 12
+
+
+def test_a_trust_region_is_of_real_parameters_alone() -> None:
+    space = lamcts.Space([lamcts.Float(0, 1), lamcts.Choice(["a", "b", "c"]), lamcts.Int(0, 9)])
+    search = Search(GpBo(radius=0.05), space, seed=0, given=4)
+    search.go(15, 2)
+    assert len({tuple(x[1:4]) for x in search.seen.x}) == 3  # each option was tried
+
+
+@pytest.mark.parametrize("wrong", [{"n_start": -1}, {"n_start": 2.5}, {"radius": 0.0}, {"radius": 0.6}])
 def test_wrong_settings_say_what_was_expected(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"GpBo: .*expected .* got"):
         GpBo(**wrong)  # type: ignore[arg-type]

@@ -110,7 +110,11 @@ def test_with_constraints_gains_are_those_of_feasible_points() -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 4])
-@pytest.mark.parametrize("sampler", [BOTH, LocalGlobal(Quadratic(), MixedGp(n_start=1), 9)], ids=["reals", "mixed"])
+@pytest.mark.parametrize(
+    "sampler",
+    [BOTH, LocalGlobal(Quadratic(), MixedGp(n_start=1), 9), LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), 5)],
+    ids=["reals", "mixed", "wide"],
+)
 def test_a_resumed_search_goes_on_bit_for_bit(batch: int, sampler: LocalGlobal) -> None:
     search = Search(sampler, Box(0.0, 1.0, dim=3), 3, loss=lambda x: math.nan if x[0] < 0.1 else bowl(x))
     for rounds in (0, 3, 8):
@@ -135,6 +139,29 @@ def test_until_the_warm_up_is_over_the_global_search_proposes_alone() -> None:
         opt.tell(trial, bowl(np.array([trial.point["x"], trial.point["y"]])))
     names = [opt._searches.proposers[row] for row in sorted(opt._searches.proposers)]
     assert set(names[:11]) == {"MixedGp"} and "Quadratic" in names[11:]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 4])
+def test_after_the_warm_up_the_searches_take_turns_while_the_local_one_starts(batch: int) -> None:
+    sampler = LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), warm_up=6)
+    search = Search(sampler, Box(0.0, 1.0, dim=6), 0)
+    while len(search.seen) < 30:
+        before = len(search.seen)
+        numbers = search.ask(batch)
+        arms = [search.out[number][0] for number in numbers]
+        if before < 6:
+            assert set(arms) == {GLOBAL}
+        else:
+            assert abs(arms.count(GLOBAL) - len(arms) / 2) <= 0.5
+        search.tell(numbers)
+    arms = [search.out[number][0] for number in search.ask(12)]
+    assert arms.count(GLOBAL) <= 4  # as without a warm-up: a look at most each third turn
+
+
+def test_in_many_dimensions_the_default_begins_with_the_model_in_a_trust_region() -> None:
+    narrow, wide = (lamcts.Optimizer([(0, 1)] * d, seed=0).sampler for d in (40, 41))
+    assert narrow == BOTH
+    assert wide == LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), warm_up=41) and wide.starts_at_centre
 
 
 def test_a_search_that_a_mixed_gp_leads_begins_with_points_of_the_whole_space() -> None:

@@ -86,10 +86,15 @@ def warned(budget: int, f: Any = bowl, space: Any = BOX, **options: Any) -> list
 def test_a_budget_too_small_for_a_model_is_warned_of_once_with_the_least_that_is_enough() -> None:
     (text,) = warned(4)
     assert text == (
-        "budget: expected at least 5 evaluations, got 4: a model of 3 parameters needs d + 2; "
+        "budget: expected at least 5 evaluations, got 4: a model of 3 parameters needs 5; "
         "raise the budget, or give some parameters one value (fix=)"
     )
     assert not warned(5) and not warned(4, fix={0: 0.5})
+
+
+def test_in_more_than_40_dimensions_the_model_needs_no_more() -> None:
+    wide = [(0, 1)] * 60
+    assert "a model of 60 parameters needs 42" in warned(41, space=wide)[0] and not warned(42, space=wide)
 
 
 def test_known_results_count_and_a_space_of_few_points_needs_no_more_than_these() -> None:

@@ -57,7 +57,7 @@ class Turbo(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     multi_output: ClassVar[MultiOutputSupport] = "constraints"
     length_min: float = 2**-10
     n_start: int | None = None
