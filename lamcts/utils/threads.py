@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("scipy.linalg.lapack", "sklearn.utils", "torch")  # modules that load a BLAS or a thread pool
 
-_lock = threading.Lock()
-_depth = 0  # calls under way, in any thread
-_usual: dict[str, int] = {}  # by path of a BLAS: its number of threads before the first of them
+_calls: dict[object, dict[str, int]] = {}  # under way, in any thread: by path of a BLAS, its usual number of threads
 _found: dict[tuple[bool, ...], list["LibController"]] = {}  # by which of LIBRARIES are loaded
 
 
@@ -31,29 +29,27 @@ def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, then restore the number of threads.
 
     Some builds of BLAS keep this number for each thread, others for the process. So each call sets it, and restores the
-    larger of what it found and what the first of concurrent calls found. OpenBLAS obeys in the main thread alone.
+    larger of what it found and what concurrent calls found. OpenBLAS obeys in the main thread alone. There is no lock
+    that an interrupt could leave taken.
     """
-    global _depth
     if _inside.here:
         yield
         return
-    _inside.here, libraries = True, _blas()
-    with _lock:
-        _depth += 1
-        before = {library.filepath: library.num_threads for library in libraries}
-        for path, threads in before.items():
-            _usual[path] = max(threads, _usual.get(path, 1)) if _depth > 1 else threads
-    for library in libraries:
-        library.set_num_threads(1)
+    libraries, usual, call = _blas(), dict[str, int](), object()
     try:
+        _inside.here = True
+        for library in libraries:
+            others = (found.get(library.filepath, 1) for found in list(_calls.values()))
+            usual[library.filepath] = max(library.num_threads, *others, 1)
+        _calls[call] = usual  # before the first of concurrent calls sets 1, so that the others know what it found
+        for library in libraries:
+            library.set_num_threads(1)
         yield
     finally:
         _inside.here = False
-        with _lock:
-            _depth -= 1
-            for library in libraries:
-                path = library.filepath
-                library.set_num_threads(max(before[path], _usual.get(path, 1)))
+        for library in libraries:
+            library.set_num_threads(usual.get(library.filepath, library.num_threads))
+        _calls.pop(call, None)
 
 
 def _blas() -> list["LibController"]:

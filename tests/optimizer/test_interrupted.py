@@ -17,6 +17,7 @@ from lamcts.optimizer import saving
 from lamcts.optimizer.optimizer import Optimizer
 
 HOUSE = str(Path(lamcts.__file__).parent)
+THREADS = "utils/threads.py"  # the number of threads of a BLAS is no state of an optimizer
 SPACE = {"t": lamcts.Float(20, 90), "base": lamcts.Choice(["NaOH", "KOH"]), "n": lamcts.Int(0, 9)}
 
 
@@ -41,7 +42,8 @@ class Tracer:
         sys.settrace(None)
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(HOUSE) else None
+        name = frame.f_code.co_filename
+        return self._line if name.startswith(HOUSE) and not name.endswith(THREADS) else None
 
     def _line(self, frame: FrameType, event: str, arg: object) -> Any:
         if event == "line":
