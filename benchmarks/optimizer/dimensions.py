@@ -17,19 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import comparison, script
 from benchmarks.harness import measure as one_run
-from benchmarks.harness import script
 from benchmarks.harness.comparison import KEY, Case
 from benchmarks.harness.sheet import Sheet
 from benchmarks.harness.task import Result, Task
 from benchmarks.optimizer.dimension_problems import CLAIMS, DEVELOPMENT
-from benchmarks.optimizer.public import filled, numbers
+from benchmarks.optimizer.public import batch_size, filled, numbers
 from benchmarks.tables import stats
 from benchmarks.tables.markdown import markdown
 
 MARKS = (20, 50, 100, 200, 300, 500, 1000, 2000)
 KINDS = {"development": list(DEVELOPMENT), "claims": list(CLAIMS)}
-TAKE_BATCHES = ("lamcts", "old default")  # what a name begins with that takes batches
 COLUMNS = (*KEY, "dim", *(f"best_{m}" for m in MARKS), "own_ms", "commit", "versions")
 
 
@@ -40,13 +39,7 @@ def main() -> None:
     if arguments.table:
         print("\n\n".join(tables(arguments, sheet.rows())))
         return
-    todo = [case for case in cases(arguments) if sheet.wants(case)]
-    print(f"{len(todo)} runs to do", flush=True)
-    if not arguments.here:
-        script.record(todo, sheet, "benchmarks.optimizer.dimensions:measure", arguments.jobs, arguments.hours)
-        return
-    for case in todo:  # a process each costs seconds
-        sheet.record(measure(**case._asdict())[0])
+    comparison.record(arguments, cases(arguments), sheet, "benchmarks.optimizer.dimensions:measure", measure)
 
 
 def options() -> ArgumentParser:
@@ -61,7 +54,6 @@ def options() -> ArgumentParser:
     given.add_argument("--batch", type=int, default=1, help="of methods that take batches")
     given.add_argument("--budget", type=int, default=300)
     given.add_argument("--jobs", type=int, default=1)
-    given.add_argument("--hours", type=float, default=1e9, help="start no run after so many")
     given.add_argument("--here", action="store_true", help="all runs in this process")
     given.add_argument("--table", action="store_true")
     given.add_argument("--each", action="store_true", help="of tables: also the values problem by problem")
@@ -78,10 +70,6 @@ def cases(arguments: Namespace) -> list[Case]:
         for seed in arguments.seeds
         for called_as, method in called.items()
     ]
-
-
-def batch_size(method: str, batch: int) -> int:
-    return batch if method.startswith(TAKE_BATCHES) else 1
 
 
 def names(arguments: Namespace, dim: int) -> list[str]:

@@ -59,7 +59,8 @@ class Optimizer:
         Determines every random draw. None draws a fresh seed, kept in `self.seed`.
     n_init : int or None, default None
         Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, 10 to 100. It
-        is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20; d + 1 under constraints.
+        is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20, and with constraints or
+        several objectives in more than 40 dimensions; else d + 1 under constraints.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
