@@ -151,10 +151,9 @@ class Halving(MultiFidelity):
 
 
 class HalvingSession(FidelitySession):
-    def _chosen(self, model: Any, forecast: Any, out: Any) -> Any:
+    def _chosen(self, surrogate: Any, rows: Any, predicted: Any, open_: Any) -> Any:
         known, levels = self._known, self.axis.fidelity.levels
-        new = self._new(known.observed(forecast, out))
-        open_ = known.open(out)
+        new = self._new(predicted)
         for level, higher in reversed([*pairwise(levels)]):
             here = np.flatnonzero(known.reached >= level)
             order = here[np.argsort(self._values(known, here, level), kind="stable")][: len(here) // 3]

@@ -6,9 +6,7 @@ row is on the way to the full value, 1.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -29,16 +27,6 @@ EXACT_CONFIGURATIONS = 2  # configurations whose predictions are right, which th
 ROUNDING = 1e-9  # of a variance: what is left of it at least
 
 
-class Units(Protocol):
-    """A rising map of the values of a column, and back."""
-
-    def down(self, y: Floats) -> Floats:
-        """Return values in the units of the model."""
-
-    def up(self, z: Floats) -> Floats:
-        """Return numbers in the units of the model as values."""
-
-
 @dataclass(frozen=True)
 class LogGap:
     """The logarithm of losses less the best end, and of an offset; and back."""
@@ -48,11 +36,11 @@ class LogGap:
     offset: float
 
     @classmethod
-    def of(cls, ends: Floats, offset: float = OFFSET) -> "LogGap":
-        """Return the map for the losses [c] at the highest fidelity of each configuration; offset in median gaps."""
+    def of(cls, ends: Floats) -> "LogGap":
+        """Return the map for the losses [c] at the highest fidelity of each configuration."""
         scale = Scale.of(ends)
         z = scale.down(ends)
-        return cls(scale, float(z.min()), offset * max(float(np.median(z - z.min())), MIN_GAP))
+        return cls(scale, float(z.min()), OFFSET * max(float(np.median(z - z.min())), MIN_GAP))
 
     def down(self, y: Floats) -> Floats:
         """Return the logarithms of losses."""
@@ -70,8 +58,7 @@ class FidelityModel:
     """The process given values at any fidelity.
 
     x [n, d] are configurations, at [n] their positions, y [n] finite losses. `hyper` are hyper-parameters, the most
-    likely ones unless given. `units` makes the units of the model of the values at the highest fidelity of each
-    configuration. `inflation`, at least 1, scales all standard deviations to fit the full values.
+    likely ones unless given. `inflation`, at least 1, scales all standard deviations to fit the full values.
 
     >>> import numpy as np
     >>> import lamcts
@@ -83,21 +70,13 @@ class FidelityModel:
     True
     """
 
-    def __init__(
-        self,
-        parameters: Parameters,
-        x: Floats,
-        at: Floats,
-        y: Floats,
-        hyper: Hyper | None = None,
-        units: Callable[[Floats], Units] = LogGap.of,
-    ) -> None:
+    def __init__(self, parameters: Parameters, x: Floats, at: Floats, y: Floats, hyper: Hyper | None = None) -> None:
         self._coding = Coding(parameters)
         owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         order = np.lexsort((at, owner))
         x, at, y, owner = x[order], at[order], y[order], owner[order]
         last = np.append(owner[1:] != owner[:-1], True)
-        self.units = units(y[last])
+        self.units = LogGap.of(y[last])
         z = self.units.down(y)
         self._mean_curve = _mean_curve(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
@@ -123,7 +102,8 @@ class FidelityModel:
         at, y [k]: its finite losses so far at positions below 1.
         """
         asked = np.append(at, 1.0)
-        mean, covariance = self._joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
+        mean, share = self._process.joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
+        mean, covariance = mean[:, 0], self._signal * share
         covariance.flat[:: len(asked) + 1] += self._noise
         z = self._scale.down(self.units.down(y) - self._mean(at))
         gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
@@ -134,26 +114,6 @@ class FidelityModel:
         """Return predictions as losses."""
         high, middle, low = (self.units.up(self._scale.up(np.asarray(mean + k * sd))) for k in (1, 0, -1))
         return middle, (high - low) / 2
-
-    def standard(self, y: Floats) -> Floats:
-        """Return full losses in the units of the model."""
-        return self._scale.down(self.units.down(y))
-
-    def changes(self, x: Floats, at: Floats) -> tuple[Floats, Floats]:
-        """Return the predicted full values of configurations, and by how much they change once rows (x, at) are known.
-
-        Both [m]; the change is a standard deviation. The variance of a row's own prediction falls by
-        `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
-        """
-        m, rows = len(x), self._inputs(x, at).joined(self._inputs(x, np.ones(len(x))))
-        mean, covariance = self._joint(rows)
-        variance = np.maximum(np.diagonal(covariance)[:m], 0.0)
-        return mean[m:], np.abs(np.diagonal(covariance[:m, m:])) / np.sqrt(variance + self._noise)
-
-    def _joint(self, inputs: Inputs) -> tuple[Floats, Floats]:
-        """Return the posterior means [m] and covariance [m, m] of noise-free values."""
-        mean, share = self._process.joint(inputs)
-        return mean[:, 0], self._signal * share
 
     def _inputs(self, x: Floats, at: Floats) -> Inputs:
         own = self._coding.inputs(x)

@@ -81,11 +81,6 @@ class Bilog:
         result: Floats = np.sign(g) * size / self.width
         return result
 
-    def up(self, z: Floats) -> Floats:
-        """Return violations in the units of the model as violations."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.sign(z) * self.unit * np.expm1(np.abs(z) * self.width))
-
 
 def half_rank(y: Floats) -> Floats:
     """Return finite losses `y` [n] in standard units, those above the median by rank alone.

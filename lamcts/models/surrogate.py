@@ -5,6 +5,7 @@ what is least known: Ackley in ten dimensions took some 60 evaluations to a feas
 103). Letters: m points, k objectives, f rows of the front, q numbers, c constraints.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -69,7 +70,7 @@ class Surrogate:
         value: Floats = np.zeros(len(inputs))
         if self.model.parts:
             mean, variance = self.model.moments(inputs)
-            value = self._of(mean, np.sqrt(np.maximum(variance, MIN_VARIANCE)), sloped=False).value
+            value = self.of(mean, np.sqrt(variance))
         if self.success is not None:
             value = value + np.log(np.maximum(self.success.chance(inputs), MIN_SUCCESS))
         return value
@@ -88,6 +89,10 @@ class Surrogate:
             sloped, chance = chance > MIN_SUCCESS, np.maximum(chance, MIN_SUCCESS)
             value, gradient = value + np.log(chance), gradient + (sloped / chance)[:, None] * way
         return value, gradient
+
+    def of(self, mean: Floats, sd: Floats) -> Floats:
+        """Return the logarithm of what columns with means and standard deviations [m, k] are worth, [m]."""
+        return self._of(mean, np.maximum(sd, math.sqrt(MIN_VARIANCE)), sloped=False).value
 
     def _of(self, mean: Floats, sd: Floats, sloped: bool) -> Sloped:
         """Return the acquisition of columns with means and standard deviations; its slopes only if `sloped`."""

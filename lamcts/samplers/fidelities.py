@@ -6,14 +6,18 @@ losses, then constraints.
 
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from lamcts.errors import Exhausted
-from lamcts.models.fidelity_columns import FidelityColumns, counting
-from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED, WITH_LOSSES, constrained_rank, rankable
+from lamcts.models.coding import Coding, Inputs
+from lamcts.models.local import LocalModel, ModelState
+from lamcts.models.multi_output import MultiOutput
+from lamcts.models.priors import KernelPrior
+from lamcts.models.surrogate import Surrogate
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, constrained_rank, rankable
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal, Sampler
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
@@ -23,7 +27,7 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Mask, Note, Rows
 
-MAX_ROWS = 300  # in the model, and of each fidelity among the predictions (untuned)
+MAX_ROWS = 300  # of each fidelity among the predictions (untuned)
 MIN_VALUES = 4  # values before a model is fitted (untuned)
 MAX_CANDIDATES = 60  # configurations of the best predictions whose next evaluations are compared (untuned)
 EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
@@ -60,27 +64,35 @@ class MultiFidelity(LocalSampler):
     inner: Sampler
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":
-        return FidelitySession(self, region, seen, Progress(rng, None))
+        return FidelitySession(self, region, seen, FidelityProgress(rng, None))
 
 
-class FidelitySession(LocalSession[MultiFidelity, Progress]):
-    def __init__(self, settings: MultiFidelity, region: Region, seen: Observations, progress: Progress) -> None:
+@dataclass
+class FidelityProgress(Progress):
+    model: ModelState = field(default_factory=ModelState)
+
+
+class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
+    def __init__(self, settings: MultiFidelity, region: Region, seen: Observations, progress: FidelityProgress) -> None:
         super().__init__(settings, region, seen, progress)
         axis = FidelityAxis.of(region.space)
         if axis is None:
             raise ValueError("MultiFidelity: expected a space with a Fidelity, got none; leave the sampler out")
-        self.axis, self._known = axis, Configurations(axis, *_columns(seen))
+        self.axis, self._known = axis, Configurations(axis, seen)
         self._ignored: bool | None = None  # whether values depend on the fidelity is not known yet
 
     def ask(self, n: int) -> Proposal:
-        self._known.update(self.seen)
-        taken, model = np.empty((0, self.seen.dim)), model_of(self.axis, self.seen)
-        forecast = self._known.forecast(model)
+        known, taken = self._known, np.empty((0, self.seen.dim))
+        known.update(self.seen)
+        surrogate = known.surrogate(self.progress.model, self.progress.rng)
+        rows, predicted = known.predicted(surrogate)
+        known.expect(predicted, self.seen.pending_x())
         while len(taken) < n:
-            out = np.vstack([self.seen.pending_x(), taken])
-            if (row := self._chosen(model, forecast, out)) is None:
+            row = self._chosen(surrogate, rows, predicted, known.open(np.vstack([self.seen.pending_x(), taken])))
+            if row is None:
                 break
             taken = np.vstack([taken, row])
+            known.expect(predicted, taken[-1:])
         if not len(taken):
             raise Exhausted("every configuration was evaluated at full fidelity, has failed or is out")
         return Proposal(taken, [None] * len(taken))
@@ -95,30 +107,28 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
                 f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
             )
 
-    def _chosen(self, model: FidelityColumns | None, forecast: "Forecast", out: Floats) -> Floats | None:
+    def _chosen(self, surrogate: Surrogate | None, rows: Rows, predicted: Observations, open_: Mask) -> Floats | None:
         """Return the row [d] of a new or an open configuration that gains most per cost; None if there is none.
 
-        Rows `out` [k, d] are under evaluation. Where trainings go on, all levels on the way to the fidelity that gains
-        most are evaluated first.
+        Where trainings go on, all levels on the way to the fidelity that gains most are evaluated first.
         """
-        known, seen = self._known, self._known.observed(forecast, out)
-        new, open_ = self._new(seen), known.open(out)
-        if model is None or not open_.any():
-            return self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(model, open_)
-        order = np.argsort(seen.y[: len(forecast.rows)], kind="stable")
-        short = order[open_[forecast.rows[order]]][:MAX_CANDIDATES]
-        x, reached = known.x[forecast.rows[short]], known.reached[forecast.rows[short]]
+        known, new = self._known, self._new(predicted)
+        if surrogate is None or not open_.any():
+            return (
+                self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(surrogate, open_)
+            )
+        order = np.argsort(predicted.y, kind="stable")
+        short = order[open_[rows[order]]][:MAX_CANDIDATES]
+        x, reached = known.x[rows[short]], known.reached[rows[short]]
         if new is not None:
             x, reached, short = np.vstack([x, new]), np.append(reached, 0), np.append(short, -1)
         if not len(x):  # what is open has larger losses than all that is predicted
-            return known.best_open(model, open_)
+            return known.best_open(surrogate, open_)
         fidelity = self.axis.fidelity
         pairs = [(i, level) for i, own in enumerate(reached) for level in fidelity.levels if level > own]
         owners, levels = np.array(pairs).T
         cost = levels - fidelity.resumes * reached[owners]
-        positions = self.axis.at(x[owners], levels)[:, self.axis.column]
-        predicted = forecast.mean, seen.front, known.full[forecast.rows]
-        best = int(np.argmax(model.gains(x[owners], positions, short[owners], *predicted) / cost))
+        best = int(np.argmax(known.gains(surrogate, predicted, x[owners], levels, short[owners]) / cost))
         level = levels[owners == owners[best]][0] if fidelity.resumes else levels[best]
         chosen: Floats = self.axis.at(x[owners[[best]]], int(level))[0]
         return chosen
@@ -135,37 +145,27 @@ class FidelitySession(LocalSession[MultiFidelity, Progress]):
         return found if len(found) else None
 
 
-class Forecast(NamedTuple):
-    """Configurations rows [r] with values, and of each the predicted full ones [r, q] with their standard deviations.
-
-    Without a model these are the latest values, without deviations. broken [k, q]: the same columns of configurations
-    of which only the constraints are known.
-    """
-
-    rows: Rows
-    mean: Floats
-    sd: Floats | None
-    broken: Floats
-
-
 class Configurations:
     """The configurations that were evaluated, in order of arrival: x [c, d - 1].
 
     reached [c], values [c, q]: the highest fidelity with values, 0 without, and the values there. tried [c]: the
-    highest fidelity of all rows. kind [c]: of the last evaluation without all values, OK before one.
+    highest fidelity of all rows. kind [c]: of the last evaluation without all values, OK before one. evaluations: all
+    rows, compared whatever their fidelities are.
     """
 
-    def __init__(self, axis: FidelityAxis, losses: int, constraints: int) -> None:
-        self.axis, self.losses, self._constraints, self._rows = axis, losses, constraints, 0
-        self._numbers: dict[Hashable, int] = {}
-        self.x, self.values = np.empty((0, axis.rest.dim)), np.empty((0, losses + constraints))
+    def __init__(self, axis: FidelityAxis, seen: Observations) -> None:
+        self.axis, self.losses = axis, seen.f.shape[1]
+        self._parameters, self._numbers = Parameters(axis.rest), dict[Hashable, int]()
+        self._coding = Coding(self._parameters)
+        self.evaluations = Observations(seen.dim, False, None, self.losses, seen.g.shape[1])
+        self.x, self.values = np.empty((0, axis.rest.dim)), np.empty((0, self.losses + seen.g.shape[1]))
         self.reached, self.tried, self.kind = np.empty((3, 0), np.int64)
 
     def update(self, seen: Observations) -> None:
         """Take in the rows that have arrived since."""
-        new = slice(self._rows, len(seen))
-        x, values, kind = seen.x[new], np.hstack([seen.f[new], seen.g[new]]), seen.kind[new]
-        c, self._rows = len(self._numbers), len(seen)
+        new = seen.columns(len(self.evaluations))
+        c, x, kind, values = len(self._numbers), new.x, new.kind, np.hstack([new.f, new.g])
+        self.evaluations.append(*new._replace(kind=np.where(kind == PARTIAL, OK, kind)))
         owner = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in self.axis.owners(x)], np.int64)
         numbers, first = np.unique(owner, return_index=True)
         first = first[numbers >= c]
@@ -174,13 +174,20 @@ class Configurations:
         self.reached, self.kind = np.append(self.reached, 0 * first), np.append(self.kind, OK + 0 * first)
         self.tried, fidelities = np.append(self.tried, 0 * first), self.axis.of_rows(x)
         np.maximum.at(self.tried, owner, fidelities)
-        for row in np.flatnonzero(np.isfinite(seen.f[new]).all(1)):
+        for row in np.flatnonzero(np.isfinite(new.f).all(1)):
             if fidelities[row] > self.reached[owner[row]]:
                 self.reached[owner[row]], self.values[owner[row]] = fidelities[row], values[row]
-        ended = np.isin(kind, (FAILED, PRUNED)) | ((kind == CHECKED) & rankable(seen.g[new], kind))
+        ended = np.isin(kind, (FAILED, PRUNED)) | ((kind == CHECKED) & rankable(new.g, kind))
         self.kind[owner[ended]] = kind[ended]
         checked = np.flatnonzero(ended & (kind == CHECKED) & (self.reached[owner] == 0))
         self.values[owner[checked]] = values[checked]
+
+    def surrogate(self, state: ModelState, rng: np.random.Generator) -> Surrogate | None:
+        """Return the model of values at all fidelities; None where they are too few."""
+        seen = self.evaluations
+        if seen.best is None or int(np.isfinite(seen.f[seen.good]).all(1).sum()) < MIN_VALUES:
+            return None
+        return LocalModel(seen, self._inputs, KernelPrior.of_space(self._parameters), state).update(seen.best, rng)
 
     @property
     def full(self) -> Mask:
@@ -196,57 +203,78 @@ class Configurations:
         result[[self._numbers[key] for key in self.axis.owners(out) if key in self._numbers]] = False
         return result
 
-    def forecast(self, model: FidelityColumns | None) -> Forecast:
-        """Return the predicted full values; without a model the latest ones. Of each fidelity, of the best ones."""
-        levels = [np.flatnonzero(self.reached == level) for level in np.unique(self.reached[self.reached > 0])]
-        rows = np.sort(np.concatenate([np.empty(0, np.int64), *(self._best(own) for own in levels)]))
-        broken = self.values[self._broken]
-        if model is None:
-            return Forecast(rows, self.values[rows], None, broken)
-        return Forecast(rows, *model.full(self.x[rows]), model.standard(broken))
+    def predicted(self, surrogate: Surrogate | None) -> tuple[Rows, Observations]:
+        """Return configurations [r], and observations of their predicted full values, or of the latest ones.
 
-    def observed(self, forecast: Forecast, out: Floats) -> Observations:
-        """Return observations of the predicted full values, with the deviations of losses as known noise.
-
-        The first rows are those of the forecast. Other configurations are known, as are those of rows `out` [k, d],
-        which are pending.
+        The latest ones count without a surrogate. Deviations of losses are known noise. Of each fidelity the best ones
+        have a row; others are known.
         """
-        seen = Observations(self.x.shape[1], False, self.axis.keys, self.losses, self._constraints, self._numbers)
-        rows = np.append(forecast.rows, np.setdiff1d(np.flatnonzero(self.kind != OK), forecast.rows))
-        values, none = np.full(self.values.shape, np.nan), np.full(len(rows), -1)
-        values[self._broken], values[forecast.rows] = forecast.broken, forecast.mean
-        if forecast.sd is not None:
-            noisy = np.flatnonzero(~self.full[forecast.rows])
-            seen.sems |= dict(zip(noisy.tolist(), map(tuple, forecast.sd[noisy, : self.losses].tolist()), strict=True))
-        kind = np.where(np.isin(rows, forecast.rows), OK, self.kind[rows])
-        f, g = np.split(values[rows], [self.losses], axis=1)
-        seen.append(self.x[rows], f, np.full(len(rows), np.nan), none, none, g, kind)
-        for i, (x, key) in enumerate(zip(self.axis.without(out), self.axis.owners(out), strict=True)):
-            if key not in self._numbers:
-                seen.expect(i, x)
-        return seen
+        levels = [np.flatnonzero(self.reached == level) for level in np.unique(self.reached[self.reached > 0])]
+        rows = np.unique(np.concatenate([np.flatnonzero(self.kind != OK), *(self._best(own) for own in levels)]))
+        there, none, m = self.reached[rows] > 0, np.full(len(rows), -1), self.losses
+        kind, values, sems = np.where(there, OK, self.kind[rows]), self.values[rows], dict[int, tuple[float, ...]]()
+        if surrogate is not None:
+            asked = np.flatnonzero((kind == OK) | (kind == CHECKED))
+            mean, variance = surrogate.model.moments(self._full_inputs(rows[asked]))
+            sd = np.sqrt(variance + np.concatenate([part.hyper.noise * part.signal for part in surrogate.model.parts]))
+            noisy = np.flatnonzero((kind == OK) & ~self.full[rows])
+            values = np.full((len(rows), mean.shape[1]), np.nan)
+            values[asked] = mean
+            sems = dict(zip(noisy.tolist(), map(tuple, sd[np.searchsorted(asked, noisy), :m].tolist()), strict=True))
+        f, g = np.split(values, [m], axis=1)
+        seen = Observations(self.x.shape[1], False, self.axis.keys, m, g.shape[1], self._numbers)
+        seen.sems |= sems
+        seen.append(self.x[rows], np.where(there[:, None], f, np.nan), np.full(len(rows), np.nan), none, none, g, kind)
+        return rows, seen
 
-    def best_open(self, model: FidelityColumns | None, open_: Mask) -> Floats | None:
+    def expect(self, predicted: Observations, x: Floats) -> None:
+        """Note that rows `x` [k, d] are under evaluation; those of known configurations are known already."""
+        for row, key in zip(self.axis.without(x), self.axis.owners(x), strict=True):
+            if key not in self._numbers:
+                predicted.expect(len(predicted.pending), row)
+
+    def gains(self, surrogate: Surrogate, predicted: Observations, x: Floats, levels: Rows, own: Rows) -> Floats:
+        """Return what evaluations (x, levels) [k] are expected to gain on the predictions, [k].
+
+        With one loss it is the expected fall of the least prediction, with several the volume added to their front.
+        own: row of `predicted` of each configuration [k], or -1.
+        """
+        inputs = self._inputs(self.axis.at(x, levels))
+        mean, change = foreseen(surrogate.model, inputs)
+        leaders, gain = np.where(np.isin(own, predicted.front), own, -1), np.empty(len(x))
+        for leader in np.unique(leaders):  # a configuration is compared with all others
+            mine, rest = leaders == leader, np.arange(len(predicted)) != leader
+            others = _against(surrogate, predicted.f[rest], predicted.g[rest])
+            now, then = others.of(mean[mine], np.zeros_like(mean[mine])), others.of(mean[mine], change[mine])
+            gain[mine] = np.maximum(np.exp(then) - np.exp(now), 0.0)
+        return gain if surrogate.success is None else gain * surrogate.success.chance(inputs)
+
+    def best_open(self, surrogate: Surrogate | None, open_: Mask) -> Floats | None:
         """Return the open configuration to evaluate at full fidelity next, as a row [d]; None if none is open.
 
         It has the largest expected improvement on the best full values, or before any the best prediction.
         """
-        rows = np.flatnonzero(open_)
+        rows, full = np.flatnonzero(open_), np.flatnonzero(self.full)
         if not len(rows):
             return None
-        if model is None:
-            best = int(np.argmin(self._ranks(self.values[rows])))
+        if surrogate is not None and len(full):
+            best = np.split(surrogate.model.expect(self._full_inputs(full)), [self.losses], axis=1)
+            gain = _against(surrogate, *best).of(*foreseen(surrogate.model, self._full_inputs(rows)))
         else:
-            mean, sd = model.full(self.x[rows])
-            full = model.full(self.x[self.full])[0]
-            best = int(np.argmax(model.improvement(mean, sd, full) if len(full) else -self._ranks(mean)))
-        row: Floats = self.axis.at(self.x[rows[[best]]], self.axis.fidelity.high)[0]
+            gain = -self._ranks(
+                self.values[rows] if surrogate is None else surrogate.model.expect(self._full_inputs(rows))
+            )
+        row: Floats = self.axis.at(self.x[rows[[int(np.argmax(gain))]]], self.axis.fidelity.high)[0]
         return row
 
-    @property
-    def _broken(self) -> Rows:
-        """The configurations of which only the constraints are known, and not kept."""
-        return np.flatnonzero((self.kind == CHECKED) & (self.reached == 0))
+    def _inputs(self, x: Floats) -> Inputs:
+        """Return rows `x` [n, d] as the kernel takes them: the fidelity is the last number."""
+        own = self._coding.inputs(self.axis.without(x))
+        return own.with_numbers(np.column_stack([own.numbers, x[:, self.axis.column]]))
+
+    def _full_inputs(self, rows: Rows) -> Inputs:
+        """Return configurations [k] at full fidelity as the kernel takes them."""
+        return self._inputs(self.axis.at(self.x[rows], self.axis.fidelity.high))
 
     def _best(self, rows: Rows) -> Rows:
         """Return at most MAX_ROWS of configurations [k] of one fidelity, the best ones."""
@@ -260,27 +288,38 @@ class Configurations:
         return constrained_rank(f, g, np.full(len(values), OK))
 
 
+def foreseen(model: MultiOutput, inputs: Inputs) -> tuple[Floats, Floats]:
+    """Return predicted full values, and the standard deviations by which they change once rows are known, [m, q] each.
+
+    The last number of a row is its fidelity, 1 where full. The variance of a row's own prediction falls by
+    `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
+    """
+    m, numbers = len(inputs), inputs.numbers.copy()
+    numbers[:, -1] = 1.0
+    rows, means, changes = inputs.joined(inputs.with_numbers(numbers)), [], []
+    for part in model.parts:
+        mean, share = part.joint(rows)
+        left = np.maximum(np.diagonal(share)[:m], 0.0) + part.hyper.noise
+        means.append(mean[m:])
+        changes.append(np.outer(np.abs(np.diagonal(share[:m, m:])) / np.sqrt(left), np.sqrt(part.signal)))
+    return np.hstack(means), np.hstack(changes)
+
+
+def _against(surrogate: Surrogate, f: Floats, g: Floats) -> Surrogate:
+    """Return the acquisition that compares with losses `f` [r, m] and constraints `g` [r, c] alone."""
+    over = np.maximum(g, 0.0).sum(1)
+    kept = (over == 0) & np.isfinite(f).all(1)
+    return replace(surrogate, front=f[kept], violation=float(np.fmin.reduce(over, initial=np.inf)))
+
+
 def open_at_full(axis: FidelityAxis, seen: Observations, n: int) -> Floats:
     """Return at most `n` open configurations at full fidelity [k, d], the best first (`Configurations.best_open`)."""
-    known, model, out = Configurations(axis, *_columns(seen)), model_of(axis, seen), seen.pending_x()
+    known, out = Configurations(axis, seen), seen.pending_x()
     known.update(seen)
-    while len(out) < len(seen.pending) + n and (row := known.best_open(model, known.open(out))) is not None:
+    surrogate = known.surrogate(ModelState(), np.random.default_rng(0))
+    while len(out) < len(seen.pending) + n and (row := known.best_open(surrogate, known.open(out))) is not None:
         out = np.vstack([out, row])
     return np.asarray(out[len(seen.pending) :])
-
-
-def model_of(axis: FidelityAxis, seen: Observations) -> FidelityColumns | None:
-    """Return the model of the latest values; None where they are too few or equal."""
-    rows = np.flatnonzero(np.isin(seen.kind, (*WITH_LOSSES, CHECKED)))[-MAX_ROWS:]
-    x, f, g = seen.x[rows], seen.f[rows], seen.g[rows]
-    if int(np.isfinite(f).all(1).sum()) < MIN_VALUES or not counting(f, g).any():
-        return None
-    return FidelityColumns(Parameters(axis.rest), axis.without(x), x[:, axis.column], f, g)
-
-
-def _columns(seen: Observations) -> tuple[int, int]:
-    """Return how many losses and constraints rows have."""
-    return seen.f.shape[1], seen.g.shape[1]
 
 
 def _ignored(axis: FidelityAxis, seen: Observations) -> bool | None:

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.models.fidelity_columns import FidelityColumns
-from lamcts.models.fidelity_model import OFFSET, FidelityModel, LogGap
-from lamcts.outcomes.hypervolume import hypervolume
-from lamcts.outcomes.scalarisation import reference_of
+from lamcts.models.fidelity_model import FidelityModel, LogGap
 from lamcts.spaces import Parameters
 
 SQUARE = Parameters(lamcts.Box(0, 1, dim=2))
@@ -66,7 +63,7 @@ def test_deviations_are_scaled_by_errors_of_configurations_that_are_left_out():
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e290])
 def test_losses_of_any_size_come_back_from_the_units_of_the_model(scale):
     ends = np.array([3.0, 1.0, 2.0, 8.0]) * scale
-    units = LogGap.of(ends, OFFSET)
+    units = LogGap.of(ends)
     assert (np.diff(units.down(np.sort(ends))) > 0).all()
     np.testing.assert_allclose(units.up(units.down(ends)), ends, rtol=1e-9)
     assert np.isfinite(units.down(np.array([-1e3 * scale, 1e10 * scale]))).all()
@@ -89,61 +86,3 @@ def test_a_single_configuration_is_a_model():
     model = FidelityModel(SQUARE, np.array([[0.5, 0.5]]), np.array([1.0]), np.array([2.0]))
     mean, sd = model.losses(*model.full(np.array([[0.5, 0.5], [0.1, 0.1]])))
     assert abs(mean[0] - 2.0) < 1e-6 and np.isfinite(sd).all()
-
-
-@pytest.mark.parametrize("constrained", [False, True])
-def test_what_a_row_gains_is_the_mean_volume_that_its_outcomes_add_to_the_predicted_front(constrained):
-    rng = np.random.default_rng(0)
-    x, at, y = curves()
-    other = np.square(x - 0.7).sum(1) + 0.3 / (1 + 3 * at)
-    g = (y - np.median(y))[:, None] if constrained else np.empty((len(x), 0))
-    model = FidelityColumns(SQUARE, x, at, np.column_stack([y, other]), g)
-    own = np.unique(x, axis=0)
-    predicted, _ = model.full(own)
-    kept = (predicted[:, 2:] <= 0).all(1)
-    front = np.array([i for i in np.flatnonzero(kept) if not dominated_by(predicted[kept, :2], predicted[i, :2])])
-    reference = reference_of(predicted[front, :2])
-    asked, level = np.vstack([own[[front[0], 3]], [[0.1, 0.9]]]), np.full(3, 0.5)
-    gains = model.gains(asked, level, np.array([front[0], 3, -1]), predicted, front, np.zeros(len(own), bool))
-    for point, owner, gain in zip(asked, (front[0], 3, -1), gains, strict=True):
-        moved = [part.changes(point[None], level[:1]) for part in model._models.values()]
-        mean, change = np.array(moved)[:, :, 0].T
-        mean = model.full(point[None])[0][0]
-        rest = predicted[kept & (np.arange(len(own)) != owner), :2]
-
-        def volume(columns, rest=rest):
-            f = np.vstack([rest, columns[:2]]) if (columns[2:] <= 0).all() else rest
-            return hypervolume(f, reference)
-
-        drawn = [volume(mean + change * rng.standard_normal(len(mean))) for _ in range(4000)]
-        error = np.std(drawn) / np.sqrt(len(drawn))
-        assert abs(max(np.mean(drawn) - volume(mean), 0.0) - gain) < 4 * error + 1e-9
-
-
-def dominated_by(rows, row):
-    return ((rows <= row).all(1) & (rows < row).any(1)).any()
-
-
-def test_with_one_loss_a_row_gains_what_the_least_prediction_is_expected_to_fall():
-    from lamcts.models.acquisition import expected_improvement
-
-    x, at, y = curves()
-    model = FidelityColumns(SQUARE, x, at, y[:, None], np.empty((len(x), 0)))
-    own = np.unique(x, axis=0)
-    predicted = model.full(own)[0]
-    best, second = np.argsort(predicted[:, 0])[:2]
-    (part,) = model._models.values()
-    mean, change = part.changes(own[[best]], AT[:1])
-    fall = expected_improvement(mean, change, predicted[second, 0]) - (predicted[second, 0] - mean)
-    full = np.zeros(len(own), bool)
-    gain = model.gains(own[[best]], AT[:1], np.array([best]), predicted, np.array([best]), full)
-    np.testing.assert_allclose(gain, fall, rtol=1e-9)
-
-
-def test_columns_that_say_nothing_are_constants():
-    x, at, y = curves()
-    f, g = np.column_stack([y, np.full(len(y), 3.0)]), np.column_stack([y - 100, y - np.median(y)])
-    mean, sd = FidelityColumns(SQUARE, x, at, f, g).full(x[:3])
-    assert (
-        (mean[:, 1] == 3.0).all() and (mean[:, 2] < 0).all() and (sd[:, 1:3] == 0).all() and (sd[:, [0, 3]] > 0).all()
-    )
