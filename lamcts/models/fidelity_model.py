@@ -115,6 +115,10 @@ class FidelityModel:
         high, middle, low = (self.units.up(self._scale.up(np.asarray(mean + k * sd))) for k in (1, 0, -1))
         return middle, (high - low) / 2
 
+    def standard(self, y: Floats) -> Floats:
+        """Return full losses in the units of the model."""
+        return self._scale.down(self.units.down(y))
+
     def _inputs(self, x: Floats, at: Floats) -> Inputs:
         own = self._coding.inputs(x)
         return own.with_numbers(np.column_stack([own.numbers, at]))

@@ -60,6 +60,7 @@ class MultiFidelity(LocalSampler):
     1
     """
 
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     multi_output: ClassVar[bool] = True
     inner: Sampler
 

@@ -1,10 +1,14 @@
 """What an evaluation at a fidelity is expected to gain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import lamcts
+from lamcts.models.acquisition import expected_improvement
 from lamcts.models.local import ModelState
+from lamcts.outcomes.constrained_rank import FAILED, OK, PARTIAL
 from lamcts.outcomes.hypervolume import hypervolume
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import reference_of
@@ -16,8 +20,8 @@ AXIS = FidelityAxis.of(
 )
 
 
-def evaluated(losses, constraints=0, n=12):
-    """Return `n` configurations at all levels with their values: two losses or one, and constraints."""
+def evaluated(losses, constraints=0, n=12, failing=False):
+    """Return `n` configurations at all levels with their values; `failing` where x is above 0.6."""
     rng = np.random.default_rng(0)
     own, levels = rng.random((n, 2)), AXIS.fidelity.levels
     x = AXIS.at(np.repeat(own, len(levels), axis=0), np.tile(levels, n))
@@ -26,8 +30,10 @@ def evaluated(losses, constraints=0, n=12):
     f = np.column_stack([x[:, :2].sum(1) + short, np.square(x[:, :2] - 0.7).sum(1) + 0.3 * short])[:, :losses]
     g = np.column_stack([f[:, 0] - np.median(f[:, 0])] * constraints) if constraints else np.empty((len(x), 0))
     seen = Observations(3, losses=losses, constraints=constraints)
-    none = np.full(len(x), -1)
-    seen.append(x, f, np.full(len(x), np.nan), none, none, g, np.where(at < 1, 4, 0))
+    none, kind = np.full(len(x), -1), np.where(at < 1, PARTIAL, OK)
+    if failing:
+        f[x[:, 0] > 0.6], kind[x[:, 0] > 0.6] = np.nan, FAILED
+    seen.append(x, f, np.full(len(x), np.nan), none, none, g, kind)
     known = Configurations(AXIS, seen)
     known.update(seen)
     return known, known.surrogate(ModelState(), rng)
@@ -61,8 +67,6 @@ def dominated_by(rows, row):
 
 
 def test_with_one_loss_an_evaluation_gains_what_the_least_prediction_is_expected_to_fall():
-    from lamcts.models.acquisition import expected_improvement
-
     known, surrogate = evaluated(1)
     _, predicted = known.predicted(surrogate)
     best, second = np.argsort(predicted.y)[:2]
@@ -88,6 +92,16 @@ def test_a_higher_fidelity_says_more_about_the_full_value():
     x = np.tile([[0.3, 0.6]], (len(levels), 1))
     _, change = foreseen(surrogate.model, known._inputs(AXIS.at(x, levels)))
     assert (np.diff(change[:, 0]) > 0).all()
+
+
+def test_the_gain_counts_times_the_chance_of_success():
+    known, surrogate = evaluated(1, failing=True)
+    _, predicted = known.predicted(surrogate)
+    x, levels, own = np.array([[0.1, 0.1], [0.95, 0.1]]), np.full(2, 9), np.full(2, -1)
+    chance = surrogate.success.chance(known._inputs(AXIS.at(x, levels)))
+    alone = known.gains(replace(surrogate, success=None), predicted, x, levels, own)
+    assert chance[1] < 0.5 < chance[0]
+    np.testing.assert_allclose(known.gains(surrogate, predicted, x, levels, own), chance * alone)
 
 
 def test_a_constraint_that_no_row_violates_and_a_loss_that_never_differs_change_nothing():
