@@ -86,7 +86,8 @@ class FidelityModel:
         self._process = Posterior(inputs, z, self.hyper)
         self._signal = float(self._process.signal[0])
         self._noise = self.hyper.noise * self._signal
-        self.inflation = self._inflated([own for own in _rows_by_configuration(owner) if at[own[-1]] == 1.0])
+        of_each = np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)  # the rows of each configuration
+        self.inflation = self._inflated([own for own in of_each if at[own[-1]] == 1.0])
 
     def full(self, x: Floats) -> tuple[Floats, Floats]:
         """Return means and standard deviations of the full values of configurations [m, d], both [m].
@@ -144,11 +145,6 @@ class FidelityModel:
                 variance = np.cumsum(np.square(root[-1])[:0:-1])
                 squares.append(float(np.mean(error**2 / variance)) / self._signal)
         return max(1.0, math.sqrt((sum(squares) + EXACT_CONFIGURATIONS) / (len(squares) + EXACT_CONFIGURATIONS)))
-
-
-def _rows_by_configuration(owner: Rows) -> list[Rows]:
-    """Return the rows of each configuration, for the numbers of configurations [n] in ascending order."""
-    return np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)
 
 
 def _hats(at: Floats) -> Floats:
