@@ -242,7 +242,7 @@ class Configurations:
         """Return what evaluations (x, levels) [k] are expected to gain on the predictions, [k].
 
         With one loss it is the expected fall of the least prediction, with several the volume added to their front.
-        own: row of `predicted` of each configuration [k], or -1.
+        The chance of success multiplies it. own: row of `predicted` of each configuration [k], or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
         mean, change = foreseen(surrogate.model, inputs)

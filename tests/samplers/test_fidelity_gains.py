@@ -94,7 +94,7 @@ def test_a_higher_fidelity_says_more_about_the_full_value():
     assert (np.diff(change[:, 0]) > 0).all()
 
 
-def test_the_gain_counts_times_the_chance_of_success():
+def test_the_gain_is_multiplied_by_the_chance_of_success():
     known, surrogate = evaluated(1, failing=True)
     _, predicted = known.predicted(surrogate)
     x, levels, own = np.array([[0.1, 0.1], [0.95, 0.1]]), np.full(2, 9), np.full(2, -1)
