@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -65,13 +66,13 @@ class GpytorchLoss:
             solved = torch.cholesky_solve(self._sides, root)  # C^-1 z, C^-1 1
             mean = solved[:, :-1].sum(0) / solved[:, -1].sum()
             weights = solved[:, :-1] - solved[:, -1:] * mean
-            signal = profiled_signal((weights * (self._z - mean)).sum(0), n)  # [r]
+            squares: Any = (weights * (self._z - mean)).sum(0)
+            signal = profiled_signal(squares, n)  # [r]
             value = (n / 2 + SIGNAL_SHAPE + 1) * signal.log().sum() + r * root.diagonal().log().sum()
             w = r * torch.cholesky_inverse(root) - (weights / signal) @ weights.T
-        kernel.backward(w / 2)
+        (gradient,) = torch.autograd.grad(kernel, logs, w / 2)
         more, slope = self._prior.loss(theta)
-        gradient = torch.hstack([logs.grad, noise * w.trace() / 2]).cpu().numpy()
-        return value.item() + more, gradient + slope
+        return value.item() + more, torch.hstack([gradient, noise * w.trace() / 2]).cpu().numpy() + slope
 
 
 def check_device(name: str) -> None:
