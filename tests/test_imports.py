@@ -55,7 +55,7 @@ PUBLIC = ("integrations", *WINGS)  # of the optimizer they use the names that us
 COMMANDS = tuple(f"{wing}.cli." for wing in WINGS)  # made of the same parts as the commands of the optimizer
 SAMPLERS = {cls.__module__ for cls in classes().values()}
 TORCH = ("torch", "gpytorch", "linear_operator")  # gigabytes: an extra, which the core never needs
-MAY_LOAD_TORCH = ("neural",)
+MAY_LOAD_TORCH = ("neural", "models.gpytorch_loss")
 
 
 class Import(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper, correlate
 from lamcts.models.known_noise import KnownNoise
-from lamcts.models.lbfgsb import lowest
+from lamcts.models.lbfgsb import Slope, lowest
 from lamcts.models.overlap import Overlap
 from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, profiled_signal
 from lamcts.models.priors import Prior
@@ -29,20 +29,28 @@ def fit(
     starts: Sequence[Hyper] = (),
     iterations: int = ITERATIONS,
     known: KnownNoise | None = None,
+    device: str | None = None,
 ) -> tuple[Hyper, float]:
     """Return the best hyper-parameters that columns `z` [n, r] share, and their loss.
 
     starts: where searches begin; none: at the mode of the prior. `iterations` bounds the steps of L-BFGS of each. The
     loss is the negative log of likelihood times prior, less a constant: losses of the same rows compare, those of other
-    rows do not. The noise of rows is known of one column only, as a share of the signal under the first start.
+    rows do not. The noise of rows is known of one column only, as a share of the signal under the first start. With a
+    device gpytorch computes the loss there, of numbers without known noise.
     """
     starts = starts or (prior.mode,)
     if known is not None:
         known = known.shared(float(Posterior(inputs, z, starts[0], known).signal[0]))
-    loss = Loss(inputs, z, prior, known)
+    loss: Slope = Loss(inputs, z, prior, known) if device is None else _loss_on(device, inputs, z, prior)
     found = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
     theta, value = min(found, key=lambda pair: pair[1])
     return prior.hyper(theta), value
+
+
+def _loss_on(device: str, inputs: Inputs, z: Floats, prior: Prior) -> Slope:
+    from lamcts.models.gpytorch_loss import GpytorchLoss
+
+    return GpytorchLoss(inputs, z, prior, device)
 
 
 def spread_over_ranks(y: Floats, most: int = FIT_ROWS) -> Rows:

@@ -25,6 +25,8 @@ from lamcts.spaces.base import distance
 from lamcts.types import Floats, Rows
 
 MAX_ROWS = 500  # in the model: a factor of 500 takes some 10 ms (untuned)
+DEVICE_FROM, DEVICE_ROWS = 1000, 3000  # with a device: rows beyond which the model has more of them, and how many then
+# (a factor of 3,000 takes 0.6 s of a core at each ask, one of 5,000 would take 3 s; untuned)
 REFIT = ((40, 2), (120, 5), (FIT_ROWS, 10), (10**9, 25))  # rows up to which a refit is due after so many new (a tenth
 # of the rows instead costs MixedGp rank on bbob-biobj, 1.40 : 1.60 at 50 and 100 evaluations, with longer climbs)
 MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
@@ -52,6 +54,8 @@ class ModelState:
 class LocalModel:
     """Processes of all columns, over the rows that have them, or over the 500 nearest to a centre.
 
+    device: of torch, where gpytorch fits models of more than 1,000 rows, which then have up to 3,000; None: none.
+
     inputs: points [n, d] as the kernel takes them. prior: of the hyper-parameters. units: of one loss without orders;
     others are in those of UNITS that best tell rows left out. real: whether all parameters are real: one loss shares
     a kernel with its constraints (apart, the default's rank on bbob-constrained was 1.62, and 1.38 so, at 20
@@ -67,9 +71,10 @@ class LocalModel:
         state: ModelState,
         units: Callable[[Floats], Floats] = half_rank,
         real: bool = False,
+        device: str | None = None,
     ) -> None:
         self._seen, self.inputs, self._prior, self.state, self._units = seen, inputs, prior, state, units
-        self._real = real
+        self._real, self._device = real, device
         self.unit = 0.0  # losses per unit of the latest model, of one loss; 0 where unknown
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, inputs, prior) if related else None
@@ -163,13 +168,19 @@ class LocalModel:
         known: KnownNoise | None = None,
         prior: PriorMean | None = None,
     ) -> Posterior:
-        """Return the process of columns `z` [n, r]; of many rows the best decide on its hyper-parameters."""
+        """Return the process of columns `z` [n, r].
+
+        Of many rows the best decide on its hyper-parameters, and all of them on a device.
+        """
         hyper = self.state.columns[column]
         if due or hyper is None:
-            rest = z if prior is None else z - prior(inputs)[:, None]
-            best = np.sort(np.argsort(rest.sum(1), kind="stable")[:FIT_ROWS])
-            noise = None if known is None else known.at(best)
-            hyper = self._fitted(inputs.at(best), rest[best], hyper, self._prior.suited(inputs, shared), noise)
+            rest, suited = z if prior is None else z - prior(inputs)[:, None], self._prior.suited(inputs, shared)
+            if len(z) > MAX_ROWS and known is None:
+                hyper = fit(inputs, rest, suited, [] if hyper is None else [hyper], device=self._device)[0]
+            else:
+                best = np.sort(np.argsort(rest.sum(1), kind="stable")[:FIT_ROWS])
+                noise = None if known is None else known.at(best)
+                hyper = self._fitted(inputs.at(best), rest[best], hyper, suited, noise)
             self.state.columns[column] = hyper
         return Posterior(inputs, z, hyper, known, prior)
 
@@ -186,8 +197,12 @@ class LocalModel:
         return not any(self.state.columns) or len(self._seen) - self.state.fitted >= every
 
     def nearest(self, rows: Rows, centre: int) -> Rows:
-        """Return at most MAX_ROWS of the rows, in order of arrival: the nearest to the row `centre`."""
-        if len(rows) <= MAX_ROWS:
+        """Return at most MAX_ROWS of the rows, in order of arrival: the nearest to the row `centre`.
+
+        On a device they are at most DEVICE_ROWS of more than DEVICE_FROM.
+        """
+        most = MAX_ROWS if self._device is None or len(rows) <= DEVICE_FROM else DEVICE_ROWS
+        if len(rows) <= most:
             return rows
         far = distance(self._seen.x[rows], self._seen.x[[centre]])[:, 0]
-        return np.sort(rows[np.argsort(far, kind="stable")[:MAX_ROWS]])
+        return np.sort(rows[np.argsort(far, kind="stable")[:most]])

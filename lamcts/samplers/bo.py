@@ -50,6 +50,10 @@ class GpBo(LocalSampler):
         grows after a gain and shrinks without one; below a tenth it begins again. One point in five minimises the
         posterior mean in it, of one loss without constraints. None is the whole region. The default search has 0.2 in
         more than 40 dimensions.
+    device : str or None, default None
+        Device of torch, such as "cpu" or "cuda" (extra: torch). With more than 1,000 evaluations the model then holds
+        the 3,000 nearest to the best point, and gpytorch fits its hyper-parameters to all of them there. None: the
+        nearest 500, of which NumPy fits the best 250.
 
     Notes
     -----
@@ -76,11 +80,16 @@ class GpBo(LocalSampler):
     starts_at_centre: ClassVar[bool] = True
     n_start: int = 5  # the default of Ax
     radius: float | None = None
+    device: str | None = None
 
     def __post_init__(self) -> None:
         whole_number(self.n_start, "GpBo: n_start", least=0)
         if self.radius is not None and not 0 < self.radius <= MOST:
             raise ValueError(f"GpBo: radius: expected a share above 0, at most {MOST}, or None; got {self.radius!r}")
+        if self.device is not None:
+            from lamcts.models.gpytorch_loss import check_device  # loads torch: later, its threads would not be limited
+
+            check_device(self.device)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
         missing, radius = max(0, self.n_start - len(region.rows)), self.radius or MOST
@@ -97,7 +106,8 @@ class GpBoProgress(BayesianProgress):
 class _GpBoSession(LocalSession[GpBo, GpBoProgress]):
     def __init__(self, settings: GpBo, region: Region, seen: Observations, progress: GpBoProgress) -> None:
         super().__init__(settings, region, seen, progress)
-        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, progress.model, plain, real=True)
+        own, device = progress.model, settings.device
+        self.model = LocalModel(seen, Inputs.of, REAL_PRIOR, own, plain, real=True, device=device)
 
     def ask(self, n: int) -> Proposal:
         return propose(self, n, self._look)

@@ -184,14 +184,38 @@ def rows(n: int = 60, d: int = 4) -> tuple[Inputs, Floats]:
 
 def test_the_loss_and_its_gradient_are_those_of_gpytorch() -> None:
     pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
-    from tests.models.gpytorch_oracle import TorchLoss
+    from lamcts.models.gpytorch_loss import GpytorchLoss
 
     inputs, z = rows()
+    z = np.hstack([z, inputs.numbers[:, :1]])
     prior = REAL_PRIOR.of(0, 4)
     theta = prior.theta(Hyper(np.array([0.3, 0.5, 1.0, 2.0]), 1e-3))
-    ours, theirs = Loss(inputs, z, prior)(theta), TorchLoss(inputs, z, prior)(theta)
+    ours, theirs = Loss(inputs, z, prior)(theta), GpytorchLoss(inputs, z, prior, "cpu")(theta)
     assert abs(ours[0] - theirs[0]) < 1e-8
     assert np.abs(ours[1] - theirs[1]).max() < 1e-6
+
+
+def test_a_fit_on_a_device_ends_where_ours_does() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
+    inputs, z = rows()
+    prior = REAL_PRIOR.of(0, 4)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    (ours, loss), (theirs, other) = fit(inputs, z, prior), fit(inputs, z, prior, device=device)
+    assert abs(loss - other) < 1e-5
+    assert abs(Loss(inputs, z, prior)(prior.theta(theirs))[0] - loss) < 1e-5
+    np.testing.assert_allclose(theirs.lengths, ours.lengths, rtol=1e-3)
+
+
+def test_without_a_factor_the_loss_on_a_device_is_to_step_back_from() -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
+    from lamcts.models.gpytorch_loss import GpytorchLoss
+
+    prior = REAL_PRIOR.of(0, 3)
+    loss = GpytorchLoss(Inputs.of(np.zeros((12, 3))), np.arange(12.0)[:, None], prior, "cpu")
+    value, gradient = loss(np.append(prior.centre[:-1], -100.0))
+    assert value == NO_FACTOR
+    assert not gradient.any()
 
 
 def test_one_row_is_enough() -> None:

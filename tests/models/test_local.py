@@ -5,6 +5,7 @@ import pytest
 
 from lamcts.models import local
 from lamcts.models.coding import Inputs
+from lamcts.models.fit import fit
 from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.output_transforms import plain
 from lamcts.models.posterior import Posterior
@@ -74,6 +75,29 @@ def test_the_model_stays_small_and_keeps_the_nearest_rows(monkeypatch: pytest.Mo
     far = np.linalg.norm(seen.x - seen.x[0], axis=1)
     nearest = np.sort(np.argsort(far)[:30])
     assert np.array_equal(surrogate.model.parts[0].inputs.numbers, seen.x[nearest])
+
+
+def test_of_many_rows_a_device_has_more_and_all_of_them_decide_on_the_hyper_parameters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
+    for name, rows in {"MAX_ROWS": 30, "FIT_ROWS": 20, "DEVICE_FROM": 60, "DEVICE_ROWS": 90}.items():
+        monkeypatch.setattr(local, name, rows)
+    seen, found = Observations(3), dict[tuple[int, str | None], Posterior]()
+    for count in (60, 61, 120):
+        add(seen, count - len(seen), RNG(count))
+        for device in (None, "cpu"):
+            model = LocalModel(seen, Inputs.of, REAL_PRIOR, ModelState(), plain, real=True, device=device)
+            found[count, device] = model.update(0, RNG(0)).model.parts[0]
+    assert {key: len(part.z) for key, part in found.items() if key[1]} == {
+        (60, "cpu"): 30,
+        (61, "cpu"): 61,
+        (120, "cpu"): 90,
+    }
+    assert np.array_equal(found[60, "cpu"].expect(POINTS), found[60, None].expect(POINTS))
+    part = found[120, "cpu"]
+    hyper, _ = fit(part.inputs, part.z, REAL_PRIOR.of(0, 3))
+    np.testing.assert_allclose(part.hyper.lengths, hyper.lengths, rtol=1e-3)
 
 
 def test_failures_never_enter_the_model() -> None:

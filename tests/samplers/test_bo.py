@@ -1,9 +1,13 @@
+import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lamcts
+from lamcts.models import local
 from lamcts.models.coding import Inputs
 from lamcts.samplers import bo
 from lamcts.samplers.bo import GpBo
@@ -90,6 +94,43 @@ def test_a_trust_region_is_of_real_parameters_alone() -> None:
     search = Search(GpBo(radius=0.05), space, seed=0, given=4)
     search.go(15, 2)
     assert len({tuple(x[1:4]) for x in search.seen.x}) == 3  # each option was tried
+
+
+def test_a_run_on_a_device_resumes_bit_for_bit_and_begins_as_one_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
+    for name, rows in {"MAX_ROWS": 10, "DEVICE_FROM": 20, "DEVICE_ROWS": 30}.items():
+        monkeypatch.setattr(local, name, rows)
+
+    def run(opt: lamcts.Optimizer, points: int) -> np.ndarray:
+        for _ in range(points):
+            (trial,) = opt.ask()
+            opt.tell(trial, float(np.sin(3 * np.array(trial.point)).sum()))
+        return opt.seen.x
+
+    def new(device: str | None) -> lamcts.Optimizer:
+        return lamcts.Optimizer([(0, 1)] * 3, sampler=GpBo(n_start=2, device=device), seed=0, n_init=2)
+
+    whole, half, without = new("cpu"), new("cpu"), run(new(None), 40)
+    run(half, 24)
+    again = new("cpu")
+    again.load_state_dict(json.loads(json.dumps(half.state_dict())))
+    assert np.array_equal(run(again, 16), run(whole, 40))
+    assert np.array_equal(whole.seen.x[:21], without[:21])
+    assert not np.array_equal(whole.seen.x[21:], without[21:])
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu", "meta", "", 3])
+def test_a_device_that_is_not_there_is_refused(device: Any) -> None:
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed: pip install '.[torch]'")
+    with pytest.raises(ValueError, match=r"^GpBo: device: expected a device .*, got .*; None is NumPy on the CPU$"):
+        GpBo(device=device)
+
+
+@pytest.mark.parametrize("absent", ["torch", "gpytorch"])
+def test_a_device_without_gpytorch_names_the_extra(absent: str) -> None:
+    code = f"import sys; sys.modules[{absent!r}] = None; from lamcts.samplers import GpBo; GpBo(); GpBo(device='cpu')"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "MissingExtra" in done.stderr and "'.[torch]'" in done.stderr
 
 
 @pytest.mark.parametrize("wrong", [{"n_start": -1}, {"n_start": 2.5}, {"radius": 0.0}, {"radius": 0.6}])
