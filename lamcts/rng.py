@@ -1,5 +1,6 @@
 """Random streams. One seed governs a run; each use draws from a stream of its own, named by a key."""
 
+import hashlib
 import importlib
 import random
 from enum import IntEnum
@@ -37,6 +38,11 @@ def fresh_seed() -> int:
 def stream(seed: int, *key: int) -> np.random.Generator:
     """Return the generator named by `key` under `seed`; other keys give independent streams."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=tuple(map(int, key)))))
+
+
+def keyed(key: bytes) -> np.random.Generator:
+    """Return the generator of a key, which depends on its bytes alone."""
+    return np.random.default_rng(int.from_bytes(hashlib.blake2b(key, digest_size=16).digest(), "little"))
 
 
 def derive(seed: int, *key: int) -> int:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.models.predictor import RunModel
-from lamcts.spaces.base import sums_of
+from lamcts.spaces.simplex import Simplex, mixtures_of
 from lamcts.types import Floats, Mask, Rows
 from lamcts.utils.numerics import own_numerics
 
@@ -88,15 +88,23 @@ class Effects:
         """Return rows `x` [g, d] in which parameter `i` has `values` [g, w]; amounts of a mixture keep their sum."""
         x, part = np.array(x), self.parts[i]
         x[:, part] = values
-        for mixture in sums_of(self.model.space):
-            if mixture.start <= part.start < mixture.stop:
-                others = np.setdiff1d(np.arange(mixture.start, mixture.stop), np.arange(part.start, part.stop))
-                left, sums = 1.0 - x[:, part.start], x[:, others].sum(1)
-                shares = np.where(
-                    sums[:, None] > 0, x[:, others] / np.where(sums > 0, sums, 1)[:, None], 1 / len(others)
-                )
-                x[:, others] = left[:, None] * shares
+        for whole, mixture in self.mixtures:
+            if whole.start <= part.start < whole.stop:
+                x[:, whole] = mixture.with_amount(x[:, whole], part.start - whole.start)
         return x
+
+    @cached_property
+    def mixtures(self) -> list[tuple[slice, Simplex]]:
+        """The coordinates of each mixture, and the mixture."""
+        return mixtures_of(self.model.space)
+
+    @cached_property
+    def most(self) -> Floats:
+        """The largest value of each coordinate, [d]."""
+        most = np.ones(self.x.shape[1])
+        for whole, mixture in self.mixtures:
+            most[whole] = mixture.most
+        return most
 
     def at(self, x: Floats) -> Predicted:
         """Return predictions at the points of rows `x` [g, d]."""

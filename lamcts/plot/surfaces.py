@@ -10,12 +10,13 @@ import numpy as np
 
 from lamcts.plot.evaluations import Evaluations, numbers_of
 from lamcts.plot.importance import Predicted
-from lamcts.spaces.base import sums_of
+from lamcts.spaces.mixture_rows import TINY, projected
 from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats, Point
 
 GRID = 30  # points to an axis of a plane
 LINE = 60  # points of a line
+DIGITS = 9  # of shares in a plane, so that no two points of it are equal up to rounding
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # of a ternary plot
 
 
@@ -50,7 +51,7 @@ def line_of(run: Evaluations, i: int) -> Line:
     base = effects.base(i)
     width = one.part.stop - one.part.start
     if one.space is None or one.options is None:
-        coordinates = one.grid((np.arange(LINE) + 0.5) / LINE)
+        coordinates = one.grid((np.arange(LINE) + 0.5) / LINE) * effects.most[one.part]
     elif width > 1:  # one coordinate an option
         coordinates = np.eye(width)
     else:
@@ -64,11 +65,12 @@ def planes_of(run: Evaluations, most: int) -> list[Plane]:
     numbers = [i for i in run.effects.order if run.space.parameters[i].options is None]
     mixtures = [
         [i for i in numbers if part.start <= run.space.parameters[i].part.start < part.stop]
-        for part in sums_of(run.effects.model.space)
+        for part, _ in run.effects.mixtures
     ]
     mixed = {i for mixture in mixtures for i in mixture}
     pairs = combinations([i for i in numbers if i not in mixed][:most], 2)
-    return [*(_ternary(run, each[:3]) for each in mixtures if len(each) > 2), *(_plane(run, *pair) for pair in pairs)]
+    ternary = [_ternary(run, each[:3]) for each in mixtures if len(each) > 2]
+    return [*filter(None, ternary), *(_plane(run, *pair) for pair in pairs)]
 
 
 def _plane(run: Evaluations, i: int, j: int) -> Plane:
@@ -86,17 +88,25 @@ def _plane(run: Evaluations, i: int, j: int) -> Plane:
     return Plane(axes, x, y, predicted, dots[:-1], dots[-1], [])
 
 
-def _ternary(run: Evaluations, three: list[int]) -> Plane:
-    """Return the plane of three ingredients, whose sum and whose other amounts are those of the best point."""
+def _ternary(run: Evaluations, three: list[int]) -> Plane | None:
+    """Return the plane of three ingredients, whose sum and whose other amounts are those of the best point.
+
+    None where bounds leave no area.
+    """
     effects, axes = run.effects, tuple(run.space.parameters[i] for i in three)
     at, base = [named.part.start for named in axes], run.effects.base(*three)
     total = float(base[at].sum())
     steps = np.arange(GRID + 1) / GRID
     shares = np.array([(a, b, max(0.0, 1 - a - b)) for a in steps for b in steps if a + b <= 1 + 1e-9])
+    if (most := effects.most[at]).min() < 1:
+        within = projected(total * shares, most, np.full((len(shares), 1), total)) / max(total, TINY)
+        shares = np.unique(within.round(DIGITS), axis=0)
+        if np.linalg.matrix_rank(shares - shares[0], tol=1 / GRID) < 2:
+            return None
     rows = np.repeat(base[None], len(shares), 0)
     rows[:, at] = total * shares
     sums = np.where((amounts := run.x[:, at].sum(1, keepdims=True)) > 0, amounts, np.nan)
-    dots, best = (run.x[:, at] / sums) @ CORNERS, base[at] / max(total, 1e-300) @ CORNERS
+    dots, best = (run.x[:, at] / sums) @ CORNERS, base[at] / max(total, TINY) @ CORNERS
     amounts_there = [run.space.along(i, np.array([[total]]))[0] for i in three]
     corners = [f"{named.name} {amount:.4g}" for named, amount in zip(axes, amounts_there, strict=True)]
     x, y = (shares @ CORNERS).T

@@ -1,19 +1,25 @@
 """Mixtures: amounts that add up to a total.
 
-The coordinates are the proportions, so that models see all ingredients alike. `snap` is the Euclidean projection onto
-the simplex (Held, Wolfe and Crowder 1974). Letters: n rows, d ingredients, m moves.
+The coordinates are pseudo-components (Kurotori 1966): the shares of what the lower bounds leave. Without bounds these
+are the proportions, so that models see all ingredients alike. `snap` is the Euclidean projection onto the simplex
+within the upper bounds (Held, Wolfe and Crowder 1974). Letters: n rows, d ingredients, m moves.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from lamcts.spaces.base import Mask
+from lamcts.rng import keyed
+from lamcts.spaces.base import Mask, SearchSpace
 from lamcts.spaces.float import Float
 from lamcts.spaces.joint import JointSpace, some_of
 from lamcts.spaces.kinds import register
+from lamcts.spaces.mixture_rows import counted, lots, projected, stepped
+from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import brief, check_items, is_list, items_of, read_when, real, scalar
 from lamcts.types import Floats, Point, Rows
 
@@ -23,14 +29,31 @@ DIGITS = 12  # of an amount in steps, which is a short decimal number
 NEAR = 1e-4  # of a step: the tolerance of a user's amount
 EXACT = 1e-12  # by how much proportions may miss 1 by rounding
 LARGEST_DRAW = np.nextafter(1.0, 0.0)  # whose exponential variate is finite
+PASSES = 3  # projections of a row at most: from far outside, the first loses digits
+MOST_COUNTED = 2_000_000  # additions to count mixtures; of larger spaces an upper bound, far above any budget
+OFTEN, LOOKED = 0.01, 1000  # share of free draws within the bounds from which on draws are repeated; draws that show it
+MOST_LOOKED = 10_000_000  # coordinates of these draws, 80 MB
+TRIES, BLOCKS = 64, 20  # free draws at a time, and how often: at a share of 0.01, 2.6e-6 of the rows find none
+SWEEPS = 6  # of moves of a walk, and as many for each doubling of d: tests compare moments with those of free draws
 SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers (untuned: steps of a real number)
 MOST_PAIRS = 60  # of ingredients that a search transfers between at a time; of more, a random subset (untuned)
+
+
+Bound = float | Sequence[float] | Mapping[str, float] | None
+
+
+class Frame(NamedTuple):
+    """Least amounts [d], what they leave of the total, and the largest coordinates [d]: shares of the rest."""
+
+    least: Floats
+    rest: float
+    most: Floats
 
 
 @register("simplex")
 @dataclass(frozen=True, eq=False, repr=False)
 class Simplex(JointSpace):
-    """Amounts of at least 0 that add up to a total: mixtures, portfolios, shares of a budget.
+    """Amounts within bounds that add up to a total: mixtures, portfolios, shares of a budget.
 
     Parameters
     ----------
@@ -39,15 +62,22 @@ class Simplex(JointSpace):
     total : float, default 1.0
         The sum of the amounts, above 0.
     step : float or None, default None
-        Amounts are multiples of this number, such as what a balance can weigh, and `total` is one.
+        Amounts are multiples of this number, such as what a balance can weigh, and so are `total` and all bounds.
+    low, high : float, list of float, dict of str to float, or None, default None
+        The least and the largest amount, of every ingredient or of each; a dict may name some ingredients alone. None
+        is 0 and `total`. Both may be equal for some ingredients, whose amounts are then fixed.
     when : mapping of str to value or list of values, optional
         The parameter exists only where other parameters of the same `Space` have these values.
 
     Notes
     -----
-    A coordinate is an ingredient's proportion. `sample` draws uniformly from all mixtures (flat Dirichlet). Searches
-    transfer amounts from one ingredient to another, or step anywhere and project onto the simplex: amounts of exactly
-    0 are reached. A point of yours may miss the total by 1e-6 of it; its amounts are then scaled to the total.
+    A coordinate is an ingredient's proportion; with `low`, its share of what the least amounts leave. Searches
+    transfer amounts from one ingredient to another, or step anywhere and project onto the nearest mixture: amounts of
+    exactly 0, and on bounds, are reached. A point of yours may miss the total by 1e-6 of it; its amounts are then
+    scaled to the total.
+
+    `sample` draws uniformly from all mixtures (flat Dirichlet). With `high` it draws until a mixture is within the
+    bounds, if one draw in 100 is; otherwise a hit-and-run walk makes the draws, which are uniform approximately.
 
     Examples
     --------
@@ -57,11 +87,16 @@ class Simplex(JointSpace):
     array([0.5 , 0.25, 0.25])
     >>> lamcts.Simplex(3).decode([0.5, 0.5, 0.0])
     (0.5, 0.5, 0.0)
+    >>> dough = lamcts.Simplex(["flour", "sugar", "butter"], total=200, low={"flour": 80}, high=100)
+    >>> dough.decode([1.0, 0.0, 0.0])
+    {'flour': 100.0, 'sugar': 50.0, 'butter': 50.0}
     """
 
     items: int | tuple[str, ...]
     total: float = 1.0
     step: float | None = None
+    low: Bound = field(default=None, kw_only=True)
+    high: Bound = field(default=None, kw_only=True)
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -72,11 +107,63 @@ class Simplex(JointSpace):
         if step is not None and not (0 < step <= total and abs(total / step - round(total / step)) <= SUM):
             raise ValueError(f"step: expected a number of which {total:.15g} is a multiple, got {brief(self.step)}")
         self._set(items=_items(self.items), total=total, step=step, when=read_when(self.when))
+        self._set(low=self._bound("low", 0.0), high=self._bound("high", total))
+        low, high = self._ends
+        if len(wrong := np.flatnonzero(low > high)):
+            i = int(wrong[0])
+            raise ValueError(
+                f"low, high: expected low <= high, got {low[i]:.15g} and {high[i]:.15g} for {self._label(i)}"
+            )
+        if not self._frame.rest > SUM * total:
+            raise ValueError(
+                f"low, high: expected bounds within which several mixtures add up to {total:.15g}, got lower bounds "
+                f"whose sum is {low.sum():.15g} and upper bounds whose sum is {high.sum():.15g}; widen them"
+            )
+
+    def _bound(self, name: str, usual: float) -> tuple[float, ...] | None:
+        """Return the bound of each ingredient, None where all have the `usual` one."""
+        given: object = getattr(self, name)
+        if isinstance(given, Mapping):
+            names = self.names or ()
+            if unknown := [each for each in given if each not in names]:
+                raise ValueError(f"{name}: expected ingredients out of {brief([*names])}, got {brief(unknown[0])}")
+            given = [given.get(each, usual) for each in names]
+        values = items_of(given) if is_list(given) else (usual if given is None else given,) * self.dim
+        if len(values) != self.dim:
+            raise ValueError(f"{name}: expected one number, or {self.dim}, one for each ingredient, got {brief(given)}")
+        found = tuple(real(each, f"{name}: {self._label(i)}") for i, each in enumerate(values))
+        if min(found) < 0:
+            raise ValueError(f"{name}: expected amounts of at least 0, got {brief(given)}; raise the negative ones")
+        if self.step is not None and max(abs(each / self.step - round(each / self.step)) for each in found) > SUM:
+            raise ValueError(f"{name}: expected multiples of the step {self.step:.15g}, got {brief(given)}; round them")
+        found = tuple(min(each, self.total) for each in found) if name == "high" else found
+        return None if {*found} == {usual} else found
+
+    @property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The bounds as they were given, [d] each."""
+        low, high = ((0.0,) * self.dim if self.low is None else self.low, self.high or (self.total,) * self.dim)
+        return np.array(low), np.array(high)
+
+    @cached_property
+    @np.errstate(all="ignore")
+    def _frame(self) -> "Frame":
+        """What coordinates are measured in."""
+        (low, high), total, unit = self._ends, self.total, self.step or 1.0
+        if self.low is None and self.high is None:
+            return Frame(low, total, np.ones(self.dim))
+        if self.step is not None:
+            low, high, total = np.round(low / unit), np.round(high / unit), round(total / unit)
+        least, most = total - (high.sum() - high), total - (low.sum() - low)  # what the bounds of the others leave
+        least = np.where(least > low + EXACT * total, least, low)
+        most = np.where(most < high - EXACT * total, most, high)
+        rest = total - float(least.sum())
+        return Frame(least * unit, rest * unit, np.clip((most - least) / rest, 0.0, 1.0))
 
     @property
     def steps(self) -> int | None:
-        """The number of steps that all amounts have together; None without steps."""
-        return None if self.step is None else round(self.total / self.step)
+        """The number of steps that all amounts above the least ones have together; None without steps."""
+        return None if self.step is None else round(self._frame.rest / self.step)
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -88,15 +175,29 @@ class Simplex(JointSpace):
         return None if isinstance(self.items, int) else self.items
 
     @property
-    def columns(self) -> Sequence[Float]:  # type: ignore[override]
-        return [Float(0.0, self.total, step=self.step)] * self.dim
+    def most(self) -> Floats:
+        """The largest value of each coordinate, [d]: 1 without upper bounds."""
+        return self._frame.most
 
-    @property
-    def size(self) -> float:
+    @cached_property
+    def columns(self) -> Sequence[Float]:  # type: ignore[override]
+        """The amounts at coordinates 0 and 1, which upper bounds may leave out."""
+        least, rest, _ = self._frame
+        kinds = {
+            low: Float(low, self._short(low + rest), step=self.step) for low in {*map(self._short, least.tolist())}
+        }
+        return [kinds[self._short(low)] for low in least.tolist()]
+
+    @cached_property
+    def size(self) -> float:  # type: ignore[override]
         if self.steps is None:
             return math.inf
         digits = math.lgamma(self.steps + self.dim) - math.lgamma(self.dim) - math.lgamma(self.steps + 1)
-        return float(math.comb(self.steps + self.dim - 1, self.dim - 1)) if digits < MANY else math.inf
+        if digits >= MANY:
+            return math.inf
+        if self.high is not None and self.steps * self.dim <= MOST_COUNTED:
+            return float(counted(np.round(self.most * self.steps).astype(np.int64), self.steps))
+        return float(math.comb(self.steps + self.dim - 1, self.dim - 1))
 
     @property
     def blocks(self) -> tuple[slice, ...]:
@@ -113,16 +214,18 @@ class Simplex(JointSpace):
     @np.errstate(all="ignore")
     def encode(self, point: Point) -> Floats:
         amounts = np.array([real(value, name) for name, value in self._pairs(point)])
-        room = SUM * self.total
+        room, (low, high), (least, rest, most) = SUM * self.total, self._ends, self._frame
         got = float(amounts.sum())
-        if amounts.min() < -room:
-            raise ValueError(f"expected amounts of at least 0, got {brief(point)}; replace the negative ones")
         if not abs(got - self.total) <= room:
             raise ValueError(
                 f"expected amounts that add up to {self.total:.15g}, got {brief(point)}, whose sum is {got:.15g}; "
                 "divide them by their sum and multiply by the total"
             )
-        x = np.maximum(amounts, 0.0) / self.total
+        if len(outside := np.flatnonzero((amounts < low - room) | (amounts > high + room))):
+            i = int(outside[0])
+            ends = f"{low[i]:.15g} to {high[i]:.15g} of {self._label(i)}"
+            raise ValueError(f"expected {ends}, got {amounts[i]:.15g} in {brief(point)}; replace it")
+        x = np.clip((amounts - least) / rest, 0.0, most)
         if self.steps is not None and np.abs(x * self.steps - np.round(x * self.steps)).max() > NEAR:
             raise ValueError(f"expected amounts in steps of {self.step:.15g}, got {brief(point)}; round them")
         return np.asarray(self.snap(x[None] if abs(x.sum() - 1.0) <= EXACT else x[None] / x.sum())[0])
@@ -132,59 +235,128 @@ class Simplex(JointSpace):
         if self.names is None:
             if not is_list(point) or len(point) != self.dim:
                 raise ValueError(f"expected {self.dim} amounts, got {brief(point)}; pass one for each ingredient")
-            yield from ((f"ingredient {i}", value) for i, value in enumerate(point))
+            yield from ((self._label(i), value) for i, value in enumerate(point))
         else:
             if not isinstance(point, Mapping) or set(point) != {*self.names}:
                 raise ValueError(f"expected a dict with the names {brief(list(self.names))}, got {brief(point)}")
-            yield from ((f"ingredient {name!r}", point[name]) for name in self.names)
+            yield from ((self._label(i), point[name]) for i, name in enumerate(self.names))
+
+    def _label(self, i: int) -> str:
+        return f"ingredient {i if self.names is None else repr(self.names[i])}"
+
+    def _short(self, amount: float) -> float:
+        """Return an amount in steps as a short decimal number, and any other as it is."""
+        return amount if self.step is None else float(f"{amount:.{DIGITS}g}")
 
     @np.errstate(all="ignore")
     def decode(self, x: Floats) -> Point:
-        amounts = (self.total * self.snap(np.asarray(x, np.float64)[None])[0]).tolist()
-        if self.step is not None:
-            amounts = [float(f"{amount:.{DIGITS}g}") for amount in amounts]
+        amounts = [*map(self._short, self.comparable(np.asarray(x, np.float64)[None])[0].tolist())]
+        if self.low is not None or self.high is not None:
+            amounts = np.clip(amounts, *self._ends).tolist()  # rounding may miss a bound
         return tuple(amounts) if self.names is None else dict(zip(self.names, amounts, strict=True))
 
     def snap(self, x: Floats) -> Floats:
-        """Return the nearest proportions: coordinates less a common number, cut at 0, and in whole steps."""
-        result = np.array(x, np.float64, order="C") + 0.0
-        lost = ~(((result >= 0.0) & (result <= 1.0)).all(1) & (np.abs(result.sum(1) - 1.0) <= EXACT))
-        result[lost] = _projected(result[lost])
-        return result if self.steps is None else _stepped(result, self.steps)
+        """Return the nearest mixtures: coordinates less a common number, cut at the bounds, and in whole steps."""
+        result, most = np.array(x, np.float64, order="C") + 0.0, self.most
+        for _ in range(PASSES):
+            lost = ~(((result >= 0.0) & (result <= most)).all(1) & (np.abs(result.sum(1) - 1.0) <= EXACT))
+            if not lost.any():
+                break
+            result[lost] = projected(result[lost], most, np.ones((int(lost.sum()), 1)))
+        return result if self.steps is None else stepped(result, self.steps)
 
     def spread(self, u: Floats) -> Floats:
+        """Map uniform `u` [n, d] to mixtures: free draws, and others for those above an upper bound."""
+        x = self._free(u)
+        if len(above := np.flatnonzero((x > self.most).any(1))):
+            rngs = [keyed(np.asarray(row, np.float64).tobytes()) for row in u[above]]
+            drawn = [self._redrawn(row, rng) for row, rng in zip(x[above], rngs, strict=True)] if self._often else None
+            x[above] = self._walked(x[above], rngs) if drawn is None else drawn
+        return self.snap(x)
+
+    def _free(self, u: Floats) -> Floats:
         """Map uniform `u` [n, d] to flat Dirichlet rows, exponential variates over their sum; or to equal lots."""
         if self.steps is not None:
-            return _lots(u, self.steps) / self.steps
+            return lots(u, self.steps) / self.steps
         waits = -np.log1p(-np.minimum(u, LARGEST_DRAW))
         sums = waits.sum(1, keepdims=True)
-        return self.snap(np.where(sums > 0, waits, 1.0) / np.where(sums > 0, sums, self.dim))
+        return np.where(sums > 0, waits, 1.0) / np.where(sums > 0, sums, self.dim)
+
+    @cached_property
+    def _often(self) -> bool:
+        """Whether enough free draws are within the bounds."""
+        drawn = self._free(np.random.default_rng(0).random((min(LOOKED, MOST_LOOKED // self.dim), self.dim)))
+        return float((drawn <= self.most).all(1).mean()) >= OFTEN
+
+    def _redrawn(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Return the first free draw [d] within the bounds; that of a walk from `x` [d] if many have none."""
+        for _ in range(BLOCKS):
+            drawn = self._free(rng.random((TRIES, self.dim)))
+            if len(fit := np.flatnonzero((drawn <= self.most).all(1))):
+                return np.asarray(drawn[fit[0]])
+        return np.asarray(self._walked(x[None], [rng])[0])
+
+    def _walked(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
+        """Return where walks from rows `x` [n, d] end: of two ingredients, a move draws how they share their sum."""
+        x, most, half, pairs = self.snap(x), self.most, self.dim // 2, np.random.default_rng(0)
+        for _ in range(int(SWEEPS * (1 + math.log2(self.dim)))):
+            one, other = pairs.permutation(self.dim)[: 2 * half].reshape(2, half)
+            both, share = x[:, one] + x[:, other], np.array([rng.random(half) for rng in rngs])
+            low, high = np.maximum(both - most[other], 0.0), np.minimum(both, most[one])
+            if self.steps is None:
+                x[:, one] = low + (high - low) * share
+            else:
+                first, last = np.round(low * self.steps), np.round(high * self.steps)
+                x[:, one] = (first + np.floor((last - first + 1) * share)) / self.steps
+            x[:, other] = both - x[:, one]
+        return x
 
     @np.errstate(all="ignore")
     def comparable(self, x: Floats) -> Floats:
-        return self.total * self.snap(x)
+        least, rest, _ = self._frame
+        return least + rest * self.snap(x)
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return mixtures in which some of an ingredient, or all of it, is replaced by another one, [m, d]."""
-        givers, takers = np.nonzero((x[:, None] > 0) & ~np.eye(self.dim, dtype=bool))
+        room = self.most - x
+        givers, takers = np.nonzero((x > 0)[:, None] & (room > 0) & ~np.eye(self.dim, dtype=bool))
         pairs = some_of(len(givers), rng, MOST_PAIRS)
         steps = np.abs(rng.standard_normal((len(pairs), len(SHARES)))) * SHARES
         giver = np.repeat(givers[pairs], len(SHARES) + 1)
-        amounts = np.minimum(self._whole(np.column_stack([steps, np.ones(len(pairs))]).ravel()), x[giver])
         taker = np.repeat(takers[pairs], len(SHARES) + 1)
+        amounts = self._whole(np.column_stack([steps, np.ones(len(pairs))]).ravel())
+        amounts = np.minimum(amounts, np.minimum(x[giver], room[taker] + EXACT))  # so that rounding leaves no rest
         near = self.snap(_transferred(np.repeat(x[None], len(giver), axis=0), giver, taker, amounts))
         return np.unique(near, axis=0)  # of an ingredient with little, several steps take all
 
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
-        n, d = x.shape
-        giver = np.where(x > 0, rng.random((n, d)), -1.0).argmax(1)
-        taker = (giver + rng.integers(1, d, n)) % d
-        amounts = np.abs(rng.standard_normal(n)) * rng.choice(SHARES, n)
-        return self.snap(_transferred(x.copy(), giver, taker, np.minimum(self._whole(amounts), x[np.arange(n), giver])))
+        rows, room = np.arange(len(x)), self.most - x
+        taker = np.where(room > 0, rng.random(x.shape), -1.0).argmax(1)
+        others = (x > 0) & (np.arange(self.dim) != taker[:, None])
+        giver = np.where(others, rng.random(x.shape), -1.0).argmax(1)
+        amounts = self._whole(np.abs(rng.standard_normal(len(x))) * rng.choice(SHARES, len(x)))
+        amounts = np.minimum(amounts, np.minimum(x[rows, giver], room[rows, taker] + EXACT))
+        return self.snap(_transferred(x.copy(), giver, taker, amounts))
+
+    def with_amount(self, x: Floats, i: int) -> Floats:
+        """Return rows `x` [n, d] in which the others share what ingredient `i` leaves, in proportion where they can."""
+        others = np.delete(np.arange(self.dim), i)
+        left, sums = 1.0 - x[:, [i]], x[:, others].sum(1, keepdims=True)
+        shares = np.where(sums > 0, x[:, others] / np.where(sums > 0, sums, 1.0), 1 / len(others))
+        result, most = x.copy(), self.most[others]
+        result[:, others] = projected(left * shares, most, left)
+        return result
 
     def _whole(self, amounts: Floats) -> Floats:
         """Return what moves transfer, in whole steps where there are steps: one at least."""
         return amounts if self.steps is None else np.maximum(np.round(amounts * self.steps), 1.0) / self.steps
+
+
+def mixtures_of(space: SearchSpace) -> list[tuple[slice, Simplex]]:
+    """Return the coordinates of each mixture inside a space, and the mixture."""
+    parameters = Parameters(space)
+    found = [(int(parameters.starts[part.start]), own) for part, own in parameters.joint if isinstance(own, Simplex)]
+    return [(slice(start, start + own.dim), own) for start, own in found]
 
 
 def _items(given: object) -> int | tuple[str, ...]:
@@ -198,46 +370,6 @@ def _items(given: object) -> int | tuple[str, ...]:
     if len(texts) == len(names) == len({*texts}) >= 2:
         return texts
     raise ValueError(f"expected at least 2 ingredients, or distinct names, got {brief(given)}; pass Simplex(3), say")
-
-
-def _projected(x: Floats) -> Floats:
-    """Return the points of the simplex nearest to rows `x` [n, d]."""
-    high = -np.sort(-x, axis=1)
-    over = (np.cumsum(high, axis=1) - 1.0) / np.arange(1, x.shape[1] + 1)  # what all would lose if so many were left
-    kept = np.maximum((high > over).sum(1, keepdims=True), 1)
-    result: Floats = np.maximum(x - np.take_along_axis(over, kept - 1, axis=1), 0.0)
-    result /= result.sum(1, keepdims=True)
-    return result
-
-
-def _lots(u: Floats, steps: int) -> Floats:
-    """Map uniform `u` [n, d] to whole numbers [n, d] whose sum is `steps`, each combination as likely as any other.
-
-    Of r steps that are left for m + 1 ingredients, one gets more than k with probability C(r - k - 1 + m, m) /
-    C(r + m, m); k is found by bisection.
-    """
-    from scipy.special import gammaln
-
-    result, left = np.zeros(u.shape), np.full(len(u), float(steps))
-    for j in range(u.shape[1] - 1):
-        m = u.shape[1] - 1 - j
-        low, high = np.zeros(len(u)), left.copy()
-        while (low < high).any():
-            k = np.floor((low + high) / 2)
-            more = gammaln(left - k + m) - gammaln(left - k) - gammaln(left + m + 1) + gammaln(left + 1)
-            below = np.exp(more) <= 1 - u[:, j]
-            low, high = np.where(below, low, np.minimum(k + 1, high)), np.where(below, k, high)
-        result[:, j], left = low, left - low
-    result[:, -1] = left
-    return result
-
-
-def _stepped(x: Floats, steps: int) -> Floats:
-    """Return proportions [n, d] in whole numbers of `steps`: rounded down, and the largest rests up (Hamilton)."""
-    whole = np.floor(x * steps + SUM)
-    missing = np.round(steps - whole.sum(1)).astype(np.int64)  # [n], below d
-    rest = np.argsort(np.argsort(whole - x * steps, axis=1, kind="stable"), axis=1, kind="stable")
-    return np.asarray((whole + (rest < missing[:, None])) / steps)
 
 
 def _transferred(x: Floats, giver: Rows, taker: Rows, amounts: Floats) -> Floats:

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from lamcts.rng import keyed
 from lamcts.spaces.adapter import SpaceAdapter
 from lamcts.spaces.base import SearchSpace, comparable_of, identity_of, rows_of
 from lamcts.spaces.linear import Polytope, Within, polytope
@@ -150,7 +151,7 @@ class Valid(SpaceAdapter):
 
     def _another(self, u: Floats, row: Floats) -> Floats:
         """Return the valid row that replaces that of `u` [dim]; `row` if none is found."""
-        rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(u.tobytes(), digest_size=16).digest(), "little"))
+        rng = keyed(u.tobytes())
         if self._rare is not None:
             return self._reached(rng, row)
         drawn = self.inner.sample(TRIES, rng)

@@ -65,7 +65,7 @@ def test_a_uniform_draw_is_a_flat_dirichlet_draw() -> None:
         ("abc", "3 amounts"),
         ({"a": 1.0}, "3 amounts"),
         ((0.5, 0.3, 0.1), r"add up to 1, got .*, whose sum is 0\.9"),
-        ((1.2, -0.2, 0.0), "at least 0"),
+        ((1.2, -0.2, 0.0), "expected 0 to 1 of ingredient 0, got 1.2"),
         ((np.nan, 0.5, 0.5), "ingredient 0: expected a finite number"),
         ((True, 0.0, 0.0), "ingredient 0: expected a number"),
         ((1e308, 1e308, 1e308), "whose sum is inf"),
