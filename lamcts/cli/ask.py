@@ -7,7 +7,7 @@ from pathlib import Path
 from lamcts import samplers
 from lamcts.cli.console import SCREEN, complain, counted
 from lamcts.cli.outputs import output_file
-from lamcts.cli.parameters import space_of
+from lamcts.cli.parameters import is_named, space_of
 from lamcts.cli.parser import Parser, name_of
 from lamcts.cli.target import goals_of
 from lamcts.optimizer import Optimizer
@@ -36,7 +36,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     new = one.add_argument_group("a new journal")
     line = "a parameter: temperature=20:90, flour=0:200:step=5, base=NaOH,KOH; repeatable"
     new.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
-    line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim"
+    line = "a .json or .toml file of parameters; LOW:HIGH, with --dim; or FILE.py:NAME, a space or a function that "
+    line += "returns one, which a journal whose space has rules needs each time"
     new.add_argument("--space", metavar="FILE", help=line)
     new.add_argument("--dim", type=int, metavar="N", help="number of coordinates of --space LOW:HIGH")
     new.add_argument("--maximize", action="store_true", default=None, help="maximise (default: minimise)")
@@ -64,6 +65,7 @@ def main(args: argparse.Namespace) -> int:
     write_sheet(opt, trials, args.out)
     more = f"; {counted(before, 'point')} from before not told yet (--pending writes them)" if before else ""
     where = "" if args.out is None else f" in {args.out}; fill it in, then: lamcts tell {args.journal} {args.out}"
+    where += f" --space {args.space}" if where and is_named(args.space) else ""
     complain(name_of(args), f"{counted(len(trials), 'point')}{where}{more}")
     return 0
 
@@ -77,6 +79,8 @@ def opened(args: argparse.Namespace) -> Optimizer:
         if not Path(args.journal).exists():
             raise ValueError(f"expected a journal, got {args.journal}, which does not exist: --param makes a new one")
         return Optimizer.load(args.journal)
+    if Path(args.journal).exists() and not any(getattr(args, name, None) is not None for name in MADE[2:]):
+        return Optimizer.load(args.journal, space=space)
     header(space, Goals.of(**goals_of(args)))
     words: Json = {"sampler": args.sampler or samplers.AUTO, "seed": args.seed}
     return Optimizer(space, journal=args.journal, maximize=bool(args.maximize), **goals_of(args), **words)

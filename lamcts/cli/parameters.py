@@ -10,7 +10,7 @@ null. A parameter that is there only where others have certain values is a table
 
     momentum = {range = "0:0.99", when = {solver = ["sgd", "nag"]}}
 
-A .json file that ConfigSpace wrote is read by ConfigSpace.
+A .json file that ConfigSpace wrote is read by ConfigSpace. FILE.py:NAME is a space that Python makes.
 """
 
 import json
@@ -21,6 +21,8 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from lamcts.objectives.programs.function import value_named
+from lamcts.optimizer.arguments import checked_space
 from lamcts.spaces import Box, Choice, Float, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
@@ -37,13 +39,23 @@ FORM = 'write NAME = "LOW:HIGH" or NAME = [OPTION, ...] for each parameter; file
 
 
 def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -> SearchSpace | None:
-    """Return the space of `--param` (each NAME=RANGE), `--space` (file or LOW:HIGH) and `--dim`; None without any."""
+    """Return the space of `--param` (each NAME=RANGE), `--space` and `--dim`; None without any.
+
+    `--space` is a file, LOW:HIGH or FILE.py:NAME.
+    """
+    own = is_named(space)
     if space is not None and not space.endswith((".json", ".toml")):
         if params:
-            raise ValueError("--space: expected a file next to --param, got LOW:HIGH: use one or the other")
-        return _box(space, dim)
+            got = "FILE.py:NAME" if own else "LOW:HIGH"
+            raise ValueError(
+                f"--space: expected a .json or .toml file next to --param, got {got}: use one or the other"
+            )
+        if not own:
+            return _box(space, dim)
     if dim is not None:
         raise ValueError(f"--dim: expected only with --space=LOW:HIGH, got {dim}: leave it out")
+    if own:
+        return checked_space(value_named("--space", str(space)))
     held = {} if space is None else _read(Path(space))
     if isinstance(held.get("hyperparameters"), list):
         if params:
@@ -61,6 +73,11 @@ def space_of(params: Sequence[str], space: str | None, dim: int | None = None) -
         except ValueError as error:
             raise ValueError(f"parameter {name!r}: {error}") from None
     return Space(members) if pairs else None
+
+
+def is_named(space: str | None) -> bool:
+    """Return whether `--space` is FILE.py:NAME."""
+    return space is not None and space.rpartition(":")[0].endswith(".py")
 
 
 def _member(written: object) -> SearchSpace:
@@ -188,7 +205,7 @@ def _box(text: str, dim: int | None) -> Box:
     low, _, high = text.partition(":")
     bounds = (_number(low), _number(high))
     if None in bounds:
-        raise ValueError(f"--space: expected a .json or .toml file, or LOW:HIGH with --dim, got {text!r}")
+        raise ValueError(f"--space: expected a .json or .toml file, FILE.py:NAME, or LOW:HIGH with --dim, got {text!r}")
     if dim is None:
         raise ValueError(f"--space: expected --dim, the number of coordinates, with {text!r}, got none: add --dim 20")
     return Box(*bounds, dim=dim)  # type: ignore[arg-type]

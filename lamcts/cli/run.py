@@ -72,7 +72,9 @@ def _add_own_options(one: Parser) -> None:
     own.add_argument("--template", dest="inputs", action="append", metavar="FILE:NAME", help=f"{line}; repeatable")
     line = "a parameter: lr=1e-5:1e-1:log, layers=1:8:int, act=relu,gelu, size=1,2,4:ordered, flag=bool; repeatable"
     own.add_argument("--param", action="append", metavar="NAME=RANGE", help=line)
-    line = "a .json or .toml file of parameters; or LOW:HIGH, with --dim, for arrays (write --space=-5:10)"
+    line = (
+        "a .json or .toml file of parameters; LOW:HIGH, with --dim, for arrays (write --space=-5:10); or FILE.py:NAME"
+    )
     own.add_argument("--space", metavar="FILE", help=line)
     own.add_argument("--maximize", action="store_true", default=None, help="maximise (default: minimise)")
     line = "a value to minimise, by its name in the printed or returned dict; -NAME: to maximise; repeatable"

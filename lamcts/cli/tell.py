@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.cli.console import counted, number, pairs, say
+from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import Parser
 from lamcts.errors import EvaluationFailed
 from lamcts.optimizer import Optimizer
@@ -43,13 +44,16 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
     one.add_argument("journal", help="the journal that `lamcts ask` wrote, or that of any run")
     one.add_argument("sheet", help="the CSV file that `lamcts ask` wrote, filled in; lines without a value are left")
+    line = "the space of the run, where the journal does not hold it, such as one with rules"
+    one.add_argument("--space", metavar="FILE.py:NAME", help=line)
     line = "replace values that were told before by those of the sheet"
     one.add_argument("--correct", action="store_true", help=line)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    opt = Optimizer.load(args.journal)
+    space = space_of([], args.space)
+    opt = Optimizer.load(args.journal, **({} if space is None else {"space": space}))
     lines = lines_of(args.sheet, opt)
     wrong = [line for line in lines if line.what == "corrected"]
     if wrong and not args.correct:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made", bound="Optimizer")
 PARTS = ("space", "sampler")
+ON_COMMAND_LINE = {"space": " (--space FILE.py:NAME on the command line)", "sampler": ""}
 SETTINGS = ("maximize", "seed", "repeat")  # of a fingerprint, as an optimizer takes them
 
 
@@ -92,7 +93,7 @@ def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], given: Json) 
         if part not in parts:
             raise ValueError(
                 f"{part}: expected the run's, since the journal {name} does not hold it; "
-                f"pass load(path, {part}=...), or make the optimizer as before, with journal="
+                f"pass load(path, {part}=...){ON_COMMAND_LINE[part]}, or make the optimizer as before, with journal="
             )
     rest = {"noisy": about.get("noisy", 0.0), "related": RelatedTasks.from_json(about.get("related", ()))}
     opt = kind(**parts, **{setting: known[setting] for setting in SETTINGS}, **record.goals.arguments(), **rest)

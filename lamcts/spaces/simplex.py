@@ -33,7 +33,7 @@ PASSES = 3  # projections of a row at most: from far outside, the first loses di
 MOST_COUNTED = 2_000_000  # additions to count mixtures; of larger spaces an upper bound, far above any budget
 OFTEN, LOOKED = 0.01, 1000  # share of free draws within the bounds from which on draws are repeated; draws that show it
 MOST_LOOKED = 10_000_000  # coordinates of these draws, 80 MB
-TRIES, BLOCKS = 64, 20  # free draws at a time, and how often: at a share of 0.01, 2.6e-6 of the rows find none
+TRIES = (8, 16, 32, 64, 128, 256, 512, 1024)  # free draws at a time: at a share of 0.01, 1e-9 of the rows find none
 SWEEPS = 6  # of moves of a walk, and as many for each doubling of d: tests compare moments with those of free draws
 SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers (untuned: steps of a real number)
 MOST_PAIRS = 60  # of ingredients that a search transfers between at a time; of more, a random subset (untuned)
@@ -117,7 +117,7 @@ class Simplex(JointSpace):
         if not self._frame.rest > SUM * total:
             raise ValueError(
                 f"low, high: expected bounds within which several mixtures add up to {total:.15g}, got lower bounds "
-                f"whose sum is {low.sum():.15g} and upper bounds whose sum is {high.sum():.15g}; widen them"
+                f"whose sum is {low.sum():.15g} and upper bounds whose sum is {high.sum():.15g}; lower low or raise high"
             )
 
     def _bound(self, name: str, usual: float) -> tuple[float, ...] | None:
@@ -270,8 +270,7 @@ class Simplex(JointSpace):
         x = self._free(u)
         if len(above := np.flatnonzero((x > self.most).any(1))):
             rngs = [keyed(np.asarray(row, np.float64).tobytes()) for row in u[above]]
-            drawn = [self._redrawn(row, rng) for row, rng in zip(x[above], rngs, strict=True)] if self._often else None
-            x[above] = self._walked(x[above], rngs) if drawn is None else drawn
+            x[above] = self._redrawn(x[above], rngs)
         return self.snap(x)
 
     def _free(self, u: Floats) -> Floats:
@@ -288,13 +287,20 @@ class Simplex(JointSpace):
         drawn = self._free(np.random.default_rng(0).random((min(LOOKED, MOST_LOOKED // self.dim), self.dim)))
         return float((drawn <= self.most).all(1).mean()) >= OFTEN
 
-    def _redrawn(self, x: Floats, rng: np.random.Generator) -> Floats:
-        """Return the first free draw [d] within the bounds; that of a walk from `x` [d] if many have none."""
-        for _ in range(BLOCKS):
-            drawn = self._free(rng.random((TRIES, self.dim)))
-            if len(fit := np.flatnonzero((drawn <= self.most).all(1))):
-                return np.asarray(drawn[fit[0]])
-        return np.asarray(self._walked(x[None], [rng])[0])
+    def _redrawn(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
+        """Return rows within the bounds for rows `x` [n, d]: the first such free draw, else the end of a walk."""
+        left = np.arange(len(x))
+        for tries in TRIES if self._often else ():
+            drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in left]))
+            drawn = drawn.reshape(len(left), tries, self.dim)
+            fit = (drawn <= self.most).all(2)
+            found = fit.any(1)
+            x[left[found]] = drawn[found, fit.argmax(1)[found]]
+            left = left[~found]
+            if not len(left):
+                return x
+        x[left] = self._walked(x[left], [rngs[i] for i in left])
+        return x
 
     def _walked(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
         """Return where walks from rows `x` [n, d] end: of two ingredients, a move draws how they share their sum."""

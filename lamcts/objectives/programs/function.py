@@ -131,6 +131,17 @@ def named(target: str) -> object:
     return found
 
 
+def value_named(option: str, target: str) -> Any:
+    """Return what `target` names, or what it returns if it is a function."""
+    found: Any = named(target)
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except Exception as error:
+        raise ValueError(f"{option}: {target} raised {type(error).__name__}: {safe_text(error)}") from error
+
+
 @cache
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
