@@ -31,8 +31,8 @@ EXACT = 1e-12  # by how much proportions may miss 1 by rounding
 LARGEST_DRAW = np.nextafter(1.0, 0.0)  # whose exponential variate is finite
 PASSES = 3  # projections of a row at most: from far outside, the first loses digits
 MOST_COUNTED = 2_000_000  # additions to count mixtures; of larger spaces an upper bound, far above any budget
-OFTEN, LOOKED = 0.01, 1000  # share of free draws within the bounds from which on draws are repeated; draws that show it
-MOST_LOOKED = 10_000_000  # coordinates of these draws, 80 MB
+OFTEN = 0.01  # share of free draws within the bounds from which on draws are repeated
+LOOKED, MOST_LOOKED = 1000, 10_000_000  # free draws that show it; their coordinates at most, 80 MB
 TRIES = (8, 16, 32, 64, 128, 256, 512, 1024)  # free draws at a time: at a share of 0.01, 1e-9 of the rows find none
 SWEEPS = 6  # of moves of a walk, and as many for each doubling of d: tests compare moments with those of free draws
 SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers (untuned: steps of a real number)
@@ -109,25 +109,19 @@ class Simplex(JointSpace):
         self._set(items=_items(self.items), total=total, step=step, when=read_when(self.when))
         self._set(low=self._bound("low", 0.0), high=self._bound("high", total))
         low, high = self._ends
-        if len(wrong := np.flatnonzero(low > high)):
-            i = int(wrong[0])
-            raise ValueError(
-                f"low, high: expected low <= high, got {low[i]:.15g} and {high[i]:.15g} for {self._label(i)}"
-            )
-        if not self._frame.rest > SUM * total:
-            raise ValueError(
-                f"low, high: expected bounds within which several mixtures add up to {total:.15g}, got lower bounds "
-                f"whose sum is {low.sum():.15g} and upper bounds whose sum is {high.sum():.15g}; lower low or raise high"
-            )
+        if (low > high).any() or not self._frame.rest > SUM * total:
+            got = f"low={brief(low.tolist())} of sum {low.sum():.15g}, high={brief(high.tolist())} of sum {high.sum():.15g}"
+            want = f"low <= high for each ingredient, and several mixtures between them that add up to {total:.15g}"
+            raise ValueError(f"low, high: expected {want}, got {got}; lower low or raise high")
 
     def _bound(self, name: str, usual: float) -> tuple[float, ...] | None:
         """Return the bound of each ingredient, None where all have the `usual` one."""
         given: object = getattr(self, name)
         if isinstance(given, Mapping):
-            names = self.names or ()
-            if unknown := [each for each in given if each not in names]:
-                raise ValueError(f"{name}: expected ingredients out of {brief([*names])}, got {brief(unknown[0])}")
-            given = [given.get(each, usual) for each in names]
+            if unknown := [each for each in given if each not in (self.names or ())]:
+                names = brief([*(self.names or ())])
+                raise ValueError(f"{name}: expected ingredients out of {names}, got {brief(unknown[0])}")
+            given = [given.get(each, usual) for each in self.names or ()]
         values = items_of(given) if is_list(given) else (usual if given is None else given,) * self.dim
         if len(values) != self.dim:
             raise ValueError(f"{name}: expected one number, or {self.dim}, one for each ingredient, got {brief(given)}")
@@ -176,28 +170,23 @@ class Simplex(JointSpace):
 
     @property
     def most(self) -> Floats:
-        """The largest value of each coordinate, [d]: 1 without upper bounds."""
+        """The largest coordinates, [d]: 1 without upper bounds."""
         return self._frame.most
 
     @cached_property
     def columns(self) -> Sequence[Float]:  # type: ignore[override]
         """The amounts at coordinates 0 and 1, which upper bounds may leave out."""
-        least, rest, _ = self._frame
-        kinds = {
-            low: Float(low, self._short(low + rest), step=self.step) for low in {*map(self._short, least.tolist())}
-        }
-        return [kinds[self._short(low)] for low in least.tolist()]
+        least = map(self._short, self._frame.least.tolist())
+        return [Float(low, self._short(low + self._frame.rest), step=self.step) for low in least]
 
     @cached_property
     def size(self) -> float:  # type: ignore[override]
         if self.steps is None:
             return math.inf
         digits = math.lgamma(self.steps + self.dim) - math.lgamma(self.dim) - math.lgamma(self.steps + 1)
-        if digits >= MANY:
-            return math.inf
-        if self.high is not None and self.steps * self.dim <= MOST_COUNTED:
+        if digits < MANY and self.high is not None and self.steps * self.dim <= MOST_COUNTED:
             return float(counted(np.round(self.most * self.steps).astype(np.int64), self.steps))
-        return float(math.comb(self.steps + self.dim - 1, self.dim - 1))
+        return float(math.comb(self.steps + self.dim - 1, self.dim - 1)) if digits < MANY else math.inf
 
     @property
     def blocks(self) -> tuple[slice, ...]:
@@ -293,7 +282,7 @@ class Simplex(JointSpace):
         for tries in TRIES if self._often else ():
             drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in left]))
             drawn = drawn.reshape(len(left), tries, self.dim)
-            fit = (drawn <= self.most).all(2)
+            fit = (drawn <= self.most).all(2)  # [left, tries]
             found = fit.any(1)
             x[left[found]] = drawn[found, fit.argmax(1)[found]]
             left = left[~found]
@@ -309,18 +298,15 @@ class Simplex(JointSpace):
             one, other = pairs.permutation(self.dim)[: 2 * half].reshape(2, half)
             both, share = x[:, one] + x[:, other], np.array([rng.random(half) for rng in rngs])
             low, high = np.maximum(both - most[other], 0.0), np.minimum(both, most[one])
-            if self.steps is None:
-                x[:, one] = low + (high - low) * share
-            else:
-                first, last = np.round(low * self.steps), np.round(high * self.steps)
-                x[:, one] = (first + np.floor((last - first + 1) * share)) / self.steps
+            if self.steps is not None:  # each whole number of steps from low to high is as likely as any other
+                share = np.floor((np.round((high - low) * self.steps) + 1) * share) / self.steps
+            x[:, one] = low + (share if self.steps is not None else (high - low) * share)
             x[:, other] = both - x[:, one]
         return x
 
     @np.errstate(all="ignore")
     def comparable(self, x: Floats) -> Floats:
-        least, rest, _ = self._frame
-        return least + rest * self.snap(x)
+        return self._frame.least + self._frame.rest * self.snap(x)
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return mixtures in which some of an ingredient, or all of it, is replaced by another one, [m, d]."""

@@ -187,7 +187,7 @@ def test_a_file_of_configspace_is_its_space(tmp_path, monkeypatch):
 def test_bounds_and_dimensions_belong_together():
     for params, space, dim, message in [
         ([], "-5:10", None, "add --dim 20"),
-        ([], "file.yaml", 3, r"a \.json or \.toml file, or LOW:HIGH"),
+        ([], "file.yaml", 3, r"a \.json or \.toml file, FILE\.py:NAME, or LOW:HIGH"),
         (["a=0:1"], None, 3, "expected only with --space=LOW:HIGH"),
         (["a=0:1"], "0:1", 3, "use one or the other"),
     ]:

@@ -53,6 +53,8 @@ SPACES: list[SearchSpace] = [
     Simplex(2),
     Simplex(("a", "b", "c"), total=250),
     Simplex(3, 10, step=0.5),
+    Simplex(4, low=0.1, high=0.4),
+    Simplex(("a", "b", "c"), 10, step=0.5, low={"a": 2}, high={"b": 4, "c": 4}),
     Subset(4, 2),
     Subset(("a", None, 3), 3),
     Space({"mix": Simplex(4, 1e-3), "pick": Subset(9, 4), "on": Bool(), "more": Simplex(3, when={"on": True})}),

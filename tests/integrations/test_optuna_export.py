@@ -75,7 +75,7 @@ SPACES = [
     ),
     lamcts.Space({"order": lamcts.Permutation(["p", "q", "r"]), "pair": lamcts.Choice([[1, 2], [3, 4]])}),
     lamcts.Space({"units": lamcts.Int(8, 40, step=8), "angle": lamcts.Float(0, math.pi, step=math.pi / 7)}),
-    lamcts.Space({"mix": lamcts.Simplex(["p", "q"], 5), "share": lamcts.Simplex(3)}),
+    lamcts.Space({"mix": lamcts.Simplex(["p", "q"], 5, step=0.5, low=1), "share": lamcts.Simplex(3, high=0.5)}),
     lamcts.Finite([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0], [2.0, 3.0]]),
 ]
 
