@@ -110,9 +110,9 @@ class Simplex(JointSpace):
         self._set(low=self._bound("low", 0.0), high=self._bound("high", total))
         low, high = self._ends
         if (low > high).any() or not self._frame.rest > SUM * total:
-            got = f"low={brief(low.tolist())} of sum {low.sum():.15g}, high={brief(high.tolist())} of sum {high.sum():.15g}"
+            least, most = (f"{brief(each.tolist())} of sum {each.sum():.15g}" for each in (low, high))
             want = f"low <= high for each ingredient, and several mixtures between them that add up to {total:.15g}"
-            raise ValueError(f"low, high: expected {want}, got {got}; lower low or raise high")
+            raise ValueError(f"low, high: expected {want}, got low={least}, high={most}; lower low or raise high")
 
     def _bound(self, name: str, usual: float) -> tuple[float, ...] | None:
         """Return the bound of each ingredient, None where all have the `usual` one."""
@@ -280,15 +280,15 @@ class Simplex(JointSpace):
         """Return rows within the bounds for rows `x` [n, d]: the first such free draw, else the end of a walk."""
         left = np.arange(len(x))
         for tries in TRIES if self._often else ():
-            drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in left]))
+            drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in left.tolist()]))
             drawn = drawn.reshape(len(left), tries, self.dim)
-            fit = (drawn <= self.most).all(2)  # [left, tries]
-            found = fit.any(1)
+            fit: Mask = np.all(drawn <= self.most, axis=2)  # [left, tries]
+            found = np.any(fit, axis=1)
             x[left[found]] = drawn[found, fit.argmax(1)[found]]
             left = left[~found]
             if not len(left):
                 return x
-        x[left] = self._walked(x[left], [rngs[i] for i in left])
+        x[left] = self._walked(x[left], [rngs[i] for i in left.tolist()])
         return x
 
     def _walked(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
