@@ -180,7 +180,7 @@ class Simplex(JointSpace):
         return [Float(low, self._short(low + self._frame.rest), step=self.step) for low in least]
 
     @cached_property
-    def size(self) -> float:  # type: ignore[override]
+    def size(self) -> float:
         if self.steps is None:
             return math.inf
         digits = math.lgamma(self.steps + self.dim) - math.lgamma(self.dim) - math.lgamma(self.steps + 1)
