@@ -118,10 +118,10 @@ class Simplex(JointSpace):
         """Return the bound of each ingredient, None where all have the `usual` one."""
         given: object = getattr(self, name)
         if isinstance(given, Mapping):
-            if unknown := [each for each in given if each not in (self.names or ())]:
-                names = brief([*(self.names or ())])
-                raise ValueError(f"{name}: expected ingredients out of {names}, got {brief(unknown[0])}")
-            given = [given.get(each, usual) for each in self.names or ()]
+            names = [*(self.names or range(self.dim))]
+            if unknown := [each for each in given if each not in names]:
+                raise ValueError(f"{name}: expected keys out of {brief(names)}, got {brief(unknown[0])}; rename it")
+            given = [given.get(each, usual) for each in names]
         values = items_of(given) if is_list(given) else (usual if given is None else given,) * self.dim
         if len(values) != self.dim:
             raise ValueError(f"{name}: expected one number, or {self.dim}, one for each ingredient, got {brief(given)}")

@@ -44,7 +44,7 @@ def space_named(text: str) -> object:
         if (made := space_of([], text)) is None:
             raise ValueError(f"--space: expected parameters in {text}, got none")
         return made
-    return value_named("--space", absolute("--space", text))
+    return _value("--space", text)
 
 
 def given(space: str | None, build: str | None) -> bool:
@@ -56,7 +56,7 @@ def own_data(text: str) -> "Data":
     """Return the data of FILE.py:NAME: a `Data`, or data sets for training, validation and test."""
     from lamcts.neural.train import Data, from_datasets
 
-    found = value_named("--data", absolute("--data", text))
+    found = _value("--data", text)
     if isinstance(found, Data):
         return found
     if not isinstance(found, (tuple, list)) or len(found) != PARTS:
@@ -68,7 +68,7 @@ def own_data(text: str) -> "Data":
 
 def own_task(text: str) -> NamedTask:
     """Return the task of FILE.py:NAME, or of a function that returns one."""
-    found = value_named("--task", absolute("--task", text))
+    found = _value("--task", text)
     if not isinstance(found, Task):
         raise ValueError(f"--task: expected a lamcts.neural.train.Task, got {type(found).__name__} from {text}")
     return NamedTask(found.loss, found.score, found.name, found.maximize, absolute("--task", text))
@@ -90,6 +90,12 @@ def short_name(text: str) -> str:
     """Return a name as a part of a folder's name: `mine-build` for `here/mine.py:build`."""
     where, _, name = text.rpartition(":")
     return re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (Path(where).name.removesuffix(".py"), name))))
+
+
+def _value(option: str, text: str) -> Any:
+    """Return what FILE.py:NAME is, or what it returns if it is a function."""
+    absolute(option, text)  # which refuses other texts
+    return value_named(option, text)
 
 
 def absolute(option: str, text: str) -> str:
