@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parent.parent / "lamcts"
 HEAVY = "threadpoolctl "
 HEAVY += "scipy sklearn torch gpytorch linear_operator cma nevergrad gymnasium mujoco Box2D matplotlib networkx pandas "
 HEAVY += "optuna moocore cloudpickle plotly dask distributed ray ax botorch ConfigSpace imageio PIL "
-HEAVY += "mlflow wandb tensorboard"
+HEAVY += "mlflow wandb tensorboard openpyxl"
 
 # The parts of lamcts (a file or a folder of it), lowest layer first. A part imports from layers below its own and from
 # its neighbours in the same set. A new file that is not here fails the test: put it in, as low as it can stand. The

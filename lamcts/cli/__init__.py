@@ -28,6 +28,7 @@ COMMANDS = {
     "ask": "write a sheet of points to evaluate by hand, and keep a journal of them",
     "tell": "read a sheet of `lamcts ask` that was filled in",
     "show": "print the contents of a journal",
+    "predict": "print what a model of all evaluations of a run expects at the points of a table",
     "plot": "plot the progress of a run, or compare several",
     "film": "film the policy that a run has found, without a screen: a strip of frames, and a GIF or MP4",
     "report": "write one HTML page about one or several runs",

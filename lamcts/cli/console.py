@@ -8,12 +8,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front
 from lamcts.text import visible
-from lamcts.types import Point, Rows
+from lamcts.types import Point
 
 MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
 
@@ -123,9 +121,9 @@ def front_text(front: Front, reference: Mapping[str, float] | None = None) -> st
         return f"{size}; no hypervolume: {error}"
 
 
-def evaluation_of(trial: Rows, row: int) -> int | None:
-    """Return the number of a row's evaluation, from 1 on; None for a known one. trial: numbers of trials [n]."""
-    return None if trial[row] < 0 else int(np.count_nonzero(trial[: row + 1] >= 0))
+def place_of(trial: int | None) -> str:
+    """Return the name of an evaluation, which is that of its trial; a known one has none (below 0, or None)."""
+    return "among the known evaluations" if trial is None or trial < 0 else f"in trial {trial}"
 
 
 def span(seconds: float) -> str:

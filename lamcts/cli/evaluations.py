@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamcts.cli.console import SCREEN, complain
-from lamcts.optimizer.export import columns_of, names_of, write_csv
+from lamcts.optimizer.columns import RUN_ID, columns_of
+from lamcts.optimizer.export import SupportsWrite, names_of, write_csv
 from lamcts.study.load import rows_of_run
 from lamcts.types import Json
 
@@ -16,22 +17,24 @@ NO_SPACE = "the journal does not say what its points are (a table, or a kind of 
 NO_SPACE += "u1, u2, ... are their coordinates in the unit cube; lamcts.load(path, space=...) has the points"
 
 
-def write_evaluations(records: Sequence["Recorded"], labels: Sequence[str], only: str | None = None) -> int:
-    """Write a line of names and a line an evaluation to stdout, and return the exit code.
+def write_evaluations(
+    records: Sequence["Recorded"], labels: Sequence[str], only: str | None = None, file: SupportsWrite = SCREEN
+) -> int:
+    """Write a line of names and a line an evaluation, and return the exit code.
 
     labels: names of the runs, which are the first column of several. only: the kind of evaluations (None: all).
     """
     runs = []
     for record in records:
         found = rows_in(record)
-        runs.append([found[row] for row in record.rows_of_kind(only)])
+        runs.append([found[row] | {RUN_ID: record.run_id} for row in record.rows_of_kind(only)])
     rows = [row for run in runs for row in run]
-    names = names_of(rows) or ["trial", *records[0].goals.names]
+    names = names_of(rows) or ["trial", *records[0].goals.names, RUN_ID]
     if len(records) > 1:
         column = columns_of([RUN], names, "journal")[RUN]
         rows = [{column: label} | row for label, run in zip(labels, runs, strict=True) for row in run]
         names = [column, *names]
-    write_csv(rows, names, SCREEN)
+    write_csv(rows, names, file)
     return 0
 
 

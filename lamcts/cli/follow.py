@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamcts.cli.console import complain, evaluation_of, number, say
+import numpy as np
+
+from lamcts.cli.console import complain, number, say
 from lamcts.cli.evaluations import rows_in
 from lamcts.journal.lock import inspect_header, is_written
-from lamcts.optimizer.export import LAST, goal_columns
+from lamcts.optimizer.columns import LAST, Names
+from lamcts.spaces.box import Box
 from lamcts.study.known.rows import PRUNED
 from lamcts.study.load import journal_in
 from lamcts.types import Json
@@ -63,15 +66,15 @@ def _show(record: "Recorded", shown: int) -> int:
     budget = record.about.get("budget", "?")
     rows = rows_in(record)
     for i, row in enumerate(rows[shown:], shown):
-        count = evaluation_of(record.trial, i)
-        say(f"{'known' if count is None else f'{count}/{budget}'}  {_line(record, row)}")
+        count = f"{np.count_nonzero(record.trial[: i + 1] >= 0)}/{budget}  trial {row['trial']}"
+        say(f"{count if row['trial'] >= 0 else 'known'}  {_line(record, row)}")
     return len(rows)
 
 
 def _line(record: "Recorded", row: Json) -> str:
     """Return a row as text: values or the failure, and the point."""
-    goals = record.goals
-    own = goal_columns(goals)
+    names = Names.of(Box(0, 1, dim=1), record.goals)
+    own = {**names.goals, **names.quantities}
     said = [f"{name} {number(row[column])}" for name, column in own.items()]
     said = [_reason(row["message"])] if row["message"] else said
     point = [f"{name}={_brief(value)}" for name, value in row.items() if name not in {"trial", *own.values(), *LAST}]

@@ -23,13 +23,14 @@ from typing import Any
 
 from lamcts.objectives.programs.function import value_named
 from lamcts.optimizer.arguments import checked_space
+from lamcts.optimizer.columns import members_of
 from lamcts.spaces import Box, Choice, Float, Space
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.conditions import under
 from lamcts.spaces.fixed import bare, keys_of
 from lamcts.spaces.kinds import find
 from lamcts.spaces.values import brief, read_when
-from lamcts.study.known.rows import members_of, value_of
+from lamcts.study.known.rows import value_of
 from lamcts.types import Json, Point
 from lamcts.utils.files import text_of
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamcts import plot
-from lamcts.cli.console import complain, evaluation_of, say
+from lamcts.cli.console import complain, say
 from lamcts.cli.evaluate import RESULT
+from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import name_of
-from lamcts.cli.show import episodes_of, number_of
+from lamcts.cli.show import episodes_of, number_of, read, trial_folder
 from lamcts.cli.target import without_cost
+from lamcts.journal.recorded import FRONT as FRONT_ROWS
 from lamcts.optimizer.export import json_values
 from lamcts.plot.evaluations import evaluations_of
 from lamcts.plot.grown_tree import grown_tree
@@ -62,11 +65,10 @@ def write_results(
         return 1
     say(result.message)
     found = {**about, "seed": args.seed, "evaluations": result.nfev, "message": result.message}
-    found["best"] = {
-        "value": result.fun,
-        "evaluation": evaluation_of(result.history.trial, _row(study, result)),
-        "point": plain(result.x),
-    }
+    trial, journal = int(result.history.trial[_row(study, result)]), study.settings.journal
+    found["best"] = {"value": result.fun, "trial": trial if trial >= 0 else None, "point": plain(result.x)}
+    if journal is not None and (kept := trial_folder(journal, trial)):
+        found["best"]["folder"] = kept
     if metrics := result.history.metrics.get(_row(study, result)):
         found["best"]["metrics"] = metrics
     if "candidates" in result:
@@ -80,7 +82,11 @@ def write_results(
         write_json(folder / RESULT, found)
     if "front" in result:
         with outputs.file(FRONT):
-            result.front.to_csv(folder / FRONT)
+            if journal is None:
+                result.front.to_csv(folder / FRONT)
+            else:
+                with open(folder / FRONT, "w", encoding="utf-8", newline="") as file:
+                    write_evaluations([read(os.fspath(journal))], [], FRONT_ROWS, file)
     if not args.no_plot:
         with outputs.part("figures", code=0):
             outputs.figures(folder, _figures(study, result, about))

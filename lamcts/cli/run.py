@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamcts import objectives, pruners, samplers
-from lamcts.cli.console import front_text, number, pairs, point_text, say
+from lamcts.cli.console import front_text, number, pairs, place_of, point_text, say
 from lamcts.cli.evaluate import score_found
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parameters import fixed_of
@@ -121,9 +121,7 @@ def _report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: 
 def print_best(result: Result, found: Json, optimum: float | None = None) -> None:
     """Print the best evaluation, or the front and its knee. optimum: the best value, where it is known."""
     best, front = found["best"], result.get("front")
-    where = "among the known evaluations"
-    if best["evaluation"] is not None:
-        where = f"at evaluation {best['evaluation']} of {found['evaluations']}"
+    where = found_in(found)
     if front:
         say(f"front of {front_text(front)}")
         say(f"knee {pairs(best['value'])} {where}")
@@ -133,6 +131,14 @@ def print_best(result: Result, found: Json, optimum: float | None = None) -> Non
             say(line)
     else:
         say(f"no feasible point; least infeasible {where}, violation {number(best['violation'])}")
+    if "folder" in best:
+        say(f"its folder {best['folder']}")
+
+
+def found_in(found: Json) -> str:
+    """Return the place of the best evaluation in words."""
+    where = place_of(found["best"]["trial"])
+    return where if found["best"]["trial"] is None else f"{where}, of {found['evaluations']} evaluations"
 
 
 def _predicted(result: Result, optimum: float | None) -> list[str]:

@@ -1,21 +1,25 @@
 """`lamcts show`: the contents of a journal."""
 
 import argparse
-import csv
+import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lamcts import samplers
-from lamcts.cli.console import MOST_SHOWN, SCREEN, evaluation_of, front_text, number, pairs, point_text, span, table
+from lamcts.cli.console import MOST_SHOWN, front_text, number, pairs, place_of, point_text, say, span, table
 from lamcts.cli.evaluate import score_rows
 from lamcts.cli.evaluations import write_evaluations
 from lamcts.cli.follow import follow
 from lamcts.cli.parser import Parser
 from lamcts.cli.several import labels
+from lamcts.journal.recorded import FRONT
+from lamcts.optimizer.export import json_values
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, FEASIBLE, KINDS, PARTIAL, PRUNED
 from lamcts.outcomes.failures import OTHER, by_kind
 from lamcts.outcomes.front import parts_of
@@ -24,7 +28,9 @@ from lamcts.report.html import number as cell_text
 from lamcts.report.runs import LabelledRun
 from lamcts.report.tables import UNKNOWN, overview
 from lamcts.study.load import journal_in, sampler_name
+from lamcts.study.study import SUFFIX
 from lamcts.text import shortened
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -39,6 +45,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--csv", action="store_true", help="print all evaluations, or the front, as CSV with all digits")
     line = f"with --csv, only evaluations of one kind: {', '.join(KINDS)}, or feasible"
     one.add_argument("--only", choices=(*KINDS, FEASIBLE), metavar="KIND", help=line)
+    one.add_argument("--json", action="store_true", help="print counts and the best evaluation, or the front, as JSON")
     line = "print evaluations as they arrive until the run ends; wait for the journal if there is none yet"
     one.add_argument("--follow", action="store_true", help=line)
 
@@ -47,12 +54,17 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     if args.only and (args.front or args.follow or not args.csv):
         raise ValueError(f"--only: expected with --csv alone: lamcts show {args.journal[0]} --csv --only {args.only}")
+    if args.json:
+        if args.front or args.csv or args.follow:
+            raise ValueError("--json: expected without --front, --csv and --follow: leave them out")
+        say(json.dumps(json_values(_summary(read(_single(args, "--json")))), indent=2))
+        return 0
     if args.follow:
         if args.front or args.csv:
             raise ValueError("--follow: expected without --front and --csv: leave them out")
         return follow(_single(args, "--follow"))
     if args.front:
-        return _show_front(read(_single(args, "--front")), args.csv)
+        return _show_front(read(_single(args, "--front")), args)
     records = [read(path) for path in args.journal]
     if args.csv:
         return write_evaluations(records, labels(args.journal), args.only)
@@ -62,6 +74,27 @@ def main(args: argparse.Namespace) -> int:
     best = [*_best(record), *_metrics(record), *score_rows(record)]
     table([*_about_run(record), *_counts_and_times(record), *best, *_failures(record)])
     return 0
+
+
+def _summary(record: "Recorded") -> Json:
+    """Return counts and the best evaluation, or the knee and the front, by the names of `result.json`."""
+    done, several = int(np.count_nonzero(record.trial >= 0)), len(record.goals.objectives) > 1
+    counts = {"evaluations": done, "known": record.n - done, "pending": len(record.pending)}
+    counts["failed"] = int(np.count_nonzero(record.columns.kind == FAILED))
+    found: Json = {"run_id": record.run_id, "objective": record.about.get("objective")} | counts
+    found["seed"] = record.fingerprint.get("seed")
+    found |= {"front": record.front.rows(), "reference": _reference(record)} if several else {}
+    if (row := record.lead) is None:
+        return found | {"best": None}
+    values, trial = record.values[row], int(record.trial[row])
+    best = {"value": dict(zip(record.goals.names, values, strict=True)) if several else values}
+    best |= {"trial": trial if trial >= 0 else None, "point": dict(record.leaders).get(row)}
+    if record.goals.constraints:
+        measured = record.goals.measured(record.columns.g[row])
+        best |= {"feasible": record.feasible[row], "violation": record.violation[row], "constraints": measured}
+    best |= {"metrics": record.metrics[row]} if row in record.metrics else {}
+    kept = trial_folder(record.path, trial)
+    return found | {"best": best | ({"folder": kept} if kept else {})}
 
 
 def _single(args: argparse.Namespace, option: str) -> str:
@@ -150,7 +183,8 @@ def _best(record: "Recorded") -> list[list[str]]:
         where += f": infeasible, violation {number(record.violation[row])} ({', '.join(over) or 'not measured'})"
     lead = "best" if record.feasible[row] else "least infeasible"
     text = f"{told} {where}" if len(goals.objectives) == 1 else where
-    return [[lead, text], ["point", point_text(point)]]
+    kept = trial_folder(record.path, int(record.trial[row]))
+    return [[lead, text], ["point", point_text(point)], *([["folder", kept]] if kept else [])]
 
 
 def _metrics(record: "Recorded") -> list[list[str]]:
@@ -169,21 +203,23 @@ def _reference(record: "Recorded") -> dict[str, float] | None:
 
 def _where(record: "Recorded", row: int) -> str:
     """Return the place of a row in the run; -1 is any known evaluation."""
-    number = None if row < 0 else evaluation_of(record.trial, row)
-    return "among the known evaluations" if number is None else f"at evaluation {number}"
+    return place_of(None if row < 0 else int(record.trial[row]))
 
 
-def _show_front(record: "Recorded", as_csv: bool) -> int:
+def trial_folder(journal: "str | os.PathLike[str]", trial: int) -> str | None:
+    """Return the folder of a trial next to a journal, None where there is none."""
+    folder = Path(f"{os.fspath(journal)}{SUFFIX}", str(trial))
+    return str(folder) if folder.is_dir() else None
+
+
+def _show_front(record: "Recorded", args: argparse.Namespace) -> int:
     """Write the front as a table."""
     if len(record.goals.objectives) == 1:
         raise ValueError(f"--front: expected a run with several objectives, got one in {record.path}: leave it out")
+    if args.csv:
+        return write_evaluations([record], labels(args.journal), FRONT)
     rows = record.front.rows()
     names = list(dict.fromkeys(name for row in rows for name in row)) or ["trial", *record.goals.names]
-    if as_csv:
-        writer = csv.DictWriter(SCREEN, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return 0
     cells = [
         [number(value) if isinstance(value, float) else str(value) for value in map(row.get, names)] for row in rows
     ]

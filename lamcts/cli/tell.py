@@ -1,49 +1,52 @@
 """`lamcts tell`: the values of a sheet that `lamcts ask` wrote, added to its journal."""
 
 import argparse
-import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamcts.cli.ask import NEAR
 from lamcts.cli.console import counted, number, pairs, say
 from lamcts.cli.parameters import space_of
 from lamcts.cli.parser import Parser
 from lamcts.errors import EvaluationFailed
+from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.changes import Result, tell_all
+from lamcts.optimizer.changes import Note, Result, tell_all
+from lamcts.optimizer.columns import RUN_ID
 from lamcts.optimizer.losses import Taken, taken
-from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.trial import Trial
-from lamcts.spaces.base import SearchSpace
-from lamcts.study.known.rows import Names, PriorObservation, Table, members_of, observations_of
+from lamcts.study.known.rows import PriorObservation, Table, observations_of
 from lamcts.study.known.sources import table_of
 
-SAME = 1e-9  # of a range: what a spreadsheet of 15 digits changes in a number
 WORDS = {  # what became of the lines of a sheet, in the order in which it is printed
     "as asked": "told as asked",
     "changed": "told with other parameters than asked",
     "new": "told without a trial",
     "corrected": "corrected",
+    "completed": "completed",
+    "noted": "told before, with new notes",
     "before": "told before",
     "empty": "without a value, still to be told",
 }
 
 
 class Line(NamedTuple):
-    """A line of a sheet: what becomes of it, its trial, and what is told."""
+    """A line of a sheet: what becomes of it, its trial, what is told, and the row that has its value already."""
 
     what: str
     trial: Trial | int | None
     told: PriorObservation
+    row: int | None = None
 
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
     one.add_argument("journal", help="the journal that `lamcts ask` wrote, or that of any run")
-    one.add_argument("sheet", help="the CSV file that `lamcts ask` wrote, filled in; lines without a value are left")
+    one.add_argument("sheet", help="the file that `lamcts ask` wrote, filled in; lines without a value are left")
     line = "the space of the run, where the journal does not hold it, such as one with rules"
     one.add_argument("--space", metavar="FILE.py:NAME", help=line)
     line = "replace values that were told before by those of the sheet"
@@ -54,7 +57,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command."""
     space = space_of([], args.space)
     opt = Optimizer.load(args.journal, **({} if space is None else {"space": space}))
-    lines = lines_of(args.sheet, opt)
+    lines = lines_of(args, opt)
     wrong = [line for line in lines if line.what == "corrected"]
     if wrong and not args.correct:
         trial, where = wrong[0].trial, wrong[0].told.where
@@ -72,19 +75,27 @@ def main(args: argparse.Namespace) -> int:
     partly = sum(isinstance(line.told.value, Mapping) and None in line.told.value.values() for line in lines)
     if partly:
         say(f"{counted(partly, 'line')} without a value of each objective: failed, the measured values are kept")
+        say("the missing values may be filled in later")
     return 0
 
 
-def lines_of(path: str, opt: Optimizer) -> list[Line]:
+def lines_of(args: argparse.Namespace, opt: Optimizer) -> list[Line]:
     """Return the lines of a sheet; ValueError names the first that cannot be told."""
-    table = table_of(path, opt.space, opt.goals)
+    table = table_of(args.sheet, opt.space, opt.goals)
     if not isinstance(table, Table) or not table.text:
-        raise ValueError(f"expected a sheet in CSV, got {path}, which is another file")
-    table = _with_mixtures(table, opt.space, opt.goals)
-    cells = {row.where: row.cells for row in table.rows}
+        raise ValueError(f"expected a sheet in CSV, got {args.sheet}, which is another file")
+    cells, run = {row.where: row.cells for row in table.rows}, Journal.read(args.journal).run_id
     lines, places = [], dict[int, str]()
+    space = [] if args.space is None else ["--space", args.space]
     for one in observations_of(table, opt.space, opt.goals):
-        lines.append(_line(one, cells[one.where], opt))
+        theirs = str(cells[one.where].get(RUN_ID, "")).strip()
+        if theirs not in ("", run):
+            raise ValueError(
+                f"{one.where}: expected lines of this run, whose {RUN_ID} is {run}, got one of the run {theirs}; "
+                f"{shlex.join(['lamcts', 'ask', args.journal, *space, '--known', args.sheet])} adds them as known results; "
+                "nothing was told"
+            )
+        lines.append(_line(one, cells[one.where], opt, named=bool(theirs)))
         trial = None if lines[-1].what == "empty" else _number(cells[one.where], one.where)
         if trial is not None and places.setdefault(trial, one.where) != one.where:
             raise ValueError(
@@ -93,24 +104,8 @@ def lines_of(path: str, opt: Optimizer) -> list[Line]:
     return lines
 
 
-def _with_mixtures(table: Table, space: SearchSpace, goals: Goals) -> Table:
-    """Return a table in which the columns `NAME.PART` of a mixture are one column."""
-    columns = Names.of(space, goals).points
-    for name, member in ((columns[name], member) for name, member in members_of(space).items()):
-        parts = {part: f"{name}.{part}" for part in getattr(member, "names", None) or ()}
-        if name in table.names or not parts or {*parts.values()} - {*table.names}:
-            continue
-        rows = []
-        for row in table.rows:
-            amounts = {part: str(row.cells[column]).strip().replace(",", ".") for part, column in parts.items()}
-            text = ", ".join(f"{json.dumps(part)}: {amount}" for part, amount in amounts.items())
-            rows.append(row._replace(cells={**row.cells, name: f"{{{text}}}"}))
-        names = [each for each in table.names if each not in parts.values()]
-        table = table._replace(names=[*names, name], rows=rows).renamed({each: each for each in [*names, name]})
-    return table
-
-
-def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer) -> Line:
+def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer, named: bool) -> Line:
+    """Return what becomes of a line; named: whether it has the name of the run."""
     message = str(cells.get("message", "")).strip()
     if one.value is None and message:
         one = one._replace(value=EvaluationFailed(message))
@@ -125,19 +120,36 @@ def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer) -> Li
     if message and isinstance(one.value, Mapping) and message != outcome.messages[0]:
         one = one._replace(metrics=(one.metrics or {}) | {"message": message})
     if (trial := _number(cells, one.where)) is None:
-        known = opt.seen.x.shape[0] and (np.abs(opt.seen.x - x).max(1) <= SAME).nonzero()[0]
-        told = len(opt.seen) and any(_is_told(opt, row, outcome) for row in known)
-        return Line("before" if told else "new", None, one)
-    if (pending := next((each for each in opt.pending if each.id == trial), None)) is not None:
-        return Line("as asked" if np.abs(pending.x - x).max() <= SAME else "changed", pending, one)
-    if not len(rows := np.flatnonzero(opt.seen.trial == trial)):
+        known = np.flatnonzero((np.abs(opt.seen.x - x) <= NEAR).all(1)) if len(opt.seen) else ()
+        told = next((row for row in map(int, known) if _compared(opt, row, outcome) == "before"), None)
+        return Line("new", None, one) if told is None else Line(_noted(opt, told, one), None, one, told)
+    pending = next((each for each in opt.pending if each.id == trial), None)
+    rows = np.flatnonzero(opt.seen.trial == trial)
+    if pending is None and not len(rows):
         raise ValueError(
             f"{one.where}: expected the number of a trial of this journal, got {trial}: leave the cell empty for "
             "points that were not asked for"
         )
-    row = int(rows[-1])
-    same = np.abs(opt.seen.x[row] - x).max() <= SAME and _is_told(opt, row, outcome)
-    return Line("before" if same else "corrected", trial, one)
+    same = np.abs((opt.seen.x[rows[-1]] if pending is None else pending.x) - x).max() <= NEAR
+    if not (same or named):
+        raise ValueError(
+            f"{one.where}: expected the point of trial {trial}, or the {RUN_ID} of this run in its column, got another "
+            f"point: leave the trial empty if it is of another run"
+        )
+    one = one._replace(point=None) if same else one  # the sheet may have rounded it
+    if pending is not None:
+        return Line("as asked" if same else "changed", pending, one)
+    last = int(rows[-1])
+    what = _compared(opt, last, outcome) if same else "corrected"
+    return Line(what, trial, one) if what != "before" else Line(_noted(opt, last, one), trial, one, last)
+
+
+def _noted(opt: Optimizer, row: int, one: PriorObservation) -> str:
+    """Return what becomes of a line whose value is told, by its metrics: they are new, or others, or neither."""
+    before, now = opt.metrics.get(row, {}), one.metrics or {}
+    pairs = [(before[name], value) for name, value in now.items() if name in before]
+    changed = any(old != new and (old == old or new == new) for old, new in pairs)
+    return "corrected" if changed else "before" if now.keys() <= before.keys() else "noted"
 
 
 def _number(cells: Mapping[str, Any], where: str) -> int | None:
@@ -152,19 +164,20 @@ def _number(cells: Mapping[str, Any], where: str) -> int | None:
     return int(found) if found >= 0 else None
 
 
-def _is_told(opt: Optimizer, row: int, outcome: Taken) -> bool:
-    """Return whether a row has these values."""
-    seen = opt.seen
-    same = np.array_equal(seen.f[row], outcome.f[0], equal_nan=True)
-    return bool(same and np.array_equal(seen.g[row], outcome.g[0], equal_nan=True))
+def _compared(opt: Optimizer, row: int, outcome: Taken) -> str:
+    """Return whether the numbers of a line are those of a row, or complete them, or correct them."""
+    old, new = np.r_[opt.seen.f[row], opt.seen.g[row]], np.r_[outcome.f[0], outcome.g[0]]
+    if np.array_equal(old, new, equal_nan=True):
+        return "before"
+    return "completed" if (np.isnan(old) | (old == new)).all() else "corrected"
 
 
 def results(lines: Sequence[Line]) -> Iterator[Result]:
     """Return what an optimizer does not know, in the order of the lines."""
-    for what, trial, (point, value, constraints, _, metrics) in lines:
-        if what == "as asked":
-            point = None
-        if what not in ("empty", "before"):
+    for what, trial, (point, value, constraints, _, metrics), row in lines:
+        if row is not None and what != "before":
+            yield Result(Note(row), None, None, metrics=metrics)
+        elif what not in ("empty", "before"):
             yield Result(trial, point, value, constraints, metrics)
 
 

@@ -109,7 +109,7 @@ def begin_writing(connection: sqlite3.Connection, path: str) -> None:
     if older and connection.execute("SELECT COUNT(*) FROM checks").fetchone() != (0,):
         raise JournalError(
             f"the journal {path} has re-evaluations of an earlier version of lamcts, and cannot be gone on with; "
-            f"known={path!r} passes its evaluations to a new run"
+            f"pass known={path!r} to a new run for its evaluations"
         )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")

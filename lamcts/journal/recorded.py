@@ -1,5 +1,6 @@
 """What a journal holds, read back and checked: values of the wrong kind or size are errors, never taken over."""
 
+import hashlib
 import json
 import sqlite3
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from lamcts.journal.events import read_events
 from lamcts.journal.intermediate_values import read_reports
 from lamcts.journal.settings import shown
 from lamcts.journal.state import Core, Mark, SearchState, State, Waiting
-from lamcts.journal.table import damaged
+from lamcts.journal.table import damaged, pack
 from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, feasible, total_violation
 from lamcts.outcomes.front import Front, front_of, once
 from lamcts.outcomes.goals import MAX_VIOLATION, VALUE, Goals
@@ -23,6 +24,9 @@ from lamcts.outcomes.observations import Columns
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.exact import exact_points
 from lamcts.types import Floats, Json, JsonValue, Point, Rows
+
+FRONT = "front"  # the rows that no other one dominates
+LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,12 @@ class Recorded:
     exact: dict[int, JsonValue] = field(default_factory=dict)  # row -> its point as told, where decoding rounds
     metrics: dict[int, Metrics] = field(default_factory=dict)  # row -> what was told next to its value
     sems: dict[int, Sems] = field(default_factory=dict)  # row -> standard errors of its losses
+
+    @property
+    def run_id(self) -> str:
+        """Eight letters that tell the run from others: no spreadsheet takes them for a number."""
+        code = hashlib.sha256(pack([self.fingerprint, self.created], "the settings").encode()).hexdigest()
+        return code[:8].translate(LETTERS)
 
     @property
     def n(self) -> int:
@@ -132,7 +142,9 @@ class Recorded:
         return feasible(self.columns.g, self.columns.kind)
 
     def rows_of_kind(self, kind: str | None) -> Rows:
-        """Return the rows of one of KINDS or "feasible", or all (None)."""
+        """Return the rows of one of KINDS, "feasible" or "front", or all (None)."""
+        if kind == FRONT:
+            return self.front_rows[np.lexsort(self.columns.f[self.front_rows].T[::-1])]
         if kind not in (None, *KINDS, FEASIBLE):
             raise ValueError(f"only: expected {', '.join(KINDS)} or {FEASIBLE}, got {kind!r}")
         if kind is None:
@@ -179,10 +191,15 @@ class Recorded:
     @property
     def front(self) -> Front:
         """The feasible evaluations that no other one dominates, with points as JSON values in the user's units."""
-        points, goals, y = dict(self.leaders), self.goals, self.y
+        points, rows = dict(self.leaders), self.front_rows
+        return front_of(self.goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
+
+    @cached_property
+    def front_rows(self) -> Rows:
+        """The rows of `front`, in order of arrival."""
+        points, y = dict(self.leaders), self.y
         rows = np.flatnonzero(self.feasible & (y == np.nanmin(y, initial=np.inf)))
-        rows = once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
-        return front_of(goals, self.columns, rows, [points.get(row) for row in rows.tolist()])
+        return once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
 
     def points(self, space: SearchSpace) -> list[Point]:
         """Return the points in the user's units, as they were told; `space` is the run's."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lamcts.journal.state import Core, SearchState, State, Waiting
 from lamcts.optimizer.saving import core_of, corrected, load_into
+from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Columns
 from lamcts.outcomes.trial import Trial
 from lamcts.samplers.base import Session
@@ -45,10 +46,16 @@ class Moment(NamedTuple):
         return State({}, self.core, self.columns, pending=pending, searches=searches, **notes)
 
 
-class Result(NamedTuple):
-    """What is to be told: of a pending trial, of the number of a trial that was told (a correction), or of a point."""
+class Note(NamedTuple):
+    """A row whose metrics alone change."""
 
-    trial: Trial | int | None
+    row: int
+
+
+class Result(NamedTuple):
+    """What is to be told: of a pending trial, of a trial that was told (a correction), of a point, or of a row."""
+
+    trial: Trial | int | Note | None
     point: Point
     value: object
     constraints: object = None
@@ -147,6 +154,9 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
         for trial, point, value, constraints, metrics in results:
             if isinstance(trial, Trial):
                 opt._take(opt._told(trial, value, None, constraints, metrics, point))
+            elif isinstance(trial, Note):
+                opt.metrics = opt.metrics | {trial.row: opt.metrics.get(trial.row, {}) | storable(metrics, {})}
+                opt._corrected = True
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:

@@ -1,7 +1,6 @@
 """What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML.
 
-A row is one evaluation: trial, values, standard errors, constraints (how far beyond its bound each is), parameters,
-metrics, seconds, message.
+A row is one evaluation: trial, values, standard errors, constrained quantities, parameters, metrics, seconds, message.
 """
 
 import csv
@@ -13,6 +12,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lamcts.errors import MissingExtra
+from lamcts.optimizer.columns import LAST, Names, columns_of
 from lamcts.outcomes.front import Front, parts_of
 from lamcts.spaces.values import plain, scalar
 from lamcts.text import safe_repr, valid
@@ -22,70 +22,37 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from lamcts.optimizer.history import History
-    from lamcts.outcomes.goals import Goals
 
 LONGEST = 300  # characters of a value in a cell of HTML (by eye)
-LAST = ("seconds", "message")  # columns after the parameters
 
 
-def rows_of(history: "History") -> list[Json]:
-    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on."""
-    names, columns = history.goals.names, goal_columns(history.goals)
-    own, constraints = [columns[name] for name in names], [columns[str(one)] for one in history.goals.constraints]
-    first = ["trial", *own, *sem_columns(history), *constraints]
-    values = history.values.reshape(len(history), len(names))
-    parts_of_rows = (history.trial, values, history.constraints, history.seconds, history.points)
+def rows_of(history: "History", flat: bool = False) -> list[Json]:
+    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on.
+
+    flat: each part of a mixture has a column `NAME.PART`, as in every table.
+    """
+    goals, columns = history.goals, Names.of(history.points.space, history.goals)
+    unknown = (math.nan,) * len(goals.names)
+    values = history.values.reshape(len(history), len(goals.names))
     rows = []
-    for i, (trial, found, over, seconds, point) in enumerate(zip(*parts_of_rows, strict=True)):
-        sems = history.sems.get(i, (math.nan,) * len(names)) if history.sems else ()
-        row: Json = dict(zip(first, [int(trial), *found.tolist(), *sems, *over.tolist()], strict=True))
-        parts = dict(parts_of(point))
-        row |= {column: scalar(parts[name]) for name, column in columns_of(parts, (*first, *LAST)).items()}
+    for i, (trial, found, point) in enumerate(zip(history.trial, values, history.points, strict=True)):
+        row: Json = {"trial": int(trial)} | dict(zip(columns.goals.values(), found.tolist(), strict=True))
+        errors = dict(zip(goals.names, history.sems.get(i, unknown), strict=True))
+        row |= {column: errors[name] for name, column in columns.sems.items() if history.sems}
+        measured = {} if history.excesses is None else goals.measured(history.excesses[i])
+        row |= {column: measured[name] for name, column in columns.quantities.items()}
+        for name, value in ((name, scalar(value)) for name, value in parts_of(point)):
+            row |= columns.cells(name, value) if flat else {columns.points.get(name, name): value}
         metrics = history.metrics.get(i, {})
         row |= {column: metrics[name] for name, column in columns_of(metrics, (*row, *LAST), "metric").items()}
-        rows.append(row | {"seconds": float(seconds), "message": history.message(i) or ""})
+        rows.append(row | {"seconds": float(history.seconds[i]), "message": history.message(i) or ""})
     return rows
-
-
-def goal_columns(goals: "Goals") -> dict[str, str]:
-    """Return the columns of objectives and constraints by name."""
-    values = columns_of(goals.names, ("trial", *LAST), "value")
-    return values | columns_of(map(str, goals.constraints), ("trial", *values.values(), *LAST), "constraint")
-
-
-def sem_columns(history: "History") -> list[str]:
-    """Return the columns of the standard errors, one for each objective; none where no evaluation has one."""
-    names = history.goals.names
-    return [] if not history.sems else ["sem"] if len(names) == 1 else [f"sem.{name}" for name in names]
-
-
-def columns_of(names: Iterable[str], taken: Iterable[str], kind: str = "point") -> dict[str, str]:
-    """Return the columns of parameters (or metrics) next to columns of other names, each of its own."""
-    names, used = list(names), {*taken}
-    columns = {name: name for name in names if name not in used}
-    used |= {*columns}
-    for name in names:
-        if name not in columns:
-            column = f"{kind}.{name}"
-            while column in used:
-                column = f"{kind}.{column}"
-            columns[name] = column
-            used.add(column)
-    return {name: columns[name] for name in names}
 
 
 def names_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the names of all columns; those at the end stay there, whatever other rows have."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
-
-
-def flat(row: Json) -> Json:
-    """Return a row in which each part of a mixture or a subspace has a column `NAME.PART`."""
-    found: Json = {}
-    for name, value in row.items():
-        found |= {f"{name}.{part}": own for part, own in value.items()} if isinstance(value, dict) else {name: value}
-    return found
 
 
 class SupportsWrite(Protocol):
@@ -105,7 +72,7 @@ def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
 def cell_of(value: object) -> str:
     """Return the text of a value in a table: JSON of what is no number and no text, or its label."""
     if isinstance(value, float):
-        return "" if math.isnan(value) else repr(value)
+        return "" if math.isnan(value) else repr(value).removesuffix(".0")
     made = plain(value)
     return valid(str(made)) if isinstance(made, (str, int)) else json.dumps(made)
 
@@ -116,7 +83,7 @@ def dataframe_of(history: "History") -> "DataFrame":
         import pandas
     except ImportError:
         raise MissingExtra.of("pandas", "pandas") from None
-    rows = rows_of(history)
+    rows = rows_of(history, flat=True)
     return pandas.DataFrame(rows, columns=names_of(rows) or None)
 
 

@@ -108,7 +108,7 @@ class History:
     messages: dict[int, str]
     maximize: bool
     goals: Goals = PLAIN
-    excesses: Floats | None = None  # [n, c], None where there are no constraints
+    excesses: Floats | None = None  # [n, columns] of `Goals.violations`, None where there are no constraints
     kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
     curves: Sequence[Reported] = ({},)  # of each objective: losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class History:
     @property
     def constraints(self) -> Floats:
         """How far beyond its bound each constraint is, [n, c]."""
-        return np.empty((len(self), 0)) if self.excesses is None else self.excesses
+        return np.empty((len(self), 0)) if self.excesses is None else self.goals.per_constraint(self.excesses)
 
     @property
     def kind(self) -> Rows:
@@ -240,7 +240,7 @@ def history_of(opt: RunState, curves: Sequence[Reported] = NO_CURVES) -> History
         messages=dict(opt.failures),
         maximize=goals.objectives[0].maximize,
         goals=goals,
-        excesses=None if goals.plain else goals.per_constraint(seen.g),
+        excesses=None if goals.plain else seen.g,
         kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
         curves=curves,
         metrics=dict(opt.metrics),

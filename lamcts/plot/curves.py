@@ -179,12 +179,12 @@ def violation(
     y : str, default None
         The name of the objective; by default that of the run.
     """
-    amount, numbers, below = _violations(run, values, maximize)
+    amount, numbers, below, names = _violations(run, values, maximize)
     found, n = Violations.of(amount), len(amount)
     figure = canvas.page(7.2, 3.6 if below is None else 5.6)
     above = canvas.styled(figure.add_subplot(1 if below is None else 2, 1, 1))
     x, end = numbers, n if found.first is None else found.first
-    first = None if found.first is None else int(x[found.first])
+    first = None if found.first is None else (int(x[found.first]), f"first feasible: {names[found.first]}")
     canvas.scattered(above, x[found.infeasible], amount[found.infeasible], n, label="infeasible evaluation")
     if np.isfinite(found.least[:end]).any():
         _steps(above, x[:end], found.least[:end], canvas.COLOURS[1], "least violation so far")
@@ -255,24 +255,23 @@ def _limit(axes: "Axes", limits: AxisLimits | None) -> None:
             axes.set_yscale("log")
 
 
-def _violations(run: Source, values: ArrayLike | None, maximize: bool) -> tuple[Floats, Rows, Evaluations | None]:
-    """Return violations [n], numbers [n], and the evaluations of a single objective whose values are known."""
+def _violations(
+    run: Source, values: ArrayLike | None, maximize: bool
+) -> tuple[Floats, Rows, Evaluations | None, list[str]]:
+    """Return violations [n], numbers [n], the evaluations of one objective whose values are known, and names [n]."""
     try:
         amount = np.asarray(run, float)
     except (TypeError, ValueError):
         shown = evaluations_of(run)
-        return shown.violation, shown.numbers, shown if len(shown.goals.objectives) == 1 else None
-    numbers = np.arange(1, len(amount) + 1)
-    if values is None:
-        return amount, numbers, None
-    column = np.where(amount <= 0, np.asarray(values, float), np.nan)
-    return amount, numbers, evaluations_of(column, maximize=maximize)
+        return shown.violation, shown.numbers, shown if len(shown.goals.objectives) == 1 else None, shown.called
+    column = np.where(amount <= 0, np.nan if values is None else np.asarray(values, float), np.nan)
+    below = evaluations_of(column, maximize=maximize)
+    return amount, below.numbers, None if values is None else below, below.called
 
 
-def _feasible_from(axes: "Axes", first: int | None, x: Rows) -> None:
+def _feasible_from(axes: "Axes", first: tuple[int, str] | None, x: Rows) -> None:
     if first is not None:
-        name = f"first feasible evaluation: {first}"
-        axes.axvline(first, color=canvas.BEST, linestyle="--", linewidth=1, label=name)
+        axes.axvline(first[0], color=canvas.BEST, linestyle="--", linewidth=1, label=first[1])
     _frame(axes, int(x.max(initial=0)))
     canvas.keyed(axes)
 

@@ -114,7 +114,7 @@ def slices(run: Source, *, objective: int = 0, title: str = "Predicted value alo
         canvas.titled(one, "", parameter.name, axis_label(shown, objective).partition(" (")[0])
         one.set_ylim(limits.low, limits.high)
     canvas.headed(figure, title)
-    canvas.colour_bar(figure, dots, axes, "number of the evaluation")
+    canvas.colour_bar(figure, dots, axes, "evaluations until then")
     if has_model(shown):
         _say_fit(figure, shown, "Line and band: mean and standard deviation; dotted: the best point. ")
     return figure

@@ -86,6 +86,13 @@ class Evaluations:
         """The number of each evaluation, from 1, [n]; a known one has that of the evaluation before it, or 0."""
         return np.cumsum(self.own)
 
+    @property
+    def called(self) -> list[str]:
+        """The name of each evaluation: that of its trial; of plain values their place, from 1."""
+        if self.trial is None:
+            return [f"evaluation {i + 1}" for i in range(len(self))]
+        return [f"trial {trial}" if trial >= 0 else "a known one" for trial in self.trial.tolist()]
+
     @cached_property
     def known(self) -> Mask:
         """Which evaluations have a number for each objective, [n]."""

@@ -59,7 +59,7 @@ def front(
     figure, axes = canvas.panels(len(pairs), 3.9, 3.4, (7.2, 5.0))
     dots = [_panel(one, shown, pair) for one, pair in zip(axes, pairs, strict=True)]
     if shown.front.any():
-        canvas.colour_bar(figure, dots[0], axes, "number of the evaluation")
+        canvas.colour_bar(figure, dots[0], axes, "evaluations until then")
     _finish(figure, axes, title, 4)
     return figure
 

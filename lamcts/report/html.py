@@ -99,6 +99,11 @@ def dots(x: Iterable[object], y: Iterable[object], name: str, marker: Json) -> J
     return {"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marker}
 
 
+def named(names: Sequence[str], rows: Iterable[int]) -> Json:
+    """Return what a trace of dots shows next to the cursor: the names of some rows, and their coordinates."""
+    return {"customdata": [names[row] for row in rows], "hovertemplate": "%{customdata}: %{x}, %{y}<extra></extra>"}
+
+
 def line(x: Iterable[object], y: Iterable[object], name: str, colour: str, width: float, **more: object) -> Json:
     """Return a trace of a line."""
     look = {"color": colour, "width": width, **more}

@@ -9,7 +9,7 @@ from lamcts.outcomes.metrics import Metric
 from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import thinned
 from lamcts.plot.limits import tail_cut
-from lamcts.report.html import VALUES, Grid, HtmlTable, PlotlyFigure, Section, axis, dots, layout
+from lamcts.report.html import VALUES, Grid, HtmlTable, PlotlyFigure, Section, axis, dots, layout, named
 from lamcts.report.runs import LabelledRun
 from lamcts.text import shortened
 from lamcts.types import Floats
@@ -58,7 +58,7 @@ def _figure(run: LabelledRun, name: str) -> PlotlyFigure | None:
     y = axis(axis_label(run.shown).partition(" (")[0], range=[limits.low, limits.high])
     numbers = run.shown.numbers[rows]
     marker = {"size": 5, "opacity": 0.7, "color": numbers, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
-    more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    more = named(run.shown.called, rows)
     return PlotlyFigure([dots(column[rows], values[rows], "", marker) | more], layout(axis(""), y, name), SIZE)
 
 

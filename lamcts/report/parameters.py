@@ -9,7 +9,7 @@ from lamcts.plot.curves import axis_label
 from lamcts.plot.evaluations import IMPORTANCE, RANK, Importance, best_and_some, numbers_of, thinned
 from lamcts.plot.limits import tail_cut
 from lamcts.plot.surfaces import CORNERS, GRID, Plane, line_of, planes_of
-from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout, line
+from lamcts.report.html import PALETTE, VALUES, PlotlyFigure, axis, dots, layout, line, named
 from lamcts.report.runs import LabelledRun
 from lamcts.spaces.named_parameters import NamedParameter
 from lamcts.types import Floats, Json
@@ -51,7 +51,7 @@ def slices(run: LabelledRun, most: int = MOST_SLICES, k: int = 0) -> list[Plotly
     y = axis(axis_label(shown, k).partition(" (")[0], range=[limits.low, limits.high])
     numbers = shown.numbers[rows]
     marker = {"size": 5, "opacity": 0.7, "color": numbers, "colorscale": VALUES, "cmin": 1, "cmax": max(2, run.n)}
-    more = {"customdata": numbers, "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    more = named(shown.called, rows)
     return [
         PlotlyFigure(
             [*_line(run, i, k), dots(columns[i], values[rows], "", marker) | more],

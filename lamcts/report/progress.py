@@ -11,7 +11,7 @@ from lamcts.plot.canvas import FAINT
 from lamcts.plot.curves import EVALUATIONS, axis_label
 from lamcts.plot.evaluations import Violations, common_reference, quartiles, thinned
 from lamcts.plot.limits import AxisLimits, value_limits
-from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line
+from lamcts.report.html import HEIGHT, PALETTE, VALUES, PlotlyFigure, Section, axis, dots, layout, line, named
 from lamcts.report.runs import LabelledRun, by_search
 from lamcts.types import Floats, Json, Mask, Rows
 
@@ -58,7 +58,7 @@ def _alone(run: LabelledRun) -> list[Json]:
     for i, (name, rows) in enumerate(_few(proposers(run))):
         kept = rows[every[rows] & shown.feasible[rows]]
         marker = {"size": 5, "opacity": 0.55, "color": (*PALETTE[1:], FAINT)[i % len(PALETTE)]}
-        traces.append(dots(shown.numbers[kept], values[kept], name, marker))
+        traces.append(dots(shown.numbers[kept], values[kept], name, marker) | named(shown.called, kept))
     for i, (name, gone) in enumerate(shown.without_value.items()):
         broken, lost = _some(gone & shown.known), _some(gone & ~shown.known)
         if len(broken):
@@ -147,9 +147,9 @@ def fronts(run: LabelledRun) -> list[PlotlyFigure]:
     shown, values, figures = run.shown, run.shown.values, []
     rest, broken = _some(shown.feasible & ~shown.front), _some(shown.known & ~shown.feasible)
     rows, knee = np.flatnonzero(shown.front), np.array([] if shown.knee is None else [shown.knee], np.int64)
-    bar = {"title": {"text": "number of the evaluation", "side": "right"}, "thickness": 10}
+    bar = {"title": {"text": "evaluations until then", "side": "right"}, "thickness": 10}
     marker = {"size": 9, "color": shown.numbers[rows], "colorscale": VALUES, "showscale": True, "colorbar": bar}
-    hover = {"customdata": shown.numbers[rows], "hovertemplate": "evaluation %{customdata}: %{x}, %{y}<extra></extra>"}
+    hover = named(shown.called, rows)
     groups: list[tuple[str, Rows, Json]] = [
         ("dominated", rest, {"size": 5, "opacity": 0.5, "color": FAINT}),
         *([("infeasible", broken, HOLLOW)] if len(broken) else []),

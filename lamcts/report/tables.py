@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lamcts.optimizer.export import LAST, flat, names_of
+from lamcts.optimizer.columns import LAST
+from lamcts.optimizer.export import names_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, PARTIAL, PRUNED
 from lamcts.outcomes.failures import by_kind
 from lamcts.report.html import HtmlTable, Piece, number
@@ -73,8 +74,7 @@ def _found(run: LabelledRun) -> Json:
         return {"best": "none yet"}
     _, value, row = run.record.best
     name = "best" if run.shown.feasible[row] else "least infeasible"
-    where = int(run.shown.numbers[row]) if run.shown.own[row] else "a known one"
-    return {name: number(float(value)), "found at evaluation": where} | _left_to_gain(run)
+    return {name: number(float(value)), "found in": run.shown.called[row]} | _left_to_gain(run)
 
 
 def _left_to_gain(run: LabelledRun) -> Json:
@@ -143,7 +143,7 @@ def failures(run: LabelledRun) -> HtmlTable | None:
         for row in mine:
             messages.setdefault(run.record.failures[row], []).append(row)
         for message, where in sorted(messages.items(), key=lambda each: -len(each[1]))[:MOST_MESSAGES]:
-            first = ", ".join(map(str, run.shown.numbers[where[:5]]))
+            first = ", ".join(run.shown.called[row] for row in where[:5])
             rows.append([kind, len(where), message[:MOST_WORDS], first])
         if len(messages) > MOST_MESSAGES:
             rows.append([kind, "", f"and {len(messages) - MOST_MESSAGES} other messages", ""])
@@ -177,13 +177,13 @@ def times(run: LabelledRun) -> HtmlTable | None:
 
 def evaluations(run: LabelledRun) -> list[Piece]:
     """Return the evaluations as a table that can be sorted and filtered, the latest first."""
-    rows = [flat(row) for row in rows_of_run(run.record)[0]]
+    rows, _ = rows_of_run(run.record)
     names = names_of(rows)
     shown = [name for name in names if name not in LAST][:MOST_COLUMNS] + [name for name in LAST if name in names]
     cells = [[_cell(row.get(name, "")) for name in shown] for row in rows]
     some = f" The latest {MOST_TRIALS} of {len(rows)} are listed." if len(rows) > MOST_TRIALS else ""
     some += f" The first {MOST_COLUMNS} columns of {len(names)} are listed." if len(shown) < len(names) else ""
-    words = f"Click a name to sort by it. Constraints: how far beyond its bound each is.{some}"
+    words = f"Click a name to sort by it.{some}"
     return [words, HtmlTable(shown, cells[::-1][:MOST_TRIALS], sortable=True)]
 
 

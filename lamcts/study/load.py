@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lamcts import samplers
 from lamcts.journal.settings import difference
+from lamcts.optimizer.export import rows_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import Observations
@@ -82,10 +83,10 @@ def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
     Else u1, u2, ... are coordinates in the unit cube.
     """
     try:
-        return result_of(record, space_of(record)).rows(), True
+        return rows_of(result_of(record, space_of(record)).history, flat=True), True
     except ValueError:
         dim = max(record.x.shape[1], 1)
-    rows = result_of(record, Box(0, 1, dim=dim)).rows()
+    rows = rows_of(result_of(record, Box(0, 1, dim=dim)).history)
     coordinates = {f"x{i + 1}": f"u{i + 1}" for i in range(dim)}
     return [{coordinates.get(name, name): value for name, value in row.items()} for row in rows], False
 

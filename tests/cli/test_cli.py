@@ -50,7 +50,7 @@ def test_a_run_leaves_its_result_journal_and_figures(capsys, tmp_path):
     assert result["evaluations"] == 60 and result["settings"] == {"dim": 5}
     value, point = result["best"]["value"], result["best"]["point"]
     assert objectives.make("ackley", dim=5)(point) == value
-    assert f"best {number(value)} at evaluation {result['best']['evaluation']} of 60" in out
+    assert f"best {number(value)} in trial {result['best']['trial']}, of 60 evaluations" in out
     held = Journal.read(folder / "journal.db")
     assert held.n == 60 and held.best[1] == value
     assert (folder / "best.png").read_bytes().startswith(b"\x89PNG")
@@ -276,7 +276,7 @@ def test_show_and_plot_need_only_the_journal(capsys, tmp_path):
         code, out, _ = said(capsys, "show", name)
         assert code == 0
         assert "rastrigin dim=3 shift=2" in out and "8 finished (0 failed), 0 pending" in out
-        assert f"{number(best['value'])} at evaluation {best['evaluation']}" in out
+        assert f"{number(best['value'])} in trial {best['trial']}" in out
         assert ", ".join(number(value) for value in best["point"]) in out
     code, out, _ = said(capsys, "plot", "r", "--out", "curve.svg")
     assert code == 0 and "<svg" in (tmp_path / "curve.svg").read_text()
@@ -371,7 +371,7 @@ def test_running_moments_are_carried_through_a_run_and_saved(capsys, tmp_path):
     assert one == two
     held = Journal.read(tmp_path / "one" / "journal.db")
     hopper = objectives.make("hopper", episode_steps=30, moments="running")
-    memory, trial = hopper.memory, int(one["best"]["evaluation"]) - 1
+    memory, trial = hopper.memory, int(one["best"]["trial"])
     for i, (x, value) in enumerate(zip(held.x, held.values, strict=True)):  # the whole run again, by hand
         point, seed = hopper.space.decode(x), derive(0, Purpose.EVALUATION, int(held.trial[i]))
         again, seen = hopper.recall(point, seed=seed, memory=memory)

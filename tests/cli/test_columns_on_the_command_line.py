@@ -82,20 +82,17 @@ def test_the_best_is_feasible_and_higher_is_better_behind_a_minus(capsys):
     assert run("mine.py:f", "--objective", "-range", *BOUND, "--budget", "30", "--out", "r", "--no-plot") == 0
     found = found_in("r")
     assert found["best"]["feasible"] and found["best"]["constraints"]["stress"] <= 250
-    assert f"best {found['best']['value']:.6g} at evaluation {found['best']['evaluation']} of 30" in (
-        capsys.readouterr().out
-    )
+    best, place = f"{found['best']['value']:.6g}", f"in trial {found['best']['trial']}"
+    assert f"best {best} {place}, of 30 evaluations" in capsys.readouterr().out
     main(["show", "r"])
-    assert f"best         {found['best']['value']:.6g} at evaluation {found['best']['evaluation']}" in (
-        capsys.readouterr().out
-    )
+    assert f"best         {best} {place}" in capsys.readouterr().out
 
 
 def test_where_nothing_is_feasible_it_says_by_how_much(capsys):
     bound = ["--constraint", "stress<=-5"]
     assert run("mine.py:f", "--objective", "cost", *bound, "--budget", "12", "--out", "r", "--no-plot") == 0
     over = found_in("r")["best"]["violation"]
-    assert "no feasible point; least infeasible at evaluation" in capsys.readouterr().out
+    assert "no feasible point; least infeasible in trial" in capsys.readouterr().out
     main(["show", "r"])
     shown = capsys.readouterr().out
     assert f"infeasible, violation {over:.6g} (stress <= -5 by {over:.6g})" in shown and "(0 feasible, " in shown

@@ -24,7 +24,7 @@ def test_all_evaluations_are_written_with_their_points(capsys):
     ran = lamcts.minimize(lambda p: None if p["lr"] < 0.3 else p["lr"], space, budget=12, journal="run.db", **OPTIONS)
     code, out, err = said(capsys, "show", "run.db", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert (code, err) == (0, "") and list(rows[0]) == ["trial", "value", "lr", "act", "seconds", "message"]
+    assert (code, err) == (0, "") and list(rows[0]) == ["trial", "value", "lr", "act", "seconds", "message", "run_id"]
     assert [float(row["lr"]) for row in rows] == [point["lr"] for point in ran.history.points]
     assert [row["act"] for row in rows] == [point["act"] for point in ran.history.points]
     assert [row["message"] for row in rows if not row["value"]] == ["no value"] * len(ran.history.messages)
@@ -56,7 +56,7 @@ def test_a_journal_without_an_evaluation_has_a_line_of_names(capsys):
 
     with Journal.open("run.db", opt.fingerprint()) as journal:
         journal.write(opt.delta(journal.mark))
-    assert said(capsys, "show", "run.db", "--csv") == (0, "trial,value\n", "")
+    assert said(capsys, "show", "run.db", "--csv") == (0, "trial,value,run_id\n", "")
 
 
 @pytest.mark.parametrize("options", [(), ("--front",)])

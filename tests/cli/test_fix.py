@@ -15,7 +15,7 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def columns(out):
-    return [line.split(",")[2:-2] for line in out.splitlines()]
+    return [line.split(",")[2:-3] for line in out.splitlines()]
 
 
 def test_parameters_keep_their_values(capsys):

@@ -26,10 +26,10 @@ def test_results_of_a_file_are_told_and_not_counted(capsys):
         assert (code, err) == (0, "") and "3 known evaluations from old.csv" in out
         assert "best 0 among the known evaluations" in out
     found = json.loads(Path("r/result.json").read_text())
-    assert found["evaluations"] == 6 and found["best"] == {"value": 0, "evaluation": None, "point": {"a": 0.3, "b": 0}}
+    assert found["evaluations"] == 6 and found["best"] == {"value": 0, "trial": None, "point": {"a": 0.3, "b": 0}}
     out = said(capsys, "show", "r")[1]
     assert "6 finished (3 known, 1 failed" in out and "0 among the known evaluations" in out
-    assert said(capsys, "show", "r", "--csv")[1].splitlines()[1].startswith("-1,0.0,0.3,0,")
+    assert said(capsys, "show", "r", "--csv")[1].splitlines()[1].startswith("-1,0,0.3,0,")
 
 
 def test_a_run_takes_what_another_one_wrote(capsys):

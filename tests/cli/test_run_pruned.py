@@ -54,7 +54,7 @@ def test_programs_that_are_behind_are_ended_and_no_failures(capsys, tmp_path):
     rows = list(csv.DictReader(io.StringIO(said(capsys, "show", "here", "--csv")[1])))
     assert [row["message"] for row in rows] == [""] * 5 + ["pruned at step 1"] * 2
     followed = said(capsys, "show", "here", "--follow")[1].splitlines()
-    assert followed[-1].startswith("7/7  pruned at step 1  x=")
+    assert followed[-1].startswith("7/7  trial 6  pruned at step 1  x=")
     assert json.loads((tmp_path / "here" / "result.json").read_text())["best"]["value"] == min(record.values[:5])
     code, _, err = said(capsys, *argv, "--budget", "9", "--report", r"(.) (.)")
     assert code == 2 and 'settings {"report": "(.) (.)"}' in err  # another pattern is another run

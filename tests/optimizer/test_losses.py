@@ -214,7 +214,7 @@ def test_a_missing_objective_is_a_failure_whose_measured_part_is_kept_everywhere
     opt.save(tmp_path / "saved.db")
     for one in (opt, lamcts.Optimizer.load(tmp_path / "saved.db"), lamcts.load(tmp_path / "run.db")):
         row = one.rows()[0]
-        assert math.isnan(row["cost"]) and math.isnan(row["stress <= 4"]) and math.isnan(row["sem.cost"])
+        assert math.isnan(row["cost"]) and math.isnan(row["stress"]) and math.isnan(row["sem.cost"])
         assert (row["range"], row["sem.range"]) == (6.5, 0.25) and row["message"].startswith("cost is ")
         assert one.history.failed.all() and one.history.failures == {"no number": [0]} and not len(one.front)
 

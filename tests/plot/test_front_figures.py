@@ -110,7 +110,7 @@ def test_the_violation_falls_to_zero_and_the_value_begins_there():
     assert labelled(above, "least violation so far").get_ydata().tolist() == [4, 4, 2, 2]
     assert labelled(above, "infeasible evaluation").get_offsets()[:, 0].tolist() == [1, 3, 4, 7]
     np.testing.assert_array_equal(labelled(below, "best feasible value so far").get_ydata(), [np.nan] * 4 + [7, 6, 6])
-    assert labelled(above, "first feasible evaluation: 5").get_xdata() == [5, 5]
+    assert labelled(above, "first feasible: evaluation 5").get_xdata() == [5, 5]
     assert "cost" in texts(figure) and is_drawn(figure)
 
 

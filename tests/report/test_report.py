@@ -237,8 +237,8 @@ def test_pruned_known_and_inactive_are_called_what_they_are(capsys):
     result = lamcts.load("run.db")
     count = int(result.pruned)
     assert count > 0 and f"| pruned | {count} |" in shown and "| failed | pruned | improvements |" in shown
-    best = int(np.nanargmin(result.history.values))
-    assert f"| found at evaluation | {best} |" in shown  # the known one is no evaluation, and before all
+    best = int(result.history.trial[np.nanargmin(result.history.values)])
+    assert f"| found in | trial {best} |" in shown
     assert "| depth |" not in shown.partition("Best point")[2].partition("Importance")[0]
     assert not re.search(r"<td>depth</td><td>None</td>|<th>depth</th><td>None</td>", text)
 

@@ -14,6 +14,7 @@ class Names(NamedTuple):
 
     head: list[str]
     plan: Plan
+    run: str  # in the last column of each line
 
     @property
     def values(self) -> int:
@@ -30,21 +31,22 @@ class Names(NamedTuple):
 
         cells = [sign(cell) if yes else cell for cell, yes in zip(line.cells, self.plan.decimals, strict=True)]
         cells += ["" if math.isnan(number) else sign(repr(number)) for number in [*line.values, *line.quantities]]
-        rest = [""] * (len(self.head) - 3 - len(cells))
-        return ["" if line.trial is None else str(line.trial), *cells, *rest, line.message, line.note]
+        rest = [""] * (len(self.head) - 4 - len(cells))
+        return ["" if line.trial is None else str(line.trial), *cells, *rest, line.message, line.note, self.run]
 
 
 def spoiled(rows: list[list[str]], names: Names, rng: np.random.Generator) -> str:
     """Make a line wrong; return how."""
     row, at = pick(rng, rows[1:]), names.values
-    row[at:-2] = ["1.5"] * (len(row) - at - 2)
-    row[-2] = ""
+    row[at:-3] = ["1.5"] * (len(row) - at - 3)
+    row[-3] = ""
     ways: dict[str, tuple[int, str]] = {
         "a text as a value": (at, "much"),
         "an unknown trial": (0, "77777"),
         "a text as a trial": (0, "one"),
         "a part of a trial": (0, "0.5"),
-        "a value and a message": (-2, "late"),
+        "a value and a message": (-3, "late"),
+        "a line of another run": (-1, "bcdfghjk"),
         "an amount out of its range": (1, "1e9"),
         "no amount": (1, ""),
         "a cell too many": (len(row), "?"),
@@ -58,5 +60,5 @@ def spoiled(rows: list[list[str]], names: Names, rng: np.random.Generator) -> st
         rows[:] = [row[:1] + row[2:] for row in rows]
     else:
         row[0] = "0"
-        rows.append([*row[:at], *["2.5"] * (len(row) - at - 2), "", ""])
+        rows.append([*row[:at], *["2.5"] * (len(row) - at - 3), "", "", names.run])
     return what

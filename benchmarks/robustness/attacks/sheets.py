@@ -69,7 +69,7 @@ class Laboratory:
         with out.open(newline="", encoding="utf-8") as file:
             head, *rows = csv.reader(file)
         expect(len({*head}) == len(head) == len(rows[0]), f"columns of their own in {self.plan}", head)
-        self.names = Names(head, self.plan)
+        self.names = Names(head, self.plan, rows[0][-1])
         lines = [Line(int(row[0]), pending[int(row[0])], row[1 : self.names.values]) for row in rows]
         wanted = [each for each in pending if again or each not in self.ledger.pending]
         expect([line.trial for line in lines] == wanted, f"lines of the trials {wanted} in {self.plan}", rows)

@@ -10,7 +10,7 @@ from lamcts import objectives
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs
 from lamcts.cli.parser import Parser, option, settings_in
-from lamcts.cli.run import print_best
+from lamcts.cli.run import found_in, print_best
 from lamcts.cli.search import Report, add_search_options, carry_out, journal_of
 from lamcts.cli.target import Target, add_against, one_of, with_cost, without_cost
 from lamcts.neural.cli import darts, own_networks, proxies, supernets, trained
@@ -158,8 +158,9 @@ def _print_network(found: Json) -> None:
     best = found["best"]
     rows = [["network", best["text"]]]
     if best["optimum"] is not None:
-        of = f"at evaluation {best['evaluation']} of {found['evaluations']}"
-        rows.append(["best value", f"{number(best['value'])} {of}; the table's best is {number(best['optimum'])}"])
+        rows.append(
+            ["best value", f"{number(best['value'])} {found_in(found)}; the table's best is {number(best['optimum'])}"]
+        )
     rows += [[name, number(value)] for name, value in found["reported"].items()]
     table(rows + [[name, number(value)] for name, value in found["costs"].items() if not np.isnan(value)])
 

@@ -15,7 +15,7 @@ import numpy as np
 from lamcts import pruners
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs, output_file
-from lamcts.cli.run import print_best
+from lamcts.cli.run import found_in, print_best
 from lamcts.cli.search import Report, folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.errors import MissingExtra
@@ -258,7 +258,7 @@ def searched_rows(name: str, result: Any, found: dict[str, Any], more: str = "")
         print_best(result, found)
         return []
     best = found["best"]
-    return [[name, f"{number(best['value'])} at evaluation {best['evaluation']} of {found['evaluations']}{more}"]]
+    return [[name, f"{number(best['value'])} {found_in(found)}{more}"]]
 
 
 def train_best(

@@ -9,8 +9,8 @@ results take the place of points of the initial design. With `fix=`, results wit
 are left out, with a warning. A known point comes back as it was given, to the last bit.
 
 A table has a column for each parameter (x1, x2, ... where points are arrays or tuples), each objective (`value` where
-there is one) and each quantity that is bounded, by its name; or how far beyond its bound it is, by the words of the
-constraint. That is what `lamcts show RUN --csv` writes. An empty value is a failed evaluation, or with quantities one
+there is one) and each quantity that is bounded, by its name; or how far beyond a bound it is, by the words of a
+constraint, such as `stress <= 250`. An empty value is a failed evaluation, or with quantities one
 that was checked. A column `sem` (or `sem.NAME` of an objective) has standard errors. Numbers and texts of other columns
 are metrics.
 
@@ -41,7 +41,7 @@ PriorResults = Any  # str | path | Result | DataFrame | study of Optuna | pairs,
 Key = tuple[bytes, tuple[float | None, ...]]
 
 
-def known_results(given: PriorResults, problem: RunProblem) -> list[list[PriorObservation]]:
+def known_results(given: PriorResults, problem: "RunProblem | Optimizer") -> list[list[PriorObservation]]:
     """Return the known results of each source, checked; ValueError names the one that does not fit, and the reason."""
     found = []
     for source in [] if given is None else sources_of(given, bare(problem.space)):
@@ -55,8 +55,8 @@ def known_results(given: PriorResults, problem: RunProblem) -> list[list[PriorOb
     return found
 
 
-def _read(given: PriorResults, problem: RunProblem) -> list[PriorObservation]:
-    names = [name for each in problem.functions for name in each.names if name is not None]
+def _read(given: PriorResults, problem: "RunProblem | Optimizer") -> list[PriorObservation]:
+    names = [name for each in getattr(problem, "functions", ()) for name in each.names if name is not None]
     if (table := table_of(given, problem.space, problem.goals)) is None:
         return _pairs(given)
     if not (found := observations_of(table, problem.space, problem.goals, names)):
@@ -79,13 +79,13 @@ def _pairs(given: PriorResults) -> list[PriorObservation]:
     return found
 
 
-def _measured(one: PriorObservation, problem: RunProblem) -> PriorObservation:
+def _measured(one: PriorObservation, problem: "RunProblem | Optimizer") -> PriorObservation:
     """Fill in missing constraint values of a result by calling constraint functions."""
-    if not problem.functions or not isinstance(one.constraints, (Mapping, type(None))):
+    if not (functions := getattr(problem, "functions", ())) or not isinstance(one.constraints, (Mapping, type(None))):
         return one
     told = {*(one.constraints or ()), *(one.value if isinstance(one.value, Mapping) else ())}
     found: dict[str, float] = {}
-    for measure in problem.functions:
+    for measure in functions:
         if any(name is not None and name not in told for name in measure.names):
             try:
                 found |= measure(one.point)
@@ -97,7 +97,7 @@ def _measured(one: PriorObservation, problem: RunProblem) -> PriorObservation:
     return one._replace(constraints=found | dict(one.constraints or {}))
 
 
-def _checked(one: PriorObservation, problem: RunProblem, others: list[str]) -> PriorObservation | None:
+def _checked(one: PriorObservation, problem: "RunProblem | Optimizer", others: list[str]) -> PriorObservation | None:
     """Return a result with all constraint values; None, and a line of `others`, where fixed parameters differ."""
     try:
         problem.space.encode(one.point)

@@ -9,21 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from lamcts.optimizer.export import LAST, columns_of, goal_columns
-from lamcts.outcomes.front import parts_of
-from lamcts.outcomes.goals import Goals
+from lamcts.optimizer.columns import OWN, SEM, Names, members_of, sample_of
+from lamcts.outcomes.goals import Constraint, Goals
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.spaces.base import SearchSpace, options_of
-from lamcts.spaces.fixed import bare
-from lamcts.spaces.product import Space as ProductSpace
 from lamcts.spaces.values import brief
 from lamcts.types import Point
 
-OWN = ("trial", *LAST)  # columns of every table of ours
-SEM = "sem"  # the column of standard errors, or the prefix of several
 PRUNED = re.compile(r"pruned( at step \d+)?")  # the message of a row without a value
 ABSENT = object()  # the value of a parameter that a point does not have
 WORDS = {"true": True, "false": False}
@@ -56,25 +49,6 @@ class Table(NamedTuple):
         return self._replace(names=[*dict.fromkeys(new.values())], rows=rows)
 
 
-class Names(NamedTuple):
-    """The columns of a table by the names of parameters, of objectives and constraints, and of quantities."""
-
-    points: Mapping[str, str]
-    goals: Mapping[str, str]
-    quantities: Mapping[str, str]
-    sems: Mapping[str, str]  # standard errors by objective
-
-    @classmethod
-    def of(cls, space: SearchSpace, goals: Goals) -> "Names":
-        """Return a column of its own for each; a name that is another column's is `point.NAME` and so on."""
-        own, names = goal_columns(goals), goals.names
-        sems = {name: SEM if len(names) == 1 else f"{SEM}.{name}" for name in names}
-        sems = {name: sem for name, sem in sems.items() if sem not in own.values()}
-        held = (*names, *own, *own.values(), SEM, *sems.values(), *OWN)
-        quantities = columns_of(goals.quantities, held, "quantity")
-        return cls(columns_of(members_of(space), (*held, *quantities.values()), "point"), own, quantities, sems)
-
-
 class PriorObservation(NamedTuple):
     """A result: its point, what the function returned there, what constraints bound, where it was given, metrics."""
 
@@ -101,21 +75,14 @@ def observations_of(
             if row.optional:
                 continue
             raise
-        found.append(PriorObservation(point, *reader.values(row), row.where, reader.metrics(row)))
+        found.append(PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row)))
     return found
 
 
-def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
-    """Return the parts of a point by name, each with its space; None where it has none of its own."""
-    space = bare(space)
-    if isinstance(space, ProductSpace):
-        names = space.names or [f"x{i + 1}" for i in range(len(space.members))]
-        return dict(zip(names, space.members, strict=True))
-    parts = parts_of(_sample(space))
-    if [name for name, _ in parts] == ["point"]:
-        return {"point": space}
-    columns = getattr(space, "columns", ()) or [None] * len(parts)
-    return {name: column for (name, _), column in zip(parts, columns, strict=True)}
+def points_of(table: Table, space: SearchSpace, goals: Goals) -> list[Point]:
+    """Return the points of a table, which may lack all other columns."""
+    reader = _Reader(table, space, goals, None)
+    return [reader.point(row) for row in reader.rows]
 
 
 def check_once(names: Sequence[str], where: str) -> None:
@@ -125,42 +92,49 @@ def check_once(names: Sequence[str], where: str) -> None:
         raise ValueError(f"known: {where}: expected each column once, got {twice[0]!r} twice")
 
 
-def _sample(space: SearchSpace) -> Point:
-    return space.decode(space.sample(1, np.random.default_rng(0))[0])
-
-
 class _Reader:
     """Reads the rows of one table."""
 
-    def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str]) -> None:
+    def __init__(self, table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str] | None) -> None:
         inside, own = members_of(space), Names.of(space, goals)
-        known = {name for part in own for pair in part.items() for name in pair} | {SEM, *OWN}
+        flat = [column for name in inside for column in own.flat(name)]
+        known = {name for part in own[:4] for pair in part.items() for name in pair} | {*flat, SEM, *OWN}
         table = _trimmed(table, known)
         there = {*table.names}
         self._columns, self._goal, self._quantity = (
             {name: column if column in there else name for name, column in part.items()} for part in own[:3]
         )
+        mixed = [name for name in own.parts if own.points[name] not in there and {*own.flat(name)} <= there]
+        self._parts = {name: dict(zip(own.parts[name], own.flat(name), strict=True)) for name in mixed}
+        self._columns |= {name: own.points[name] for name in mixed}
         used = {*self._columns.values(), *self._goal.values()}
         self._quantity = {name: column for name, column in self._quantity.items() if column not in {*used, *OWN}}
         used |= {*goals.quantities, *self._quantity.values()}
         self._sems = {name: sem for name, sem in own.sems.items() if sem not in used}
-        self._used = used | known
+        bounds = {name: bound for name in table.names if name not in known and (bound := _bound(name))}
+        self._bounds = {name: bound for name, bound in bounds.items() if bound.name in goals.quantities}
+        self._used, self._given = used | known | {*self._bounds}, own.given
         self._inside, self._goals, self._text = inside, goals, table.text
-        self._named = isinstance(_sample(space), Mapping)
+        self._named = isinstance(sample_of(space), Mapping)
         self.rows = table.rows
         self._check_columns(table, measured)
         numbers = (*self._quantity.values(), *self._goal.values(), SEM, *self._sems.values())
         self._comma = self._has_commas(table, numbers)
 
-    def _check_columns(self, table: Table, measured: Sequence[str]) -> None:
+    def _check_columns(self, table: Table, measured: Sequence[str] | None) -> None:
+        """Raise ValueError for a column that is missing; measured: quantities that are; None: no values are wanted."""
         there = {*table.names}
-        known = {held.name for held in self._goals.constraints if self._goal[str(held)] in there} | {*measured}
-        pairs = [(self._columns[name], member) for name, member in self._inside.items()]
+        known = {held.name for held in self._bounds.values()} | {*(measured or ()), *self._given}
+        pairs = [(self._columns[name], member) for name, member in self._inside.items() if name not in self._parts]
         wanted = [own for own, member in pairs if self._text and not getattr(member, "when", None)]
-        wanted += [
-            *(self._goal[name] for name in self._goals.names),
-            *(self._quantity.get(name, name) for name in self._goals.quantities if name not in known),
-        ]
+        wanted += (
+            ()
+            if measured is None
+            else [
+                *(self._goal[name] for name in self._goals.names),
+                *(self._quantity.get(name, name) for name in self._goals.quantities if name not in known),
+            ]
+        )
         for name in wanted if there else ():  # a study without trials has no columns
             if name not in there:
                 got = ", ".join(table.names)
@@ -173,8 +147,9 @@ class _Reader:
             return False
         names = [
             own
-            for name, own in self._columns.items()
+            for name in self._columns
             if (member := self._inside[name]) is None or not options_of(member)
+            for own in self._parts.get(name, {name: self._columns[name]}).values()
         ]
         cells = [
             (row.cells[name].strip(), row.where)
@@ -201,6 +176,8 @@ class _Reader:
     def _parameter(self, row: Row, name: str) -> Point:
         """Return what a cell says: of its readings the first that the parameter takes."""
         own, member = self._columns[name], self._inside[name]
+        if name in self._parts and member is not None:
+            return self._mixture(row, name, member)
         if not self._text:
             return row.cells.get(own, ABSENT)
         cell = row.cells.get(own, "")  # a column of a parameter that is never active may be missing
@@ -218,7 +195,19 @@ class _Reader:
         )
         return empty[0] if empty else ABSENT
 
-    def values(self, row: Row) -> tuple[object, dict[str, float] | None]:
+    def _mixture(self, row: Row, name: str, member: SearchSpace) -> Point:
+        """Return what the cells of the parts say."""
+        cells, inner = {part: row.cells[column] for part, column in self._parts[name].items()}, members_of(member)
+        if getattr(member, "when", None) and not any(cell.strip() for cell in cells.values()):
+            return ABSENT
+        try:
+            found = {part: _first_taken(_readings(cell, self._comma), inner[part]) for part, cell in cells.items()}
+            member.encode(found)
+        except ValueError as refused:
+            raise ValueError(f"known: {row.where}, column {self._columns[name]!r}: {refused}") from None
+        return found
+
+    def values(self, row: Row, point: Point) -> tuple[object, dict[str, float] | None]:
         """Return the value of a row, by name where goals have several, and its quantities, nan for an empty cell.
 
         None for the value where all are empty, and for the quantities of a row without any number.
@@ -227,15 +216,16 @@ class _Reader:
         values = {name: self._measured(row, name) for name in goals.names}
         read = {name: self._number(row, column) for name, column in self._quantity.items() if column in row.cells}
         quantities = {name: math.nan if number is None else number for name, number in read.items()}
-        for held in goals.constraints:
-            if held.name not in goals.quantities or (column := self._goal[str(held)]) not in row.cells:
-                continue
+        for column, held in self._bounds.items():
             over = self._number(row, column)
             if math.isnan(quantities.setdefault(held.name, math.nan)) and over is not None:
                 quantities[held.name] = held.quantity(over)
         empty = all(each is None for each in values.values())
         value = None if empty else values[goals.names[0]] if goals.plain else values
-        return value, None if empty and all(map(math.isnan, quantities.values())) else quantities or None
+        if empty and all(map(math.isnan, quantities.values())):
+            return value, None
+        given = {name: float(point[own][part]) for name, (own, part) in self._given.items() if own in point}
+        return value, quantities | given or None
 
     def _measured(self, row: Row, name: str) -> float | Measured | None:
         """Return a value, with its standard error where the row has one."""
@@ -268,6 +258,13 @@ class _Reader:
                     found |= metrics_of({bare_name if bare_name in OWN else name: value})
                     break
         return found
+
+
+def _bound(column: str) -> Constraint | None:
+    """Return the constraint that is the name of a column, which has by how much it is violated; else None."""
+    with suppress(ValueError):
+        return Constraint.read(column)
+    return None
 
 
 def _trimmed(table: Table, names: set[str]) -> Table:

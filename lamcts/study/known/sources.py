@@ -18,6 +18,7 @@ from lamcts.spaces.values import scalar
 from lamcts.study.known.rows import OTHERS, Row, Table, check_once, takes
 from lamcts.study.load import JOURNAL, result_of, space_of
 from lamcts.study.result import Result
+from lamcts.text import safe_text
 from lamcts.utils.files import OLD_STATE, FileKind, kind_at, text_of
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
             raise error
     if kind in (FileKind.TEXT, FileKind.EMPTY):
         return _table_of_file(file)
+    if kind is FileKind.SPREADSHEET and (table := _table_of_workbook(file)) is not None:
+        return table
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")
 
 
@@ -174,6 +177,20 @@ def _table_of_frame(table: "DataFrame") -> Table:
         texts = ["" if empty[i, j] else cell_of(scalar(cell)) for j, cell in enumerate(cells)]
         rows.append(Row(f"row {table.index[i]}", dict(zip(names, texts, strict=True))))
     return Table("the DataFrame", names, rows)
+
+
+def _table_of_workbook(path: Path) -> Table | None:
+    """Return the first sheet of a workbook, with the numbers of its rows; None where the library for it is missing."""
+    try:
+        import pandas
+
+        frame = pandas.read_excel(path, dtype=object)
+    except ImportError:
+        return None
+    except Exception as error:  # whatever the library raises on a damaged file
+        raise ValueError(f"known: expected a workbook, got {path}, which cannot be read: {safe_text(error)}") from None
+    frame.index += 2
+    return _table_of_frame(frame.dropna(how="all"))
 
 
 def _without_prefixes(table: Table, goals: Goals) -> Table:
