@@ -87,13 +87,13 @@ def lines_of(args: argparse.Namespace, opt: Optimizer) -> list[Line]:
     cells, run = {row.where: row.cells for row in table.rows}, Journal.read(args.journal).run_id
     lines, places = [], dict[int, str]()
     space = [] if args.space is None else ["--space", args.space]
+    cure = shlex.join(["lamcts", "ask", args.journal, *space, "--known", args.sheet])
     for one in observations_of(table, opt.space, opt.goals):
         theirs = str(cells[one.where].get(RUN_ID, "")).strip()
         if theirs not in ("", run):
             raise ValueError(
                 f"{one.where}: expected lines of this run, whose {RUN_ID} is {run}, got one of the run {theirs}; "
-                f"{shlex.join(['lamcts', 'ask', args.journal, *space, '--known', args.sheet])} adds them as known results; "
-                "nothing was told"
+                f"{cure} adds them as known results; nothing was told"
             )
         lines.append(_line(one, cells[one.where], opt, named=bool(theirs)))
         trial = None if lines[-1].what == "empty" else _number(cells[one.where], one.where)
