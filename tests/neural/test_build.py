@@ -23,6 +23,7 @@ IMAGES = {"channels": 1, "classes": 10}
 SMALL = [
     (nas.NasNet(), {"width": 4, "cells": 3}),
     (nas.DartsCells(), {"width": 4, "cells": 3}),
+    (nas.IoCell(), {"width": 4, "cells": 3}),
     (nas.NasBench101(), {"width": 8, "cells": 1}),
     (nas.ConvNet(layers=3), {"stages": 2}),
     (nas.EfficientNet(blocks=2), {"width": 0.25, "stem_stride": 1}),
@@ -252,5 +253,5 @@ def test_mistakes_are_told_with_their_cure():
         build(nas.NasBench101(), point)
     with pytest.raises(ValueError, match="width, cells, got 'wide'"):
         build(nas.NasNet(), {}, wide=3)
-    with pytest.raises(ValueError, match="these can: DartsCells, NasNet, NasBench101"):
+    with pytest.raises(ValueError, match="these can: DartsCells, NasNet, IoCell, NasBench101"):
         build(nas.NasBenchGraph(), {})

@@ -1,11 +1,12 @@
-"""Networks of NASNet and DARTS cells in the skeleton of DARTS (Liu et al. 2018; training of thesis 4.2.3).
+"""Networks of NASNet, DARTS and I/O cells in the skeleton of DARTS (Liu et al. 2018; training of thesis 4.2.3).
 
 A stem, cells of which those at a third and two thirds of the depth halve the size, and a head. A cell reads the two
-cells before it, projected to its width, and concatenates the outputs of its nodes: all of DARTS cells, and of NASNet
-cells those that no other node uses.
+cells before it, projected to its width, and concatenates the outputs of its nodes: all of DARTS cells, of NASNet
+cells those that no other node uses, and of I/O cells the last.
 """
 
 from collections.abc import Callable
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +18,8 @@ from lamcts.neural.nas.genotypes import Edge, GenotypeSpace
 
 STEM = 3  # width of the stem relative to the first cells: DARTS
 MAKERS: dict[str, Callable[[int, int], nn.Module]] = {  # of operations by width and stride
+    "conv_3x3": lambda width, stride: nn.Sequential(nn.ReLU(), *conv_norm(width, width, 3, stride)),
+    "conv_5x5": lambda width, stride: nn.Sequential(nn.ReLU(), *conv_norm(width, width, 5, stride)),
     "max_pool_3x3": lambda width, stride: nn.MaxPool2d(3, stride, 1),
     "avg_pool_3x3": lambda width, stride: nn.AvgPool2d(3, stride, 1, count_include_pad=False),
     "sep_conv_3x3": lambda width, stride: separable(width, 3, stride),
@@ -40,13 +43,13 @@ class GenotypeNetwork(nn.Module):
 
     def __init__(self, space: GenotypeSpace, point: Point, channels: int, classes: int, width: int, cells: int) -> None:
         super().__init__()
-        kinds = [space.edges(point, cell) for cell in space.cells]  # normal, reduction
+        kinds = [space.computed(point, cell) for cell in space.cells]  # normal, reduction; or one
         self.stem = nn.Sequential(*conv_norm(channels, STEM * width, 3))
         made, before, reduced = list[GenotypeCell](), (STEM * width, STEM * width), False
         for i in range(cells):
             reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
             width *= 1 + reduces
-            edges = kinds[reduces]
+            edges = kinds[-1 if reduces else 0]
             cell = GenotypeCell(edges, space.outputs(edges), before, width, reduces, reduced)
             made.append(cell)
             before, reduced = (before[1], cell.channels), reduces
@@ -87,10 +90,15 @@ class GenotypeCell(nn.Module):
 
     def forward(self, older: Tensor, old: Tensor) -> Tensor:
         values = [older if self.older is None else self.older(older), old if self.old is None else self.old(old)]
-        for node, two in zip(self.nodes, self.edges, strict=True):
-            one, other = (node[_name(edge)](values[edge[1]]) for edge in two)  # type: ignore[index]
-            values.append(one + other)
+        add_nodes(values, self.nodes, self.edges)
         return torch.cat([values[i] for i in self.outputs], 1)
+
+
+def add_nodes(values: list[Tensor], nodes: nn.ModuleList, edges: list[list[Edge]]) -> None:
+    """Append the value of each node, the sum of its edges, to those of the inputs; a dropped node has any value."""
+    for node, read in zip(nodes, edges, strict=True):
+        terms = [node[_name(edge)](values[edge[1]]) for edge in read]  # type: ignore[index]
+        values.append(reduce(torch.add, terms) if terms else values[0])
 
 
 def _name(edge: Edge) -> str:

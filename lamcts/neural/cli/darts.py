@@ -85,11 +85,11 @@ def _refuse(args: argparse.Namespace) -> None:
         if getattr(args, name) != default:
             raise ValueError(f"{option(name)}: expected none with --evaluate {EVALUATE}, which evaluates no networks")
     from lamcts.neural.nas.cells import EdgeCells
-    from lamcts.neural.nas.genotypes import GenotypeSpace
+    from lamcts.neural.nas.genotypes import DartsCells, NasNet
 
-    if args.space not in (known := trained.names_of(EdgeCells, GenotypeSpace)):
+    if args.space not in (known := trained.names_of(EdgeCells, DartsCells, NasNet)):
         raise ValueError(f"--space: expected one whose operations can be mixed, {', '.join(known)}, got {args.space!r}")
-    if args.partial is not None and args.space not in (taking := trained.names_of(GenotypeSpace)):
+    if args.partial is not None and args.space not in (taking := trained.names_of(DartsCells, NasNet)):
         raise ValueError(f"--partial: expected only with --space {' or '.join(taking)}, got {args.space}: leave it out")
 
 

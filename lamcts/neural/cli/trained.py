@@ -50,10 +50,12 @@ class NetworkKind(NamedTuple):
 
 ON_TEXTS = {"optimiser": "adamw", "rate": 5e-3, "clip": 0.25}  # untuned; 0.25: torch's example of a word language model
 SMALL = {"width": 0.25, "stem_stride": 1}  # of EfficientNet, for images of 8 to 32 pixels (untuned)
+IO_CELL = {"optimiser": "adamw", "rate": 5e-3, "decay": 0.0}  # Adam with the paper's rate
 DIGITS4096 = {"batch": 32, "rate": 0.1}  # as its table was trained
 KINDS = {  # sizes untuned: a second or less an epoch of the digits
     "nasnet": NetworkKind("cells of NASNet", nas.NasNet, {"width": 8, "cells": 3}),
     "darts": NetworkKind("cells of DARTS", nas.DartsCells, {"width": 8, "cells": 3}),
+    "io-cell": NetworkKind("cells of up to 12 nodes with an I/O cost", nas.IoCell, {"width": 8, "cells": 3}, IO_CELL),
     "nasbench101": NetworkKind("cells of NAS-Bench-101", nas.NasBench101, {"width": 16, "cells": 1, "stages": 2}),
     "nasbench201": NetworkKind("cells of NAS-Bench-201", nas.NasBench201, {"widths": (8, 16), "cells": 1}),
     "transnas": NetworkKind("cells of TransNAS-Bench-101", nas.TransNas, {"widths": (8, 16), "cells": 1}),

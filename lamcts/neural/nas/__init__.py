@@ -8,6 +8,7 @@ from lamcts.neural.nas.chains import ConvNet, NasBenchMacro, NatsSize
 from lamcts.neural.nas.conversion import convert_hw_nas_bench, convert_nats_bench
 from lamcts.neural.nas.enas import EnasCell
 from lamcts.neural.nas.genotypes import DartsCells, NasNet
+from lamcts.neural.nas.io_cell import IoCell
 from lamcts.neural.nas.layerwise import Layerwise
 from lamcts.neural.nas.mobile import AccelNasBench, EfficientNet
 from lamcts.neural.nas.nasbench101 import NasBench101
@@ -26,6 +27,7 @@ __all__ = [
     "EfficientNet",
     "EnasCell",
     "Graph",
+    "IoCell",
     "Layerwise",
     "NasBench101",
     "NasBench201",

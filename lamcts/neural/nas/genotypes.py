@@ -1,4 +1,4 @@
-"""Spaces of two cells, normal and reduction, in the notation of DARTS: genotypes. NASNet and DARTS.
+"""Spaces of cells in the notation of DARTS: genotypes. NASNet and DARTS have two cells, normal and reduction.
 
 Each node adds two operations on earlier outputs. Letters: i a node, k < i + 2 its possible inputs: 0 and 1 are the
 outputs of the last two cells (0 the older), 2 + j is the output of node j.
@@ -24,11 +24,12 @@ SIDES = 2  # edges of a node
 
 
 class GenotypeSpace(ArchitectureSpace):
-    """Base class of the spaces of a normal and a reduction cell; a subclass sets the attributes.
+    """Base class of the spaces of a normal and a reduction cell, or of one cell; a subclass sets the attributes.
 
     cells: their names in points, the normal cell first, and in genotypes. operations: of an edge. pairs: the pairs of
     inputs that a node may have. connect, operation: names of a node's pair and of an edge's operation in points. none:
-    whether DARTS may also give an edge no operation, which no point has.
+    whether DARTS may also give an edge no operation, which no point has. one_output: whether a cell's output is its
+    last node.
     """
 
     cells: Mapping[str, str]
@@ -37,11 +38,13 @@ class GenotypeSpace(ArchitectureSpace):
     connect: str
     operation: str
     none = False
+    one_output = False
 
     def __init__(self) -> None:
         two = "two inputs" if (0, 0) in self.pairs[0] else "two different inputs"
+        shorts = "=[...], ".join(self.cells.values())
         self.notation = (
-            f"Genotype(normal=[(operation, input), ...], reduce=[...]) with {SIDES * len(self.pairs)} edges a cell, "
+            f"Genotype({shorts}=[(operation, input), ...]) with {SIDES * len(self.pairs)} edges a cell, "
             f"operations of {', '.join(self.operations)}, and {two} of node i below i + 2"
         )
         self.space = Space({name: choice for cell in self.cells for name, choice in self._parameters(cell)})
@@ -54,11 +57,16 @@ class GenotypeSpace(ArchitectureSpace):
             for i, pair in enumerate(taken)
         ]
 
+    def computed(self, point: Point, cell: str) -> list[list[Edge]]:
+        """Return the edges that a network computes, of each node; none for a node that it drops."""
+        return self.edges(point, cell)
+
     def from_edges(self, cells: Mapping[str, list[list[Edge]]]) -> Point:
-        """Return the point of the edges of both cells; the lower input of a node comes first."""
+        """Return the point of the edges of all cells; without ordered pairs the lower input of a node comes first."""
         point: Point = {}
         for cell in self.cells:
-            nodes = [sorted(two, key=lambda edge: edge[1]) for two in cells[cell]]
+            ordered = (1, 0) in self.pairs[0]
+            nodes = [two if ordered else sorted(two, key=lambda edge: edge[1]) for two in cells[cell]]
             for i, (one, two) in enumerate(nodes):
                 number = self.pairs[i].index((one[1], two[1]))
                 point |= {f"{cell}_{self.connect}{i}": number} if len(self.pairs[i]) > 1 else {}
@@ -66,7 +74,9 @@ class GenotypeSpace(ArchitectureSpace):
         return point
 
     def outputs(self, edges: list[list[Edge]]) -> list[int]:
-        """Return the nodes of a cell whose outputs it concatenates: those that no other node reads."""
+        """Return the nodes of a cell whose outputs it concatenates: the last, or those that no other node reads."""
+        if self.one_output:
+            return [len(edges) - 1]
         taken = {k - 2 for two in edges for _, k in two}
         return [i for i in range(len(self.pairs)) if i not in taken]
 

@@ -9,7 +9,7 @@ from torch.func import functional_call
 
 from lamcts.neural.build.build import check_sizes, class_names
 from lamcts.neural.build.edge_cells import MAKERS, Convolution, Reduction
-from lamcts.neural.build.genotypes import STEM, operation
+from lamcts.neural.build.genotypes import STEM, add_nodes, operation
 from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
 from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
@@ -43,12 +43,13 @@ class GenotypeSupernet(Supernet):
             reduces = i in (cells // 3, 2 * cells // 3) and cells > 1
             width *= 1 + reduces
             made.append(SharedCell(self.space, self.region, before, width, reduces, reduced))
-            before, reduced = (before[1], len(self.space.pairs) * width), reduces
+            outputs = 1 if self.space.one_output else len(self.space.pairs)
+            before, reduced = (before[1], outputs * width), reduces
         self.cells = nn.ModuleList(made)
         self.head = Head(before[1], classes)
 
     def masked(self, x: Tensor, point: Point) -> Tensor:
-        edges = {kind: self.space.edges(point, kind) for kind in self.space.cells}
+        edges = {kind: self.space.computed(point, kind) for kind in self.space.cells}
         old = new = self.stem(x)
         for i, cell in enumerate(self._cells):
             reads = self._columns(point, i - 2), self._columns(point, i - 1)
@@ -69,8 +70,8 @@ class GenotypeSupernet(Supernet):
         return [cell for cell in self.cells if isinstance(cell, SharedCell)]
 
     def _columns(self, point: Point, i: int) -> Columns:
-        """Return the channels of a cell's full output that a network has; all of the stem's."""
-        if i < 0:
+        """Return the channels of a cell's full output that a network has; None: all, as of the stem's."""
+        if i < 0 or self.space.one_output:
             return None
         cell = self._cells[i]
         outputs = self.space.outputs(self.space.edges(point, cell.kind))
@@ -90,7 +91,7 @@ class SharedCell(nn.Module):
         reduced: bool,
     ) -> None:
         super().__init__()
-        self.space, self.kind, self.width = space, list(space.cells)[reduces], width
+        self.space, self.kind, self.width = space, list(space.cells)[-1 if reduces else 0], width
         self.older = (HalfSize if reduced else relu_conv_norm)(before[0], width)
         self.old = relu_conv_norm(before[1], width)
         self.nodes = nn.ModuleList(
@@ -102,9 +103,7 @@ class SharedCell(nn.Module):
         taken = {k for two in edges for _, k in two}
         values = [narrowed(self.older, older, reads[0]) if 0 in taken else older]
         values += [narrowed(self.old, old, reads[1]) if 1 in taken else old]
-        for node, two in zip(self.nodes, edges, strict=True):
-            one, other = (node[f"{name}_{k}"](values[k]) for name, k in two)  # type: ignore[index]
-            values.append(one + other)
+        add_nodes(values, self.nodes, edges)
         return torch.cat([values[2 + i] for i in self.space.outputs(edges)], 1)
 
 
@@ -231,7 +230,7 @@ def supernet(
     Parameters
     ----------
     space : ArchitectureSpace
-        Cells with an operation on each edge, NASNet or DARTS cells, or mobile blocks.
+        Cells with an operation on each edge, NASNet, DARTS or I/O cells, or mobile blocks.
     channels : int, default 3
         Image channels.
     classes : int, default 10

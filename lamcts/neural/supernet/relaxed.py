@@ -39,7 +39,7 @@ class Relaxed(nn.Module):
         cls, space: ArchitectureSpace, *, channels: int = 3, classes: int = 10, seed: int = 0, **sizes: Any
     ) -> "Relaxed":
         """Return the mixture of a space with equal shares, on the CPU."""
-        if not isinstance(space, GenotypeSpace):
+        if not isinstance(space, GenotypeSpace) or space.one_output:
             net = supernet(space, channels=channels, classes=classes, seed=seed, **sizes)
             if not isinstance(net, Mixture):
                 raise ValueError(f"space: expected NASNet or DARTS cells or operations on edges, got {space.name}")

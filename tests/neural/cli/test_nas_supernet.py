@@ -155,7 +155,7 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
     [
         (
             ["--space", "convnet"],
-            "--space: expected one that has a supernet, nasnet, darts, nasbench201,",
+            "--space: expected one that has a supernet, nasnet, darts, io-cell, nasbench201,",
         ),
         (["--steps", "0"], "--steps: expected at least 1, an epoch of mine, got 0"),
         (["--inherit"], "--inherit: expected only with --evaluate train"),

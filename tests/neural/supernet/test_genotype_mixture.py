@@ -177,3 +177,8 @@ def test_gradient_matching_compares_the_operations_of_an_edge(data):
     found = Matching(draws=1).similarities(asked, "normal_edge_0_1")
     assert asked.open == places()
     assert (found == found.T).all() and len(np.unique(found)) > 3 and (abs(found) <= 1).all()
+
+
+def test_cells_whose_output_is_one_node_are_not_mixed():
+    with pytest.raises(ValueError, match="expected NASNet or DARTS cells or operations on edges, got io-cell"):
+        Relaxed.of(nas.IoCell(nodes=4), channels=1, width=4, cells=1)

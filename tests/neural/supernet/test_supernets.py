@@ -14,9 +14,10 @@ from lamcts.neural.train import Recipe, train  # noqa: E402
 from tests.neural.few_digits import few_digits  # noqa: E402
 
 DIGITS, NB201, NASNET, DARTS = nas.Digits4096(), nas.NasBench201(), nas.NasNet(), nas.DartsCells()
+IO = nas.IoCell(nodes=5)
 SIZES = {"digits4096": {"widths": (4,), "cells": 1}, "nasbench201": {"widths": (2, 3), "cells": 1}}
-SIZES |= {name: {"width": 2, "cells": 3} for name in ("nasnet", "darts")}
-SPACES = [DIGITS, NB201, NASNET, DARTS]
+SIZES |= {name: {"width": 2, "cells": 3} for name in ("nasnet", "darts", "io-cell")}
+SPACES = [DIGITS, NB201, NASNET, DARTS, IO]
 EVERY = pytest.mark.parametrize("space", SPACES, ids=lambda space: space.name)
 
 
@@ -35,7 +36,7 @@ def points(space, n):
 
 def cells_with_every_operation(space):
     """Return cells of which each has one operation on all edges."""
-    if space in (NASNET, DARTS):
+    if space in (NASNET, DARTS, IO):
         base = points(space, 1)[0] | {name: 1 for name in space.space.names if space.connect in name}
         layers = [name for name in base if f"_{space.operation}" in name]
         return [base | dict.fromkeys(layers, operation) for operation in space.operations]
