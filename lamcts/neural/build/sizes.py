@@ -7,9 +7,13 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from lamcts.movement import costs
 from lamcts.neural.build.build import build, maker_of
 from lamcts.neural.build.factory import NetworkFactory
 from lamcts.neural.nas.base import ArchitectureSpace, Point, operations_of
+from lamcts.neural.nas.io_cell import IoCell
+
+INPUTS = 2  # nodes of an I/O cell that are the outputs of the last two cells
 
 
 class Size(NamedTuple):
@@ -40,9 +44,13 @@ def size(
 
 
 def cell_costs(space: ArchitectureSpace, point: Point) -> dict[str, float]:
-    """Return the operations of a network's cells."""
+    """Return the operations of a network's cells; of an I/O cell also its nodes that are computed and its I/O cost."""
     graphs = space.graphs(point).values()
-    return {"operations": float(sum(map(operations_of, graphs)))} if graphs else {}
+    found = {"operations": float(sum(map(operations_of, graphs)))} if graphs else {}
+    if isinstance(space, IoCell):
+        reads = space.reads(point)
+        found |= {"nodes": float(len(reads) - INPUTS), "io": costs.cell_io(reads)}
+    return found
 
 
 @torch.no_grad()

@@ -122,3 +122,27 @@ def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, _torch,
     code, _, err = said(capsys, "nas", "--evaluate", how, *TRAINED, "--against", "latency_ms", *QUICK)
     assert code == 2 and f"--against: expected one of {costs}, got 'latency_ms'" in err
     assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.usefixtures("_torch", "images")
+def test_trained_cells_are_searched_against_their_io_cost(capsys):
+    from lamcts.movement import costs
+    from lamcts.neural import nas
+
+    small = [
+        "--space",
+        "io-cell",
+        "--size",
+        "width=2",
+        "--size",
+        "cells=1",
+        "--data",
+        "mine.npz",
+        "--recipe",
+        "epochs=1",
+    ]
+    words = ["nas", *small, "--evaluate", "train", "--search", "random", "--against", "io", "--budget", "2"]
+    code, out, err = said(capsys, *words, *QUICK)
+    assert (code, err) == (0, "") and "io (min)" in out
+    reads = nas.IoCell().reads(found()["best"]["point"])
+    assert found()["costs"]["io"] == costs.cell_io(reads) and found()["costs"]["nodes"] == len(reads) - 2
