@@ -229,9 +229,10 @@ def test_the_rule_about_torch_catches_what_it_forbids() -> None:
     assert needs_torch("values", "import torchlight\nif TYPE_CHECKING:\n    import torch") == []
 
 
-@pytest.mark.parametrize(
-    "part", ["trace", "build", "supernet", "fewshot", "batched", "compress", "memory.execution", "memory.inductor"]
-)
+PARTS = ["trace", "build", "supernet", "fewshot", "batched", "compress", "memory.execution", "memory.inductor"]
+
+
+@pytest.mark.parametrize("part", [*PARTS, "searches.graph_reinforce"])
 def test_a_part_that_loads_torch_names_the_extra_that_brings_it(part: str) -> None:
     hide = "u.find_spec = lambda name, *of: None if name == 'torch' else find(name, *of)"
     code = f"import importlib.util as u; find = u.find_spec; {hide}; import lamcts.neural.{part}"

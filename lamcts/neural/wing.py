@@ -42,6 +42,7 @@ WING = Wing(
     settings={
         "Leaf": "lamcts.neural.searches.lanas",
         "Reinforce": "lamcts.neural.searches.reinforce",
+        "GraphReinforce": "lamcts.neural.searches.graph_reinforce",
         "AlphaX": "lamcts.neural.searches.alphax.sampler",
         "Assign": "lamcts.neural.searches.alphax.actions",
         "BuildCells": "lamcts.neural.searches.alphax.cells",

@@ -79,6 +79,11 @@ def _reinforce(space: "SearchSpace", first: int | None = None) -> dict[str, Any]
     return {"sampler": import_module("lamcts.neural.searches.reinforce").Reinforce()} | _design(first)
 
 
+@register("graph_reinforce", "REINFORCE with a graph convolutional network, for the space io-cell")
+def _graph_reinforce(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
+    return {"sampler": import_module("lamcts.neural.searches.graph_reinforce").GraphReinforce(), "n_init": first or 0}
+
+
 @register("evolution", "regularised evolution")
 def _evolution(space: "SearchSpace", first: int | None = None) -> dict[str, Any]:
     return _alone("mutate", space, first)

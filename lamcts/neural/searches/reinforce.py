@@ -1,7 +1,7 @@
 """REINFORCE (Williams 1992; Zoph and Le 2017): a policy over the parameters, learned by policy gradients. No model."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -56,52 +56,55 @@ class Reinforce(LocalSampler):
     """
 
     def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_ReinforceSession":
-        progress = ReinforceProgress(rng, seen.best_row(region.rows))
-        return _ReinforceSession(self, region, seen, progress)
+        return _ReinforceSession(self, region, seen, ReinforceProgress(rng, seen.best_row(region.rows)))
 
 
 @dataclass
-class ReinforceProgress(Progress):
-    """The policy: logits of all options of all parameters in a row; moving mean and variance of losses."""
+class PolicyProgress(Progress):
+    """Moving mean and variance of the losses that a policy learns from."""
 
-    logits: Floats = field(default_factory=lambda: np.zeros(0))
     mean: float = 0.0
     variance: float = 0.0
     results: int = 0  # finite losses so far
 
 
-class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
-    def __init__(
-        self, settings: Reinforce, region: "Region", seen: "Observations", progress: ReinforceProgress
-    ) -> None:
-        super().__init__(settings, region, seen, progress)
-        self.policy = Policy(Parameters(region.space))
-        if not len(progress.logits):
-            progress.logits = np.zeros(self.policy.size)
+@dataclass
+class ReinforceProgress(PolicyProgress):
+    """The policy: logits of all options of all parameters in a row."""
+
+    logits: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+Settings = TypeVar("Settings")
+P = TypeVar("P", bound=PolicyProgress)
+
+
+class PolicySession(LocalSession[Settings, P]):
+    """Proposes draws of a policy, and learns from the advantage of each result over a moving average."""
+
+    def draw(self, n: int, temperature: float) -> Floats:
+        """Return `n` draws of the policy, whose logits are divided by the temperature, [n, d]."""
+        raise NotImplementedError
+
+    def learn(self, row: int) -> None:
+        """Move the policy by the result of a row."""
+        raise NotImplementedError
 
     def ask(self, n: int) -> Proposal:
-        batch, progress = Batch(self.region, self.seen, n), self.progress
+        batch = Batch(self.region, self.seen, n)
         for temperature in TEMPERATURES:
             if not batch.open:
                 break
-            batch.take(self.policy.draw(DRAWS_PER_POINT * batch.missing, progress.logits / temperature, progress.rng))
-        batch.fill(progress.rng)
+            batch.take(self.draw(DRAWS_PER_POINT * batch.missing, temperature))
+        batch.fill(self.progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
         for row in rows:
-            self._learn(self.seen.x[row], float(self.seen.y[row]))
+            self.learn(int(row))
 
-    def _learn(self, x: Floats, loss: float) -> None:
-        """Move the policy by one result."""
-        progress = self.progress
-        advantage = self._advantage(loss)
-        gradient = advantage * self.policy.score(x, progress.logits)
-        gradient += ENTROPY_WEIGHT * self.policy.entropy_slope(progress.logits)
-        progress.logits = progress.logits + RATE * gradient
-
-    def _advantage(self, loss: float) -> float:
+    def advantage(self, loss: float) -> float:
         """Return how much better a loss is than the moving average, and move the average; 0 for the first loss."""
         progress = self.progress
         if not np.isfinite(loss):
@@ -113,6 +116,25 @@ class _ReinforceSession(LocalSession[Reinforce, ReinforceProgress]):
         progress.mean += share * gap
         progress.variance = (1 - share) * (progress.variance + share * gap**2)
         return float(np.clip(-gap / deviation, -MAX_ADVANTAGE, MAX_ADVANTAGE)) if deviation > 0 else 0.0
+
+
+class _ReinforceSession(PolicySession[Reinforce, ReinforceProgress]):
+    def __init__(
+        self, settings: Reinforce, region: "Region", seen: "Observations", progress: ReinforceProgress
+    ) -> None:
+        super().__init__(settings, region, seen, progress)
+        self.policy = Policy(Parameters(region.space))
+        if not len(progress.logits):
+            progress.logits = np.zeros(self.policy.size)
+
+    def draw(self, n: int, temperature: float) -> Floats:
+        return self.policy.draw(n, self.progress.logits / temperature, self.progress.rng)
+
+    def learn(self, row: int) -> None:
+        progress = self.progress
+        gradient = self.advantage(float(self.seen.y[row])) * self.policy.score(self.seen.x[row], progress.logits)
+        gradient += ENTROPY_WEIGHT * self.policy.entropy_slope(progress.logits)
+        progress.logits = progress.logits + RATE * gradient
 
 
 class Policy:

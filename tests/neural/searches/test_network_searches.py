@@ -10,7 +10,7 @@ from lamcts.neural.searches import network_searches
 
 @pytest.mark.parametrize("name", network_searches.names())
 def test_every_search_proposes_networks(name):
-    space = nas.Digits4096().space
+    space = (nas.IoCell(4) if name == "graph_reinforce" else nas.Digits4096()).space
     optimizer = lamcts.Optimizer(space, seed=0, **network_searches.names()[name].settings(space, 3))
     points = [trial.point for trial in optimizer.ask(3)]
     assert len(points) == 3 and all(set(point) == set(points[0]) for point in points)

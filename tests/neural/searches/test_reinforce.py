@@ -80,8 +80,8 @@ def test_the_policy_moves_towards_better_options_and_away_from_failures():
     shares = search.session.policy.shares(progress.logits)
     assert shares[0][0] < 0.3 and all(abs(share[0] - 0.5) < 0.3 for share in shares[1:])
     session = search.session
-    assert session._advantage(float("nan")) == FAILED_ADVANTAGE
-    assert session._advantage(1e300) == -MAX_ADVANTAGE and np.isfinite(progress.variance)
+    assert session.advantage(float("nan")) == FAILED_ADVANTAGE
+    assert session.advantage(1e300) == -MAX_ADVANTAGE and np.isfinite(progress.variance)
 
 
 def test_the_unit_of_the_objective_has_no_effect():
