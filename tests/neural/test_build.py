@@ -17,6 +17,7 @@ from lamcts.neural.build import Dropout, DropPath, build, initialise  # noqa: E4
 from lamcts.neural.build.build import maker_of  # noqa: E402
 from lamcts.neural.build.layers import HalfSize  # noqa: E402
 from lamcts.neural.build.noise import reseed  # noqa: E402
+from lamcts.neural.build.sizes import cell_costs  # noqa: E402
 
 DATA = Path(os.environ.get("LAMCTS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 IMAGES = {"channels": 1, "classes": 10}
@@ -212,6 +213,14 @@ def test_what_two_networks_share_begins_with_the_same_weights():
     one, other = (build(space, each, **IMAGES, width=4, cells=1).state_dict() for each in (point, changed))
     shared = one.keys() & other.keys()
     assert len(shared) > 10 and all(torch.equal(one[name], other[name]) for name in shared)
+
+
+def test_io_cells_have_their_io_cost_and_their_nodes_as_costs():
+    space = nas.IoCell(nodes=6)
+    two = [[("conv_3x3", i), ("conv_3x3", i)] for i in (2, 3)]
+    nodes = [[("conv_3x3", 0), ("max_pool_3x3", 1)], *two, [("conv_5x5", 4), ("conv_3x3", 2)]]
+    found = cell_costs(space, space.from_edges({"cell": nodes}))  # 3(1,2), 4(3,3), 5(4,4), 6(5,3)
+    assert found == {"io": (3 + 1 + 1) / 3, "nodes": 4, "operations": 6}
 
 
 def test_halving_the_size_sees_every_place_of_an_image():

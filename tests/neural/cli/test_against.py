@@ -124,8 +124,9 @@ def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, _torch,
     assert not (tmp_path / "here").exists()
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("_torch", "images")
-def test_trained_cells_are_searched_against_their_io_cost(capsys):
+def test_cells_are_searched_by_shared_weights_against_their_io_cost(capsys):
     from lamcts.movement import costs
     from lamcts.neural import nas
 
@@ -141,8 +142,16 @@ def test_trained_cells_are_searched_against_their_io_cost(capsys):
         "--recipe",
         "epochs=1",
     ]
-    words = ["nas", *small, "--evaluate", "train", "--search", "random", "--against", "io", "--budget", "2"]
-    code, out, err = said(capsys, *words, *QUICK)
-    assert (code, err) == (0, "") and "io (min)" in out
+    words = ["nas", *small, "--evaluate", "supernet", "--steps", "1", "--search", "graph_reinforce", "--against", "io"]
+    code, out, _ = said(capsys, *words, "--budget", "2", *QUICK)
+    assert code == 0 and "objectives: negative_loss (max), io (min)" in out
     reads = nas.IoCell().reads(found()["best"]["point"])
     assert found()["costs"]["io"] == costs.cell_io(reads) and found()["costs"]["nodes"] == len(reads) - 2
+    code, out, _ = said(capsys, *words, "--budget", "3", *QUICK)
+    assert code == 0 and "3 evaluations, 2 of them done" in out
+
+
+@pytest.mark.usefixtures("_torch")
+def test_the_search_of_io_cells_refuses_a_table_of_other_cells(capsys):
+    code, _, err = said(capsys, "nas", "--space", "digits4096", "--search", "graph_reinforce", *QUICK)
+    assert code == 2 and "graph_reinforce: expected the space of IoCell" in err and "use the search 'reinforce'" in err
