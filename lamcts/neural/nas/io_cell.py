@@ -49,7 +49,7 @@ class IoCell(GenotypeSpace):
         self.nodes = whole_number(nodes, "IoCell: nodes", least=LEAST)
         if self.nodes > NODES:
             raise ValueError(f"IoCell: nodes: expected from {LEAST} to {NODES}, got {nodes}")
-        self.pairs = tuple(tuple(product(range(i + 2), repeat=SIDES)) for i in range(self.nodes - 2))
+        self.pairs = tuple(tuple(product(range(i + 2), range(i + 2))) for i in range(self.nodes - 2))
         super().__init__()
 
     def computed(self, point: Point, cell: str = CELL) -> list[list[Edge]]:
