@@ -7,10 +7,10 @@ Adam, and frozen. Each method then evaluates 200 cells by L = L1 + alpha L2 (36)
 weights, L2 the I/O cost Q_e of `costs.cell_io`, alpha the reciprocal of the mean Q_e of 100 random cells.
 `controller` is GraphReinforce with its defaults, `controller 0.01` that with a learning rate of 0.01. `hypervolume`: of
 the front of L1 and Q_e up to a loss of ln 10 and a cost of 8. The `--own` best cells of each method are trained alone
-for 20 epochs with each of `--own-seeds` seeds. `--table` prints, from the rows: best L and hypervolume with paired
-Wilcoxon tests, rank correlations of the shared and the own results, and of the costs with each other, with the
-operations and with the seconds of a forward pass. `printed_35` is equation 35 as printed. Rows go to
-results/io_cells.csv.
+for 20 epochs with each of `--own-seeds` seeds, and so are twice as many random cells (`drawn`). `--table` prints, from
+the rows: best L and hypervolume with paired Wilcoxon tests, rank correlations of the shared and the own results, and of
+the costs of the random cells with each other, with the operations and with the milliseconds of a forward pass.
+`printed_35` is equation 35 as printed. Rows go to results/io_cells.csv.
 """
 
 import json
@@ -37,6 +37,7 @@ from lamcts.types import Point
 
 SPACE, SIZES = nas.IoCell(), {"width": 8, "cells": 1}
 METHODS = ("random", "evolution", "default", "controller", "controller 0.01")
+DRAWN, CELLS = "drawn", 20  # random cells that no search has chosen, for the rank correlations
 ADAM = {"optimiser": "adamw", "rate": 5e-3, "decay": 0.0}
 RANDOM = 100  # cells whose mean cost sets alpha
 REFERENCE = (float(np.log(10)), 8.0)  # the loss of a guess; above the costs of nearly all cells
@@ -55,20 +56,28 @@ class Case(NamedTuple):
 
 SEARCHED = ("alpha", "best_l", "best_loss", "best_io", "best_nodes", "hypervolume", "own_s", "front", "cells")
 ALONE = ("shared_loss", "own_loss", "own_accuracy", "io", "printed_35", "nodes", "mflops", "forward_ms")
+MEASURED = ("mflops", "forward_ms", "own_loss")
 COLUMNS = (*Case._fields, *SEARCHED, *ALONE, "versions")
 
 
 def main() -> None:
     given = script.parser(__doc__, "io_cells.csv", "one seed of a supernet of 17 steps and four evaluations")
     script.many(given, "0-9")
-    given.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    given.add_argument("--methods", nargs="+", default=(*METHODS, DRAWN), choices=(*METHODS, DRAWN))
     given.add_argument("--steps", type=int, default=3000, help="gradient steps of a supernet")
     given.add_argument("--budget", type=int, default=200, help="evaluations of a search")
     given.add_argument("--own", type=int, default=10, help="best cells of each method that are trained alone")
     given.add_argument("--own-seeds", type=int, default=3, help="trainings of each of them")
     given.add_argument("--table", action="store_true", help="print the table of the rows that are there, run nothing")
     given.add_argument("--figure", type=Path, help="draw the fronts of the rows")
-    smoke = {"seeds": [0], "methods": ["random", "controller"], "steps": 17, "budget": 4, "own": 1, "own_seeds": 1}
+    smoke = {
+        "seeds": [0],
+        "methods": ["random", "controller", DRAWN],
+        "steps": 17,
+        "budget": 4,
+        "own": 1,
+        "own_seeds": 1,
+    }
     arguments = script.parsed(given, **smoke)
     sheet = Sheet(arguments.out, Case._fields, COLUMNS)
     for seed in [] if arguments.table or arguments.figure else arguments.seeds:
@@ -83,10 +92,11 @@ def main() -> None:
 def run(sheet: Sheet, case: Case, arguments: Any) -> None:
     """Search by one method, and train its best cells alone; what has a row is not repeated."""
     if sheet.wants(case):
-        sheet.append(searched(case, arguments.budget))
+        sheet.append(drawn(case) if case.method == DRAWN else searched(case, arguments.budget))
     (row,) = [row for row in sheet.rows() if tuple(row[name] for name in Case._fields) == tuple(map(str, case))]
     print({name: row[name] for name in ("method", "seed", "best_l", "best_io", "hypervolume", "own_s")}, flush=True)
-    for number, (loss, values) in enumerate(json.loads(row["cells"])[: arguments.own]):
+    count = arguments.own if case.method != DRAWN else min(CELLS, 2 * arguments.own)
+    for number, (loss, values) in enumerate(json.loads(row["cells"])[:count]):
         if sheet.wants(one := case._replace(number=number)):
             point = dict(zip(SPACE.space.names, values, strict=True))
             sheet.record(one._asdict() | {"shared_loss": loss} | alone(point, arguments.own_seeds))
@@ -107,6 +117,14 @@ def weights(seed: int, steps: int) -> Any:
 
 def io(point: Point) -> float:
     return costs.cell_io(SPACE.reads(point))
+
+
+def drawn(case: Case) -> dict[str, Any]:
+    """Return a row of random cells."""
+    f, rng = weights(case.seed, case.steps), np.random.default_rng([case.seed, 1])
+    points = [SPACE.random(rng) for _ in range(CELLS)]
+    cells = [(round(-f(point), 6), list(point.values())) for point in points]
+    return case._asdict() | {"cells": json.dumps(cells), "versions": versions(["lamcts", "numpy", "torch"])}
 
 
 def searched(case: Case, budget: int) -> dict[str, Any]:
@@ -214,22 +232,17 @@ def compared(rows: list[dict[str, str]], method: str, name: str) -> float:
 
 def ranks(cells: list[dict[str, str]]) -> None:
     """Print rank correlations of results and costs over the cells that were trained alone."""
-    seeds = sorted({row["seed"] for row in cells})
-    for name in ("own_loss", "own_accuracy"):
-        each = [
-            spearmanr(*(column((r for r in cells if r["seed"] == seed), n) for n in ("shared_loss", name)))[0]
-            for seed in seeds
-        ]
-        print(f"rank correlation of shared_loss and {name}, mean over {len(seeds)} seeds: {np.mean(each):.2f}")
+    best, other = ([row for row in cells if (row["method"] == DRAWN) == drawn] for drawn in (False, True))
+    for name, rows in (("best", best), ("random", other)):
+        for own in ("own_loss", "own_accuracy"):
+            groups = [[row for row in rows if row["seed"] == seed] for seed in sorted({row["seed"] for row in rows})]
+            found = [spearmanr(column(group, "shared_loss"), column(group, own))[0] for group in groups]
+            print(f"{len(rows)} {name} cells, shared_loss and {own}: rank correlations by seed {np.round(found, 2)}")
     for cost in ("io", "printed_35", "nodes"):
-        with_ = {
-            name: spearmanr(column(cells, cost), column(cells, name))[0]
-            for name in ("io", "nodes", "mflops", "forward_ms")
-        }
-        print(
-            f"rank correlation of {cost} over {len(cells)} cells: "
-            + ", ".join(f"{n} {v:.2f}" for n, v in with_.items())
-        )
+        found = [
+            f"{of} {spearmanr(column(other, cost), column(other, of))[0]:.2f}" for of in ("io", "nodes", *MEASURED)
+        ]
+        print(f"rank correlation of {cost} over the random cells: {', '.join(found)}")
 
 
 def draw(rows: list[dict[str, str]], figure: Path) -> None:
