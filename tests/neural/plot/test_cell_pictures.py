@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lamcts.errors import MissingExtra
-from lamcts.neural.nas import ConvNet, EnasCell, NasNet
+from lamcts.neural.nas import ConvNet, EnasCell, IoCell, NasNet
 from lamcts.neural.nas.base import Graph
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
@@ -146,7 +146,7 @@ def test_boxes_are_as_wide_as_their_labels_and_arrows_end_at_them():
         assert np.abs(arrow.get_window_extent(renderer).x1 - sides).min() < 4  # dots
 
 
-@pytest.mark.parametrize("space", [ConvNet(), EnasCell()], ids=lambda space: space.name)
+@pytest.mark.parametrize("space", [ConvNet(), EnasCell(), IoCell()], ids=lambda space: space.name)
 def test_a_space_of_one_graph_is_drawn_with_a_title_of_its_own(space):
     point = space.random(np.random.default_rng(0))
     figure = plot.cells(space, point, title="best of the run")
