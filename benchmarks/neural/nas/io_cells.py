@@ -98,8 +98,7 @@ def run(sheet: Sheet, case: Case, arguments: Any) -> None:
     count = arguments.own if case.method != DRAWN else min(CELLS, 2 * arguments.own)
     for number, (loss, values) in enumerate(json.loads(row["cells"])[:count]):
         if sheet.wants(one := case._replace(number=number)):
-            point = dict(zip(SPACE.space.names, values, strict=True))
-            sheet.record(one._asdict() | {"shared_loss": loss} | alone(point, arguments.own_seeds))
+            sheet.record(one._asdict() | {"shared_loss": loss} | alone(decoded(values), arguments.own_seeds))
 
 
 @cache
@@ -119,11 +118,22 @@ def io(point: Point) -> float:
     return costs.cell_io(SPACE.reads(point))
 
 
+def encoded(point: Point) -> list[int]:
+    """Return a cell as numbers: pairs of inputs, then operations."""
+    return [value if isinstance(value, int) else SPACE.operations.index(value) for value in point.values()]
+
+
+def decoded(numbers: Iterable[int]) -> Point:
+    """Return the point of `encoded`."""
+    named = zip(SPACE.space.names, numbers, strict=True)  # type: ignore[arg-type]
+    return {name: SPACE.operations[number] if "_op" in name else number for name, number in named}
+
+
 def drawn(case: Case) -> dict[str, Any]:
     """Return a row of random cells."""
     f, rng = weights(case.seed, case.steps), np.random.default_rng([case.seed, 1])
     points = [SPACE.random(rng) for _ in range(CELLS)]
-    cells = [(round(-f(point), 6), list(point.values())) for point in points]
+    cells = [(round(-f(point), 6), encoded(point)) for point in points]
     return case._asdict() | {"cells": json.dumps(cells), "versions": versions(["lamcts", "numpy", "torch"])}
 
 
@@ -131,24 +141,24 @@ def searched(case: Case, budget: int) -> dict[str, Any]:
     """Return the row of a search."""
     f, rng = weights(case.seed, case.steps), np.random.default_rng(case.seed)
     alpha = 1 / np.mean([io(SPACE.random(rng)) for _ in range(RANDOM)])
-    losses: dict[str, tuple[float, float]] = {}
+    losses: dict[tuple[int, ...], tuple[float, float]] = {}
 
     def loss(point: Point) -> float:
         both = -f(point), io(point)
-        losses[json.dumps(list(point.values()))] = both
+        losses[tuple(encoded(point))] = both
         return float(both[0] + alpha * both[1])
 
     begin = time.process_time()
     found = lamcts.minimize(loss, f.space, budget=budget, seed=case.seed, **settings(case.method))
     values, seconds = np.array(list(losses.values())), time.process_time() - begin
     order = np.argsort(values @ [1, alpha])
-    cells = [(round(values[i, 0], 6), json.loads(list(losses)[i])) for i in order[:10]]
+    cells = [(round(values[i, 0], 6), list(losses)[i]) for i in order[:10]]
     front = [i for i in np.argsort(values[:, 1]) if not (values < values[i]).all(1).any()]
-    best = json.loads(list(losses)[order[0]])
+    count = nodes(decoded(cells[0][1]))
     row = {"alpha": f"{alpha:.4f}", "best_l": f"{found.fun:.4f}", "best_loss": f"{values[order[0], 0]:.4f}"}
     row |= {
         "best_io": f"{values[order[0], 1]:.4f}",
-        "best_nodes": nodes(dict(zip(SPACE.space.names, best, strict=True))),
+        "best_nodes": count,
     }
     row |= {"hypervolume": f"{hypervolume(values, np.array(REFERENCE)):.4f}", "own_s": f"{seconds:.1f}"}
     row |= {"front": json.dumps(values[front].round(4).tolist()), "cells": json.dumps(cells)}
