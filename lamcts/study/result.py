@@ -23,7 +23,9 @@ SHOWN = (
     "fun",
     "feasible",
     "violation",
+    "constraints",
     "nfev",
+    "failed",  # how many, by kind
     "cost",
     "nit",
     "pruned",
@@ -32,6 +34,7 @@ SHOWN = (
     "message",
     "front",
 )
+IF_ANY = ("constraints", "failed", "pruned")
 
 
 @dataclass(frozen=True)
@@ -224,17 +227,21 @@ class Result(dict[str, Any]):
         return {**self.under_noise, **({} if gain is None else {"remaining_gain": gain})}
 
     def _repr_html_(self) -> str:
-        return html_of({name: self[name] for name in self._shown} | self.modelled)
+        return html_of(self._shown)
 
     @property
-    def _shown(self) -> list[str]:
-        return [name for name in SHOWN if name in self and (name != "pruned" or self[name])]
+    def _shown(self) -> Json:
+        """What is shown, by name."""
+        failures = self["history"].failures if "history" in self else {}
+        values = {**self, "failed": {kind: len(rows) for kind, rows in failures.items()}}
+        shown = {name: values[name] for name in SHOWN if name in values and (name not in IF_ANY or values[name])}
+        return shown | self.modelled
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self})
 
     def __repr__(self) -> str:
-        shown = {name: self[name] for name in self._shown} | self.modelled
+        shown = self._shown
         width = max(8, *map(len, shown)) if shown else 8
         return "\n".join(f"{name:>{width}}: {value!r}" for name, value in shown.items())
 

@@ -35,6 +35,20 @@ def test_the_result_has_the_best_point_and_the_conventional_fields() -> None:
         _ = result.funn
 
 
+def test_a_printed_result_counts_failures_by_kind_and_has_the_constrained_quantities() -> None:
+    def half(point: np.ndarray) -> dict[str, float]:
+        if point[0] > 0:
+            raise ValueError("singular")
+        return {"loss": sphere(point), "load": 2.0}
+
+    result = minimize(half, BOX, budget=12, objectives=["loss"], constraints=["load <= 3"], **OPTIONS)
+    failed = int(result.history.failed.sum())
+    assert f"constraints: {{'load': 2.0}}\n" in repr(result) and f"   failed: {{'raised': {failed}}}\n" in repr(result)
+    assert 0 < failed < 12 and "failed</th>" in result._repr_html_()
+    whole = repr(minimize(sphere, BOX, budget=12, **OPTIONS))
+    assert "failed" not in whole and "constraints" not in whole
+
+
 def test_the_history_has_all_evaluations_in_order_and_decodes_points_when_asked() -> None:
     seen: list[np.ndarray] = []
 
