@@ -1,7 +1,7 @@
 """Text of exceptions and user values, safe for messages and terminals."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 SHOWN = 80  # characters of a value in a message: a line of a terminal
 MOST_CHARACTERS = 4000  # of a failure message: a traceback fits, and a thousand of them take 4 MB in a journal
@@ -26,6 +26,13 @@ def safe_repr(value: object) -> str:
 def shortened(text: str) -> str:
     """Return `text`, cut to `SHOWN` characters, so that it fits into a message."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of texts as lines in columns; the last column may have any length."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    cells = ([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1]] for row in rows)
+    return ["  ".join(row).rstrip() for row in cells]
 
 
 def visible(text: str) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts import plot
-from lamcts.cli.console import counted, number, say, table
+from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs, output_folder
 from lamcts.cli.parser import Parser
 from lamcts.cli.run import add_settings, add_target, named_in
 from lamcts.cli.search import number_or_threads
 from lamcts.cli.target import target_of
-from lamcts.study.comparison import DEFAULT, MARKS, compare
+from lamcts.study.comparison import DEFAULT, compare
 from lamcts.study.peers import PEERS
 
 FIGURE = "convergence.png"
@@ -39,16 +39,8 @@ def main(args: argparse.Namespace) -> int:
     say(f"{target.name}: {counted(args.seeds, 'run')} of {args.budget} evaluations a method, output in {folder}/")
     words = {"budget": args.budget, "peers": args.peers, "seeds": args.seeds, "workers": args.workers}
     found = compare(target.objective, folder=folder, **words)
-    marks = " / ".join(str(max(1, round(share * args.budget))) for share in MARKS)
-    lines = [["method", "median", "quartiles", f"mean rank at {marks}", "won : lost", "p", "own ms an evaluation"]]
-    for row in found.rows:
-        low, high = row["quartiles"]
-        pair = [f"{row['won']} : {row['lost']}", number(round(row["p"], 4))] if "won" in row else ["", ""]
-        ranks = " / ".join(f"{rank:.1f}" for rank in row["rank"])
-        spread = f"{number(low)} to {number(high)}"
-        lines.append([row["method"], number(row["median"]), spread, ranks, *pair, f"{1000 * row['own_seconds']:.1f}"])
-    table(lines)
-    say("won : lost and p (Mann-Whitney) are of lamcts against the method, by final values")
+    for line in str(found).splitlines():
+        say(line)
     outputs = Outputs(args)
     with outputs.part("figures", code=0):
         title = f"{target.short}: best value so far"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from lamcts.errors import MissingExtra
 from lamcts.outcomes.front import Front
-from lamcts.text import visible
+from lamcts.text import columns, visible
 from lamcts.types import Point
 
 MOST_SHOWN = 24  # coordinates of a point that are printed (by eye)
@@ -140,7 +140,5 @@ def span(seconds: float) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows of texts in columns; the last column may have any length."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-        say("  " + "  ".join([*cells, row[-1]]).rstrip())
+    for line in columns(rows):
+        say(f"  {line}")

@@ -76,6 +76,24 @@ def test_the_table_counts_seeds_won_and_lost_and_ranks_all(tmp_path):
     assert lamcts.plot.best_so_far(found.runs).axes
 
 
+def test_a_printed_comparison_is_its_table(tmp_path):
+    found = lamcts.compare(lambda x: (x**2).sum(), [(-1, 1)], budget=8, peers=["random"], seeds=2, folder=tmp_path)
+    lines = str(found).splitlines()
+    assert lines[0].split("  ")[1] == "method" and "mean rank at 2 / 4 / 8" in lines[0]
+    assert sorted(line.split()[0] for line in lines[1:-1]) == ["lamcts", "random"] and "Mann-Whitney" in lines[-1]
+    assert repr(found) == str(found)
+
+
+def test_p_values_of_few_seeds_are_exact_with_ties(tmp_path):
+    found = lamcts.compare(np.max, [(-1, 1)], budget=4, peers=["random"], seeds=3, folder=tmp_path)
+    for run, value in zip(found.runs["lamcts"] + found.runs["random"], [1.0, 1.0, 1.0, 2.0, 3.0, 3.0], strict=True):
+        run.columns.f[:] = value
+    assert found.rows[-1]["p"] == pytest.approx(0.1)  # 2 of 20 splits; the normal approximation has 0.059
+    for run in found.runs["random"]:
+        run.columns.f[:] = 1.0
+    assert {row.get("p", 1.0) for row in found.rows} == {1.0}
+
+
 def test_wrong_names_several_objectives_and_broken_methods_are_errors(tmp_path):
     with pytest.raises(ValueError, match=r"peers: expected names of random.*got 'foo'"):
         lamcts.compare(value, SPACE, budget=5, peers=["foo"], folder=tmp_path)

@@ -43,7 +43,7 @@ def test_a_printed_result_counts_failures_by_kind_and_has_the_constrained_quanti
 
     result = minimize(half, BOX, budget=12, objectives=["loss"], constraints=["load <= 3"], **OPTIONS)
     failed = int(result.history.failed.sum())
-    assert f"constraints: {{'load': 2.0}}\n" in repr(result) and f"   failed: {{'raised': {failed}}}\n" in repr(result)
+    assert "constraints: {'load': 2.0}\n" in repr(result) and f"   failed: {{'raised': {failed}}}\n" in repr(result)
     assert 0 < failed < 12 and "failed</th>" in result._repr_html_()
     whole = repr(minimize(sphere, BOX, budget=12, **OPTIONS))
     assert "failed" not in whole and "constraints" not in whole
