@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from lamcts.cli.console import say
 from lamcts.cli.outputs import output_file
 from lamcts.cli.parser import Parser
-from lamcts.cli.results import EFFECTS, effects_of, figure_of
+from lamcts.cli.results import EFFECTS, figure_of
+from lamcts.cli.several import compared, labels
 from lamcts.cli.show import read
+from lamcts.cli.target import file_name
 from lamcts.plot.evaluations import evaluations_of
+from lamcts.types import Json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +32,7 @@ KINDS = {
     "contour": "the model over pairs of parameters",
 }
 
+EACH = ("best", "slice", "contour")  # figures of one objective
 FUNCTIONS = {"best_so_far": "best", "slices": "slice", "contours": "contour", "parameters": "parallel"}  # of the plots
 
 
@@ -44,8 +48,6 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command."""
-    from lamcts.cli.several import compared
-
     records = [read(path) for path in args.journal]
     for record in records:
         if not record.n:
@@ -55,21 +57,39 @@ def main(args: argparse.Namespace) -> int:
     default = journal.with_name(f"{journal.stem}{name}.png") if len(records) == 1 else Path("comparison.png")
     path = Path(args.out) if args.out else default
     try:
-        figure = _drawn(records[0], args.kind) if len(records) == 1 else compared(args.journal, records, args.kind)
+        one = len(records) == 1
+        figures = _drawn(records[0], args.kind) if one else {"": compared(args.journal, records, args.kind)}
     except ValueError as error:
         raise ValueError(
             re.sub(r"`(\w+)`", lambda name: f"--kind {FUNCTIONS.get(name[1], name[1])}", str(error))
         ) from error
-    try:
-        figure.savefig(path)
-    except ValueError as error:
-        raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got {str(path)!r}: {error}") from None
-    say(f"written to {path}")
+    for name, figure in figures.items():
+        own = path.with_name(f"{path.stem}{name}{path.suffix}")
+        try:
+            figure.savefig(own)
+        except ValueError as error:
+            raise ValueError(
+                f"--out: expected a name ending in .png, .pdf or .svg, got {str(own)!r}: {error}"
+            ) from None
+        say(f"written to {own}")
     return 0
 
 
-def _drawn(record: "Recorded", kind: str | None) -> "Figure":
-    """Return the figure of one run."""
-    if kind in EFFECTS and len(record.goals.objectives) == 1:
-        return effects_of(record, kind)
-    return figure_of(evaluations_of(record), record.about, kind)
+def _drawn(record: "Recorded", kind: str | None) -> dict[str, "Figure"]:
+    """Return the figures of one run by the ends of their names: one, or one for each objective."""
+    about: Json = {**record.about, "objective": record.about.get("objective") or labels([record.path])[0]}
+    run, names = evaluations_of(record), record.goals.names
+    if kind in EACH and len(names) > 1:
+        return {
+            f"-{name}": figure_of(run.alone(k), about, kind) if kind == "best" else EFFECTS[kind](run, objective=k)
+            for k, name in enumerate(file_names(names))
+        }
+    if kind in EFFECTS and (len(names) == 1 or kind == "importance"):
+        return {"": EFFECTS[kind](run)}
+    return {"": figure_of(run, about, kind)}
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """Return parts of the names of files for some objectives: their numbers if other parts would be equal."""
+    found = [file_name(name) for name in names]
+    return found if len({*found}) == len(found) else [str(i) for i in range(1, len(found) + 1)]

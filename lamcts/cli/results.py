@@ -34,17 +34,16 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lamcts.journal.recorded import Recorded
     from lamcts.plot.evaluations import Evaluations
 
 FRONT = "front.csv"
 PANELS = 4  # most objectives whose front is drawn in pairs; with more, by parallel axes (by eye)
-EFFECTS = {
+EFFECTS: Mapping[str, Callable[..., "Figure"]] = {
     "importance": plot.importance,
     "slice": plot.slices,
     "contour": plot.contours,
     "parallel": plot.parameters,
-}  # figures of the effects of the parameters on one objective
+}  # figures of the effects of the parameters
 
 
 def write_results(
@@ -176,7 +175,7 @@ def figure_of(
     kind, goals, name = kind or kinds(run)[0], run.goals, str(about.get("objective", ""))
     if kind not in kinds(run) and not (kind == "parallel" and len(goals.objectives) > 1):
         what = f"{len(goals.objectives)} objectives and {len(goals.constraints)} constraints"
-        known = [*kinds(run), *(EFFECTS if len(goals.objectives) == 1 else [])]
+        known = dict.fromkeys([*kinds(run), *(["best"] if len(goals.objectives) > 1 else []), *EFFECTS])
         raise ValueError(f"--kind: expected one of {', '.join(known)} for {what}, got {kind!r}")
     if kind == "best":
         return _best(run, about, name, target)
@@ -186,11 +185,6 @@ def figure_of(
         return plot.hypervolume(run, title=_title(name, "hypervolume"))
     draw = plot.front if kind == "front" else plot.parallel
     return draw(run, title=_title(name, "the front"))
-
-
-def effects_of(record: "Recorded", kind: str) -> "Figure":
-    """Return the figure of a kind of EFFECTS; ValueError where there are too few evaluations."""
-    return EFFECTS[kind](record)
 
 
 def _best(run: "Evaluations", about: Mapping[str, object], name: str, target: float | None) -> "Figure":

@@ -44,7 +44,7 @@ class Target(NamedTuple):
         value = self.settings[name]
         if isinstance(value, list):
             return "-".join(map(str, value))
-        return Path(value).stem if name in self.files else _short(str(value))
+        return Path(value).stem if name in self.files else file_name(str(value))
 
 
 def target_of(args: argparse.Namespace) -> Target:
@@ -72,7 +72,7 @@ def _registered(args: argparse.Namespace) -> Target:
 def registered(row: objectives.Entry, settings: Json) -> Target:
     """Return the target of an objective of the package."""
     files = frozenset(name for name, setting in row.parameters.items() if setting.is_path)
-    return Target(objectives.make(row.name, **settings), row.name, _short(row.name), settings, row.budget, files)
+    return Target(objectives.make(row.name, **settings), row.name, file_name(row.name), settings, row.budget, files)
 
 
 def one_of(option: str, name: str, known: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ def _function(args: argparse.Namespace) -> Target:
     space = space_of(args.param or [], args.space, args.dim)
     made = objectives.Function.of(args.objective, space, args.maximize, **goals_of(args))
     where, _, name = args.objective.rpartition(":")
-    return Target(made, args.objective, _short(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
+    return Target(made, args.objective, file_name(f"{Path(where.removesuffix('.py')).name}-{name}"), {})
 
 
 def _command(args: argparse.Namespace) -> Target:
@@ -172,10 +172,11 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
 def _leading(words: Sequence[str]) -> str:
     """Return a name from the words before the first option or place: python-train of `python train.py --lr {lr}`."""
     constant = list(takewhile(lambda word: "{" not in word and not word.startswith("-"), words))
-    return "-".join(_short(Path(word).stem) for word in constant) or "command"
+    return "-".join(file_name(Path(word).stem) for word in constant) or "command"
 
 
-def _short(text: str) -> str:
+def file_name(text: str) -> str:
+    """Return a text as part of the name of a file."""
     return re.sub(r"[^\w.-]+", "-", text)
 
 

@@ -17,6 +17,7 @@ from lamcts.plot.evaluations import (
     evaluations_of,
     fit_of,
     has_model,
+    importance_of,
     numbers_of,
 )
 from lamcts.plot.limits import tail_cut
@@ -49,9 +50,13 @@ def importance(run: Source, *, title: str = "Importance of parameters") -> "Figu
 
     Notes
     -----
-    The bars are total effects: half the mean squared change of the predicted value when the values of one parameter are
-    permuted among evaluations, as a share of the variance of the predictions. A conditional parameter is permuted among
-    the evaluations in which it is active.
+    The bars are total Sobol indices of the posterior mean over the whole space, by Jansen's estimator: half the mean
+    squared change of the predicted value when the values of one parameter are permuted among uniform points, as a share
+    of the variance of the predictions. A conditional parameter is permuted among the points in which it is active.
+
+    The evaluations of a search are dense near the best points, so the leave-one-out R^2 says little about the rest of
+    the space. The R^2 that the model expects over the space is the variance of the posterior mean as a share of that
+    variance plus the mean posterior variance.
 
     Examples
     --------
@@ -73,7 +78,7 @@ def importance(run: Source, *, title: str = "Importance of parameters") -> "Figu
     axes.invert_yaxis()
     canvas.keyed(axes)
     canvas.titled(axes, title, IMPORTANCE, "")
-    _say_fit(figure, shown)
+    _say_fit(figure, shown, importance_of(shown))
     return figure
 
 
@@ -116,7 +121,7 @@ def slices(run: Source, *, objective: int = 0, title: str = "Predicted value alo
     canvas.headed(figure, title)
     canvas.colour_bar(figure, dots, axes, "evaluations until then")
     if has_model(shown):
-        _say_fit(figure, shown, "Line and band: mean and standard deviation; dotted: the best point. ")
+        _say_fit(figure, shown, f"Line and band: mean and standard deviation; dotted: the best point. {fit_of(shown)}")
     return figure
 
 
@@ -151,7 +156,7 @@ def contours(run: Source, *, objective: int = 0, title: str = "Predicted value o
             x, y = plane.best
             one.scatter(x, y, marker="*", s=160, color=canvas.BEST, edgecolors="white", zorder=5)
     canvas.headed(figure, title)
-    _say_fit(figure, shown, "Star: the best point, through which the planes go; dots: evaluations. ")
+    _say_fit(figure, shown, f"Star: the best point, through which the planes go; dots: evaluations. {fit_of(shown)}")
     return figure
 
 
@@ -190,10 +195,10 @@ def _draw_boundary(axes: "Axes", plane: Plane, excess: Floats, label: str) -> No
     axes.clabel(lines, fmt={0.0: canvas.literal(label)}, fontsize=canvas.NOTE)
 
 
-def _say_fit(figure: "Figure", run: Evaluations, before: str = "") -> None:
-    """Write how well the model predicts below a figure, in another colour where that is too low."""
+def _say_fit(figure: "Figure", run: Evaluations, text: str) -> None:
+    """Write a text on the model below a figure, in another colour where the model predicts badly."""
     colour = canvas.INK if run.effects.trusted else canvas.COLOURS[1]
-    text = canvas.fitting(before + fit_of(run), figure.get_figwidth(), canvas.NOTE)
+    text = canvas.fitting(text, figure.get_figwidth(), canvas.NOTE)
     figure.supxlabel(text, x=0.01, ha="left", fontsize=canvas.NOTE, color=colour)
 
 

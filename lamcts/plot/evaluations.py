@@ -47,7 +47,7 @@ ENDS = {FAILED: "failed", PRUNED: "pruned", PARTIAL: "below full fidelity", CHEC
 SOURCES = "a Result, the path of a journal, a Journal or an Optimizer"
 RANK = "rank (0: worst, 1: best)"
 FARTHEST = 1e307  # from 0, of values in figures: ranges and margins of larger ones overflow
-IMPORTANCE = "share of the variance of the model (total effect)"  # what the bars are
+IMPORTANCE = "total Sobol index: share of the variance of the model"  # what the bars are
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,12 @@ class Evaluations:
     @property
     def maximize(self) -> bool:
         return self.goals.objectives[0].maximize
+
+    def alone(self, objective: int) -> "Evaluations":
+        """Return the evaluations with one of the objectives."""
+        goals = replace(self.goals, objectives=self.goals.objectives[objective : objective + 1], reference=None)
+        sems = None if self.sems is None else self.sems[:, [objective]]
+        return replace(self, goals=goals, values=self.values[:, [objective]], reference=None, sems=sems)
 
     @cached_property
     def own(self) -> Mask:
@@ -168,7 +174,7 @@ class Evaluations:
         model = predictor(space, self.goals, Evaluated(self.x, f, g, self.sems), robust=again)
         rows = np.flatnonzero(np.isfinite(self.loss))
         best = rows[np.argsort(self.loss[rows], kind="stable")]
-        return Effects(model, [one.part for one in self.space.parameters], self.x[best], self._active)
+        return Effects(model, [one.part for one in self.space.parameters], self.x[best], self._active, self.space.known)
 
     @property
     def order(self) -> list[int]:
@@ -341,6 +347,14 @@ def fit_of(run: Evaluations) -> str:
     ]
     text = f"Gaussian process, leave-one-out {'; '.join(fits)}"
     return text if run.effects.trusted else f"{text}: too low to trust"
+
+
+def importance_of(run: Evaluations) -> str:
+    """Return what the bars of importance are in words, and how well the model predicts."""
+    where, goals = "the space" if run.space.known else "the evaluations", run.goals.objectives
+    pairs = zip(goals, run.effects.expected_r2, strict=True)
+    found = ", ".join(f"{'' if len(goals) == 1 else f'{goal.name} '}{r2:.2f}" for goal, r2 in pairs)
+    return f"Importance over {where}, where the model expects R² {found}. {fit_of(run)}"
 
 
 def rank_of(loss: Floats) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 
 from lamcts.models.predictor import MIN_VALUES
 from lamcts.plot import tree_used
-from lamcts.plot.evaluations import fit_of
+from lamcts.plot.evaluations import fit_of, importance_of
 from lamcts.report import parameters, progress, tables, tree
 from lamcts.report.html import Grid, Piece, Section, Writer, plotly_js, text
 from lamcts.report.metrics import metrics
@@ -39,10 +39,10 @@ DRAW = """const touch=matchMedia('(pointer: coarse)').matches;
 const config={responsive:true,displaylogo:false,displayModeBar:touch?false:'hover',modeBarButtons:[['toImage']]};
 function draw(name,data,layout){if(touch)layout.dragmode=false;Plotly.newPlot(name,data,layout,config)}"""
 IMPORTANCE = (
-    "The bars are total effects under the model: half the mean squared change of the predicted value when the values "
-    "of one parameter are permuted among evaluations, as a share of the variance of the predictions. A conditional "
-    "parameter is permuted where it is active. Evaluations are dense where the search went, so this describes the "
-    "evaluations and not the whole space."
+    "The bars are total Sobol indices of the model over the whole space: half the mean squared change of the predicted "
+    "value when the values of one parameter are permuted among uniform points, as a share of the variance of the "
+    "predictions. A conditional parameter is permuted where it is active. If the journal does not hold the space, the "
+    "points are the evaluations."
 )
 SURFACES = (
     "Each plane has mean and standard deviation of the model, the other parameters as at the best point (star). "
@@ -179,7 +179,7 @@ def _parameters(run: LabelledRun, among: int) -> list[Section]:
         lines = Section("Parallel coordinates", [_lines(run), parameters.parallel(run)])
         return [Section("Importance of parameters", [few]), Section("Slices", [Grid(parameters.slices(run))]), lines]
     fit = f"{fit_of(run.shown)}."
-    bars: list[Piece] = [f"{fit}{encoded}"]
+    bars: list[Piece] = [f"{importance_of(run.shown)}.{encoded}"]
     if among == 1:
         bars += [IMPORTANCE, parameters.importance([run])]
     shown = parameters.MOST_SLICES if among == 1 else parameters.FEW_SLICES

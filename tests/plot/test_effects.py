@@ -78,6 +78,21 @@ def test_figures_of_a_model_need_five_values_and_others_none(capsys, tmp_path):
         assert said(capsys, "plot", "short.db", "--kind", kind)[0] == 0
 
 
+def test_figures_of_one_objective_are_drawn_for_each_of_several(capsys, tmp_path):
+    space = {"x": lamcts.Float(0, 1), "y": lamcts.Float(0, 1)}
+    words = {"objectives": {"cost": "min", "yield [%]": "max"}, "sampler": "uniform", "seed": 0, "journal": "two.db"}
+    lamcts.minimize(lambda p: {"cost": p["x"], "yield [%]": p["y"]}, space, budget=12, **words)
+    for kind in ("slice", "contour", "best"):
+        code, out, _ = said(capsys, "plot", "two.db", "--kind", kind)
+        assert code == 0 and out == f"written to two-{kind}-cost.png\nwritten to two-{kind}-yield-.png\n"
+        assert (tmp_path / f"two-{kind}-yield-.png").stat().st_size > 5000
+    assert said(capsys, "plot", "two.db", "--kind", "importance", "-o", "bars.pdf")[1] == "written to bars.pdf\n"
+    run = plot.evaluations.evaluations_of("two.db")
+    assert run.alone(1).best[-1] == run.values[:, 1].max() and run.alone(0).best[-1] == run.values[:, 0].min()
+    code, _, err = said(capsys, "plot", "two.db", "--kind", "violation")
+    assert code == 2 and "expected one of front, hypervolume, best, importance, slice, contour, parallel for 2" in err
+
+
 def mixed(point):
     share = point["mix"]["b"] / 200
     return {"yield": 10 - 40 * (share - 0.4) ** 2 - (point["t"] - 2) ** 2, "load": share + point["t"] / 10}
@@ -134,6 +149,17 @@ def test_importance_is_the_share_of_the_variance_of_each_objective():
             draw(result, objective=2)
     effects = plot.evaluations.evaluations_of(result).effects
     assert effects.importance == pytest.approx(np.array([[0.8, 0.2], [0.0, 1.0]]), abs=0.15)
+
+
+def test_importance_is_of_the_whole_space_also_where_the_search_was_dense_elsewhere():
+    weights = np.array([4.0, 3.0, 2.0, 1.0])
+    result = lamcts.minimize(lambda x: float(weights @ (2 * x + x**2)), [(0, 1)] * 4, budget=40, seed=0)
+    effects = plot.evaluations.evaluations_of(result).effects
+    assert effects.importance[0] == pytest.approx(weights**2 / (weights**2).sum(), abs=0.06)  # additive
+    x = np.random.default_rng(0).random((1000, 4))
+    errors = effects.at(x).mean[:, 0] - (2 * x + x**2) @ weights
+    assert effects.expected_r2[0] == pytest.approx(1 - errors.var() / ((2 * x + x**2) @ weights).var(), abs=0.1)
+    assert "over the space, where the model expects R² " in " ".join(texts(plot.importance(result))).replace("\n", " ")
 
 
 def test_a_run_without_a_value_has_no_figure_of_its_parameters():
