@@ -47,7 +47,7 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     add_option(how, "devices", ", such as 0,2 (sets CUDA_VISIBLE_DEVICES)", type=number_or_list, metavar="N")
     stop = one.add_argument_group("stopping early")
     add_option(stop, "target", type=float, metavar="VALUE")
-    kept = "; a tenth of them is kept for the checks of a policy, on fewer episodes if need be"
+    kept = "; for a policy, a tenth of this time is reserved to evaluate it again, on fewer episodes if necessary"
     add_option(stop, "seconds", kept, type=float)
     add_option(stop, "patience", type=int, metavar="N")
     add_option(stop, "min_gain", "; 'noise': the noise of an evaluation", type=number_or_noise, metavar="VALUE")

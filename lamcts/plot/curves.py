@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EVALUATIONS = "evaluations"  # what the axes count
+# Colours of evaluations without a feasible value, the same in each figure; green would praise them
+MARKS = {"failed": 1, "infeasible": 4, "pruned": 3, "below full fidelity": 5, "only constraints checked": 6}
 Groups = dict[str, list[Evaluations]]
 
 
@@ -230,8 +232,8 @@ def _steps(axes: "Axes", x: Rows, values: Floats, colour: str, label: str) -> No
 def _each(axes: "Axes", run: Evaluations, scale: int) -> None:
     """Draw each evaluation of a run, and marks at the bottom for those without a feasible value."""
     canvas.scattered(axes, run.numbers * scale, run.column, len(run), label="each evaluation")
-    for i, (name, gone) in enumerate(run.without_value.items()):
-        x, colour = (run.numbers * scale)[gone], canvas.COLOURS[1 + i % (len(canvas.COLOURS) - 1)]
+    for name, gone in run.without_value.items():
+        x, colour = (run.numbers * scale)[gone], canvas.COLOURS[MARKS[name]]
         marks: canvas.Look = {"marker": "|", "color": colour, "linestyle": "none", "clip_on": False}
         axes.plot(x, np.zeros(len(x)), transform=axes.get_xaxis_transform(), label=name, **marks)
 
@@ -245,7 +247,7 @@ def _band(axes: "Axes", runs: Sequence[Evaluations], colour: str, label: str, sc
     found = quartiles([run.best[run.own] for run in runs])
     x = found.after * scale
     axes.fill_between(x, found.low, found.high, step="post", color=colour, alpha=0.18, linewidth=0)
-    _steps(axes, x, found.middle, colour, f"{canvas.literal(label)} (median and quartiles of {len(runs)} runs)")
+    _steps(axes, x, found.middle, colour, f"{canvas.literal(label)}: median and quartiles of {len(runs)} runs")
 
 
 def _limit(axes: "Axes", limits: AxisLimits | None) -> None:

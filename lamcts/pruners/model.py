@@ -18,7 +18,7 @@ MIN_IMPROVEMENT = 0.01  # units by which a loss is better at least: equal costs 
 @register("model", "several objectives: a Gaussian process gives the rest of the trial less chance than a new one")
 @dataclass(frozen=True)
 class Model:
-    """Stop a trial whose remaining steps have less chance of the best end, each, than those of a new trial.
+    """Stop a trial whose chance to end best is smaller, for each remaining step, than that of a new trial.
 
     The model is a Gaussian process over points and steps. It learns from finished and pruned trials. Each objective has
     a model, and a trial ends best if no finished trial dominates its final losses. A run with one objective refuses the

@@ -166,11 +166,11 @@ def times(run: LabelledRun) -> HtmlTable | None:
         clock = float(at[-1] - at[0])
         rows.append(["elapsed from the first result to the last, s", clock])
         inside = float(np.nansum(seconds[1:]))
-        if inside <= clock:
+        if len(known) and inside <= clock:
             rows.append(["... of that outside the objective (optimiser, journal, pauses), s", clock - inside])
             gaps = np.diff(at) - np.nan_to_num(seconds[1:])
             rows.append(["... between two results, median, s", float(np.median(gaps))])
-        else:
+        elif len(known):
             rows.append(["evaluations running at once, on average", inside / max(clock, 1e-9)])
     return HtmlTable([], rows) if rows else None
 

@@ -11,6 +11,8 @@ import lamcts
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
+from lamcts.cli.plot import _drawn
+from lamcts.journal import Journal
 
 SPACE = lamcts.Space(
     {"idle": lamcts.Float(0, 1), "lr $_{": lamcts.Float(1e-4, 1, log=True), "act": lamcts.Choice(["a", "$b"])}
@@ -89,6 +91,10 @@ def test_figures_of_one_objective_are_drawn_for_each_of_several(capsys, tmp_path
     assert said(capsys, "plot", "two.db", "--kind", "importance", "-o", "bars.pdf")[1] == "written to bars.pdf\n"
     run = plot.evaluations.evaluations_of("two.db")
     assert run.alone(1).best[-1] == run.values[:, 1].max() and run.alone(0).best[-1] == run.values[:, 0].min()
+    opt = lamcts.Optimizer(space, objectives=["a", "b"], seed=0)
+    opt.tell_points([{"x": 0.5, "y": 0.5}], [[1.0, 2.0]])
+    opt.save("lab.db")
+    assert "lab: the front" in texts(_drawn(Journal.read("lab.db"), None)[""])  # of no objective with a name
     code, _, err = said(capsys, "plot", "two.db", "--kind", "violation")
     assert code == 2 and "expected one of front, hypervolume, best, importance, slice, contour, parallel for 2" in err
 

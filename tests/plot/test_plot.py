@@ -14,7 +14,9 @@ from lamcts.study import Study
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
 
 from lamcts import plot
-from lamcts.plot.evaluations import evaluations_of
+from lamcts.plot import canvas
+from lamcts.plot.curves import MARKS
+from lamcts.plot.evaluations import ENDS, evaluations_of
 from lamcts.plot.grown_tree import grown_tree
 from lamcts.plot.tree_partition import axes_of
 
@@ -75,7 +77,7 @@ def test_the_reward_climbs_and_counts_episodes():
 
 def test_many_runs_are_drawn_as_median_and_band():
     figure = plot.best_so_far({"one": [[4, 2], [2, 1], [9, 8]], "two": [3, 3]}, maximize=False)
-    line = lines(figure)["one (median and quartiles of 3 runs)"]
+    line = lines(figure)["one: median and quartiles of 3 runs"]
     np.testing.assert_array_equal(line.get_ydata(), [4, 2])
     assert "two" in lines(figure) and len(figure.axes[0].collections) == 1
 
@@ -103,6 +105,20 @@ def test_one_bad_value_at_the_start_does_not_flatten_the_others(values, maximize
     opt.tell_points([{"a": i / len(values)} for i in range(len(values))], list(map(float, values)))
     low, high = plot.slices(opt).axes[0].get_ylim()
     assert high - low < 2 * np.ptp(rest)
+
+
+def test_of_several_runs_the_axis_fits_the_best_values_that_are_drawn():
+    values = [20, 900, 8, 950, 5, 700, 4, 800, 3.5, 600]
+    low, high = plot.best_so_far({"one": values, "two": values}).axes[0].get_ylim()
+    assert low < 3.5 and 8 < high < 25
+
+
+def test_the_ends_of_evaluations_have_their_own_colours_in_each_figure():
+    assert len({*MARKS.values()}) == len(MARKS) == len({*ENDS.values(), "infeasible"}) and 2 not in MARKS.values()
+    for gone in (["failed"], ["infeasible", "failed"]):
+        run = evaluations_of([1.0, np.nan, 2.0], feasible=[True, True, "infeasible" not in gone])
+        colours = {name: line.get_color() for name, line in lines(plot.best_so_far(run)).items()}
+        assert [colours[name] for name in gone] == [canvas.COLOURS[MARKS[name]] for name in gone]
 
 
 @pytest.mark.parametrize("values", [[12, 7, 5, 4, 3, 3, 2], [100, 30, 9, 3, 1, -1], [1e3, 10, 0.1, 1e-3, 1e-5]])
@@ -138,7 +154,7 @@ def test_known_results_stand_at_the_left_end_and_count_as_no_evaluations():
     figure = plot.best_so_far({"plain": first, "known": second})
     assert lines(figure)["known"].get_xdata().tolist() == [0] * 9 + [1, 2, 3, 4, 5]
     assert lines(figure)["plain"].get_xdata().tolist() == list(range(1, 10)) and figure.axes[0].get_xlim() == (0, 10)
-    band = lines(plot.best_so_far({"both": [second, second]}))["both (median and quartiles of 2 runs)"]
+    band = lines(plot.best_so_far({"both": [second, second]}))["both: median and quartiles of 2 runs"]
     assert band.get_xdata().tolist() == [1, 2, 3, 4, 5] and set(band.get_ydata()) == {first.fun}
 
 

@@ -47,7 +47,8 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
         look: canvas.Look = {"color": colour, "fmt": shape, "capsize": 3, "markersize": 7, "zorder": 3}
         _bars(axes, found, cost, children, label, look if filled else look | {"markerfacecolor": "white"})
     seeds = len(found.parent.scores)
-    title = f"{evolution.networks.name}: mean and standard deviation over {seeds} seeds"
+    over = "one seed" if seeds == 1 else f"mean and standard deviation over {seeds} seeds"
+    title = f"{evolution.networks.name}: {over}"
     training = evolution.training
     score = "accuracy, %" if training.task is None else training.score_name
     better = f"validation {score}  better →" if training.maximize else f"← better  validation {score}"
