@@ -40,7 +40,5 @@ def test_times_without_end_and_values_at_the_ends_of_the_floats_are_shown(record
     f[::3] = loss
     odd = replace(record, columns=record.columns._replace(f=f, seconds=np.full(len(f), seconds)))
     html = page([LabelledRun("run", odd)])
-    assert ("outside the objective" in html) == (
-        seconds == 0
-    )  # not of unknown times
+    assert ("outside the objective" in html) == (seconds == 0)  # not of unknown times
     assert "NaN" not in html.partition("</head>")[2] and "Infinity" not in html.partition("</head>")[2]
