@@ -84,7 +84,7 @@ def _drawn(record: "Recorded", kind: str | None) -> dict[str, "Figure"]:
             f"-{name}": figure_of(run.alone(k), about, kind) if kind == "best" else EFFECTS[kind](run, objective=k)
             for k, name in enumerate(file_names(names))
         }
-    if kind in EFFECTS and (len(names) == 1 or kind == "importance"):
+    if kind is not None and kind in EFFECTS and (len(names) == 1 or kind == "importance"):
         return {"": EFFECTS[kind](run)}
     return {"": figure_of(run, about, kind)}
 
