@@ -68,9 +68,7 @@ def main(args: argparse.Namespace) -> int:
         try:
             figure.savefig(own)
         except ValueError as error:
-            raise ValueError(
-                f"--out: expected a name ending in .png, .pdf or .svg, got {str(own)!r}: {error}"
-            ) from None
+            raise ValueError(f"--out: expected a name ending in .png, .pdf or .svg, got '{own}': {error}") from None
         say(f"written to {own}")
     return 0
 

@@ -30,11 +30,8 @@ from lamcts.types import Json, Point
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lamcts.study import Study
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lamcts.plot.evaluations import Evaluations
+    from lamcts.study import Study
 
 FRONT = "front.csv"
 PANELS = 4  # most objectives whose front is drawn in pairs; with more, by parallel axes (by eye)
@@ -175,7 +172,7 @@ def figure_of(
     kind, goals, name = kind or kinds(run)[0], run.goals, str(about.get("objective", ""))
     if kind not in kinds(run) and not (kind == "parallel" and len(goals.objectives) > 1):
         what = f"{len(goals.objectives)} objectives and {len(goals.constraints)} constraints"
-        known = dict.fromkeys([*kinds(run), *(["best"] if len(goals.objectives) > 1 else []), *EFFECTS])
+        known = dict.fromkeys([*kinds(run), *["best"] * (len(goals.objectives) > 1), *EFFECTS])
         raise ValueError(f"--kind: expected one of {', '.join(known)} for {what}, got {kind!r}")
     if kind == "best":
         return _best(run, about, name, target)

@@ -374,8 +374,7 @@ class Comparison:
 
         curves = {name: np.array([_curve(run, self.budget) for run in runs]) for name, runs in self.runs.items()}
         table = np.array([*curves.values()])  # [methods, seeds, budget]
-        marks = [mark - 1 for mark in self._marks]
-        ranks = rankdata(table[:, :, marks], axis=0).mean(1)  # [methods, marks]
+        ranks = rankdata(table[:, :, [mark - 1 for mark in self._marks]], axis=0).mean(1)  # [methods, marks]
         ours, rows = curves[OURS][:, -1], []
         for (name, curve), rank in zip(curves.items(), ranks, strict=True):
             final, records = curve[:, -1], self.runs[name]
@@ -399,9 +398,8 @@ class Comparison:
         for row in self.rows:
             low, high = row["quartiles"]
             pair = [f"{row['won']} : {row['lost']}", f"{round(row['p'], 4):.6g}"] if "won" in row else ["", ""]
-            ranks, spread = " / ".join(f"{rank:.1f}" for rank in row["rank"]), f"{low:.6g} to {high:.6g}"
-            own = f"{1000 * row['own_seconds']:.1f}"
-            lines.append([row["method"], f"{row['median']:.6g}", spread, ranks, *pair, own])
+            ranks, own = " / ".join(f"{rank:.1f}" for rank in row["rank"]), f"{1000 * row['own_seconds']:.1f}"
+            lines.append([row["method"], f"{row['median']:.6g}", f"{low:.6g} to {high:.6g}", ranks, *pair, own])
         return "\n".join([*(f"  {line}" for line in columns(lines)), LEGEND])
 
 
