@@ -115,9 +115,8 @@ def _announce(
     if args.known:
         count = len(study.known) + sum(map(len, study.related))
         what = "related evaluation" if args.related else "known evaluation"
-        pruned = sum(one.pruned for one in study.known)
-        said = f"{counted(count, what)}, {pruned} of them pruned," if pruned else counted(count, what)
-        say(f"{said} from {', '.join(args.known)}")
+        pruned = f", {short} of them pruned," if (short := sum(one.pruned for one in study.known)) else ""
+        say(f"{counted(count, what)}{pruned} from {', '.join(args.known)}")
     if journal is None:
         say(f"no journal: {args.sampler} cannot be resumed")
 

@@ -112,23 +112,25 @@ class Pruning:
             for number, curve in curves.items():
                 for step, loss in curve.items():
                     own.add(number, step, loss)
-        for row, trial in enumerate(seen.trial.tolist()):
+        self._end_rows(0, seen)
+
+    def known(self, results: Sequence[PriorObservation], seen: Observations) -> list[Report]:
+        """Take the curves of known results, the last rows of `seen`; return their reports for the journal."""
+        first = len(seen) - len(results)
+        curves = {curve_number(-1, row): one.curve for row, one in enumerate(results, first) if one.curve}
+        for number, curve in curves.items():
+            for step, value in curve.items():
+                self._add(number, step, value)
+        self._end_rows(first, seen)
+        return [report for number in curves for report in reports_of(self.losses, number)]
+
+    def _end_rows(self, first: int, seen: Observations) -> None:
+        """Record how the trials of rows from `first` on have ended, and known rows with curves."""
+        for row, trial in enumerate(seen.trial[first:].tolist(), first):
             number = curve_number(trial, row)
             if trial >= 0 or number in self.curves.losses:
                 self.curves.x[number] = seen.x[row]
                 self._end(number, row, seen)
-
-    def known(self, results: Sequence[PriorObservation], seen: Observations) -> list[Report]:
-        """Take the curves of known results, the last rows of `seen`; return their reports for the journal."""
-        numbers = []
-        for row, one in enumerate(results, len(seen) - len(results)):
-            if one.curve:
-                numbers.append(number := curve_number(-1, row))
-                for step, value in one.curve.items():
-                    self._add(number, step, value)
-                self.curves.x[number] = seen.x[row]
-                self._end(number, row, seen)
-        return [report for number in numbers for report in reports_of(self.losses, number)]
 
     @own_numerics()
     def refresh(self, seen: Observations) -> None:

@@ -117,3 +117,10 @@ def test_related_tasks_leave_pruned_trials_out() -> None:
     study = study_of()
     (task,) = Study(objective, SPACE, False, 3, known=study, related=True, **OPTIONS).related
     assert len(task) == sum(trial.state.name == "COMPLETE" for trial in study.trials)
+
+
+def test_known_pruned_points_of_an_optimizer_replace_no_points_of_the_design() -> None:
+    pruned = [({"lr": 10.0 ** (-0.1 * i), "n": 8}, lamcts.Pruned()) for i in range(10)]
+    opts = [lamcts.Optimizer(SPACE, seed=0, n_init=6) for _ in range(2)]
+    opts[1].tell_points(*zip(*pruned, strict=True))
+    assert [trial.point for trial in opts[0].ask(6)] == [trial.point for trial in opts[1].ask(6)]

@@ -7,7 +7,6 @@ from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lamcts.errors import Pruned
@@ -29,7 +28,6 @@ COMMA, POINT = (re.compile(rf"[+-]?\d*{sign}\d+(e[+-]?\d+)?", re.IGNORECASE) for
 
 
 Curve = Mapping[int, tuple[float, ...]]  # intermediate values by step: one of each objective, in the user's sign
-NO_CURVE: Curve = MappingProxyType({})
 
 
 class Row(NamedTuple):
@@ -38,7 +36,7 @@ class Row(NamedTuple):
     where: str
     cells: Mapping[str, Any]
     optional: bool = False
-    curve: Curve = NO_CURVE
+    curve: Curve | None = None
     stopped: bool = False
 
     @property
@@ -69,7 +67,7 @@ class PriorObservation(NamedTuple):
     constraints: Mapping[str, float] | Sequence[float] | None
     where: str
     metrics: Metrics | None = None
-    curve: Curve = NO_CURVE
+    curve: Curve | None = None
 
     @property
     def pruned(self) -> bool:
@@ -92,9 +90,8 @@ def observations_of(
             if row.optional:
                 continue
             raise
-        value, quantities = reader.values(row, point)
-        value = Pruned() if row.pruned else value
-        found.append(PriorObservation(point, value, quantities, row.where, reader.metrics(row), row.curve))
+        one = PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row), row.curve)
+        found.append(one._replace(value=Pruned()) if row.pruned else one)
     return found
 
 

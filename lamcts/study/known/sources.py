@@ -122,8 +122,8 @@ def _study_at(address: str, name: str = "") -> Any:
     except ImportError:
         raise MissingExtra.of("optuna", "optuna") from None
     if address.startswith(SQLITE):  # which would be created, or be given tables of Optuna
-        path = address.removeprefix(SQLITE).partition("?")[0]
-        if (kind := kind_at(path, "known: the file", most=None)) is not FileKind.OPTUNA:
+        kind = kind_at(address.removeprefix(SQLITE).partition("?")[0], "known: the file", most=None)
+        if kind is not FileKind.OPTUNA:
             raise ValueError(f"known: expected a storage of Optuna at {address}, got {kind}; pass the path alone")
     try:
         names = optuna.get_all_study_names(address)
