@@ -44,7 +44,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     one.add_argument("--out", "-o", metavar="FILE", type=output_file, help=line)
     line = "write the points that were asked for and not told yet, and ask for no others"
     one.add_argument("--pending", action="store_true", help=line)
-    line = "add known results first: a journal, or a CSV file such as of `lamcts show --csv`; repeatable"
+    line = "add known results first: a journal, a CSV file as of `lamcts show --csv`, or sqlite:///study.db; repeatable"
     one.add_argument("--known", action="append", metavar="FILE", help=line)
     line = "numbers of pending points that will not be evaluated, such as 12,13"
     one.add_argument("--withdraw", type=trial_numbers, metavar="TRIALS", help=line)

@@ -37,7 +37,7 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     add_option(how, "seed", " (default: 0)", type=int, default=0)
     add_option(how, "budget_unit", " (default: full evaluations)", metavar="NAME")
     add_option(how, "batch", " (default: 1)", type=int, default=1)
-    files = ": a journal, or a CSV file as of `lamcts show --csv` or Optuna; repeatable"
+    files = ": a journal, a CSV file as of `lamcts show --csv` or Optuna, or sqlite:///study.db; repeatable"
     add_option(how, "known", files, action="append", metavar="FILE")
     add_option(how, "related", action="store_true")
     values = ": lr=0.1, or x2=0 for a coordinate of an array; repeatable"
@@ -115,7 +115,8 @@ def _announce(
     if args.known:
         count = len(study.known) + sum(map(len, study.related))
         what = "related evaluation" if args.related else "known evaluation"
-        say(f"{counted(count, what)} from {', '.join(args.known)}")
+        pruned = f", {short} of them pruned," if (short := sum(one.pruned for one in study.known)) else ""
+        say(f"{counted(count, what)}{pruned} from {', '.join(args.known)}")
     if journal is None:
         say(f"no journal: {args.sampler} cannot be resumed")
 
@@ -157,7 +158,7 @@ def done_in(journal: Path, about: Json, files: frozenset[str]) -> int:
                 f"expected {journal} to hold a run with {field} {json.dumps(about[field])}, "
                 f"got {json.dumps(held.about[field])}: give another --out, or remove the journal to start again"
             )
-    return held.n
+    return int((held.trial >= 0).sum())
 
 
 def _comparable(what: object, files: frozenset[str]) -> object:

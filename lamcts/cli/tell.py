@@ -174,7 +174,7 @@ def _compared(opt: Optimizer, row: int, outcome: Taken) -> str:
 
 def results(lines: Sequence[Line]) -> Iterator[Result]:
     """Return what an optimizer does not know, in the order of the lines."""
-    for what, trial, (point, value, constraints, _, metrics), row in lines:
+    for what, trial, (point, value, constraints, _, metrics, _), row in lines:
         if row is not None and what != "before":
             yield Result(Note(row), None, None, metrics=metrics)
         elif what not in ("empty", "before"):

@@ -46,6 +46,11 @@ def read_reports(db: sqlite3.Connection, path: str, objectives: int) -> tuple[di
     return found
 
 
+def curve_number(trial: int, row: int) -> int:
+    """Return the number of the intermediate values of a row: its trial's, or a negative one for a known row."""
+    return trial if trial >= 0 else -1 - row
+
+
 def reports_of(curves: Sequence[Reported], trial: int) -> list[Report]:
     """Return the reports of one trial, from the curves of each objective."""
     own = [each.get(trial, {}) for each in curves]

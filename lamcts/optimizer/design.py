@@ -8,6 +8,7 @@ import numpy as np
 from lamcts.models.coding import Coding
 from lamcts.models.prior_mean import RelatedModels
 from lamcts.models.priors import KernelPrior
+from lamcts.outcomes.constrained_rank import PRUNED
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
@@ -109,9 +110,9 @@ class Design:
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
         """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before.
 
-        Unsolicited points count as design points, but all given points are used.
+        Unsolicited points that were not pruned count as design points, but all given points are used.
         """
-        unasked = int(np.count_nonzero(seen.trial == -1))
+        unasked = int(np.count_nonzero((seen.trial == -1) & (seen.kind != PRUNED)))
         while used + unasked < self.n or used < len(self.given):
             x = self.rows(used, used + n)
             used += len(x)

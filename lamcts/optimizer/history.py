@@ -9,7 +9,7 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from lamcts.journal.intermediate_values import Reported, reports_of
+from lamcts.journal.intermediate_values import Reported, curve_number, reports_of
 from lamcts.optimizer.again import re_evaluations
 from lamcts.optimizer.export import rows_of
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, feasible, total_violation
@@ -163,7 +163,7 @@ class History:
 
         With several objectives a value is a dict of numbers by name.
         """
-        rows = [row for row, trial in enumerate(self.trial.tolist()) if trial in self.curves[0]]
+        rows = [row for row, trial in enumerate(self.trial.tolist()) if curve_number(trial, row) in self.curves[0]]
         return {row: self.reports_of(row) for row in rows}
 
     def reports_of(self, row: int) -> dict[int, Any]:
@@ -179,14 +179,14 @@ class History:
                 goal.name: math.nan if math.isinf(loss) else 0.0 - loss if goal.maximize else loss
                 for goal, loss in zip(self.goals.objectives, losses, strict=True)
             }
-            for _, step, losses in reports_of(self.curves, int(self.trial[row]))
+            for _, step, losses in reports_of(self.curves, curve_number(int(self.trial[row]), row))
         }
 
     def message(self, row: int) -> str | None:
         """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
         if self.kind[row] != PRUNED:
             return self.messages.get(row)
-        curve = self.curves[0].get(int(self.trial[row]))
+        curve = self.curves[0].get(curve_number(int(self.trial[row]), row))
         return f"pruned at step {next(reversed(curve))}" if curve else "pruned"
 
     def parameters(self, row: int) -> Json:

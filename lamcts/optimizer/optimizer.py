@@ -27,7 +27,7 @@ from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import CONFIRMING, Observations
-from lamcts.outcomes.trial import Trial
+from lamcts.outcomes.trial import AskedTrials, Trial
 from lamcts.rng import Purpose, stream
 from lamcts.samplers.base import Proposal, Sampler
 from lamcts.samplers.fidelities import open_at_full
@@ -175,7 +175,7 @@ class Optimizer:
             If no point of a finite space is left.
         """
         n, left = whole_number(n, "ask"), None if left is None else whole_number(left, "ask: left")
-        return changes.complete(self, lambda: self._ask(n, left))
+        return AskedTrials(changes.complete(self, lambda: self._ask(n, left)))
 
     def _ask(self, n: int, left: int | None) -> list[Trial]:
         trials, failed = list[Trial](), len(self._searches.failed)

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,14 @@ class Trial:
     seed: int = field(default=0, repr=False)
     session: int = field(default=-1, repr=False)
     note: Note = field(default=None, repr=False, compare=False)
+
+
+class AskedTrials(list[Trial]):
+    """The trials of one `ask`."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        cure = "take one, [trial] = opt.ask(), or loop over the list"
+        raise AttributeError(f"ask: expected {name!r} of a trial, got the list of trials that ask() returns; {cure}")
 
 
 def free_parameter(f: Callable[..., object], name: str) -> inspect.Parameter | None:

@@ -24,7 +24,7 @@ class Curves:
     Attributes
     ----------
     losses : dict of int to dict of int to float
-        The losses of each trial by step, in the order of the steps.
+        The losses of each trial by step, in the order of the steps; numbers below 0 are known results.
     ends : dict of int to float
         The loss of each finished trial, in the order in which the trials finished.
     ended : list of int

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from lamcts.journal.intermediate_values import curve_number
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.observations import CONFIRMING
 from lamcts.plot.canvas import FAINT
@@ -200,8 +201,8 @@ def intermediate_values(run: LabelledRun) -> list[Section]:
     curves, names = run.record.reports, run.record.goals.names
     if not curves:
         return []
-    trial, kind = run.record.trial, run.record.columns.kind
-    rows = np.array([row for row in range(run.n) if int(trial[row]) in curves], np.int64)
+    kind = run.record.columns.kind
+    rows = np.array([row for row in range(run.n) if _number(run, row) in curves], np.int64)
     pruned, whole = rows[kind[rows] == PRUNED], rows[kind[rows] == OK]
     figures = [_intermediate_figure(run, pruned, whole, k) for k in range(len(names))]
     return [Section("Intermediate values", [_counted(run, pruned, rows), *figures])]
@@ -217,10 +218,13 @@ def _intermediate_figure(run: LabelledRun, pruned: Rows, whole: Rows, k: int) ->
     return PlotlyFigure(traces, layout(axis("step of the evaluation"), y))
 
 
+def _number(run: LabelledRun, row: int) -> int:
+    return curve_number(int(run.record.trial[row]), int(row))
+
+
 def _counted(run: LabelledRun, pruned: Rows, rows: Rows) -> str:
     """Return the number of reported steps in words, in all and by the pruned trials."""
-    steps = [len(run.record.reports[int(run.record.trial[row])]) for row in rows]
-    early = [len(run.record.reports[int(run.record.trial[row])]) for row in pruned]
+    steps, early = ([len(run.record.reports[_number(run, row)]) for row in which] for which in (rows, pruned))
     said = f"{len(steps)} evaluations reported {sum(steps)} steps; "
     if not early:
         return said + "none was pruned."
@@ -231,7 +235,7 @@ def _reported(run: LabelledRun, rows: Rows, name: str, colour: str, width: float
     """Return one trace with the curves of some rows in objective k, with gaps between them."""
     sign, x, y = float(run.record.goals.signs[k]), list[float | None](), list[float | None]()
     for row in rows[thinned(len(rows), MOST_LINES)]:
-        curve = list(run.record.curves[k][int(run.record.trial[row])].items())
+        curve = list(run.record.curves[k][_number(run, row)].items())
         for i in thinned(len(curve), MOST_STEPS):
             step, loss = curve[i]
             x.append(step)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 LOCAL_GLOBAL = "local_global"
+OTHERS = {"random": "uniform", "cmaes": "cma", "cma_es": "cma"}  # names of other libraries
 WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
 WIDE = 40  # dimensions beyond which a process in a trust region leads (benchmarks/optimizer/dimensions.py)
 RADIUS = 0.2  # of that trust region (development runs of that script)
@@ -62,7 +63,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
     made = None if cls is None else cls.suited(space, detail)
     if made is None:
         known = names()
-        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {given!r}{hint('sampler', name, known)}")
+        near = hint("sampler", OTHERS.get(name, name), known)
+        raise ValueError(f"sampler: expected one of {', '.join(known)}, got {given!r}{near}")
     return made
 
 

@@ -108,8 +108,9 @@ class RunSettings:
     check_first: bool = False
     """Whether constraints that are functions are called first, and the function only where they are satisfied."""
     known: "PriorResults" = None
-    """Evaluations to start from. Pairs (point, value), the path of a CSV file or of a journal, a `Result`, a DataFrame
-    or an Optuna study, or a list of several, see `lamcts.study.known`. They do not count towards the budget."""
+    """Evaluations to start from. Pairs (point, value), the path of a CSV file or of a journal, a `Result`, a DataFrame,
+    an Optuna study or "sqlite:///study.db", or a list of several, see `lamcts.study.known`. They do not count towards
+    the budget."""
     related: bool = False
     """Whether `known` holds results of related tasks, such as the same model on other data sets, each source one task.
     Their values are none of this task. The best point of each is evaluated early. For one objective without

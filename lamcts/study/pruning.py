@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lamcts.errors import Pruned
-from lamcts.journal.intermediate_values import Report, Reported, reports_of
+from lamcts.journal.intermediate_values import Report, Reported, curve_number, reports_of
 from lamcts.outcomes.constrained_rank import OK, PRUNED
 from lamcts.outcomes.measured import Predicted
 from lamcts.outcomes.observations import CONFIRMING, Observations
@@ -14,6 +14,7 @@ from lamcts.outcomes.trial import Trial
 from lamcts.pruners import Curves, Model, Pruner, make
 from lamcts.pruners.registry import is_multi_objective
 from lamcts.study.evaluation import Outcome, takes
+from lamcts.study.known.rows import PriorObservation
 from lamcts.study.problem import RunProblem
 from lamcts.study.report_channel import LOOPBACK, ReportServer, address_towards
 from lamcts.study.reporting import Reporter, Value
@@ -35,7 +36,7 @@ class Pruning:
         if isinstance(self._pruner, Model) and len(self._names) == 1:
             raise ValueError("pruner: expected 'model' for several objectives alone, got one: use 'hyperband'")
         self._judged = (self.curves,) if is_multi_objective(self._pruner) else self.curves.objectives
-        self._told: dict[int, Predicted] = {}  # by pruned trial: its losses as predicted when it was told
+        self._told: dict[int, Predicted | None] = {}  # by pruned trial: its losses as predicted when it was told
         self._wanted = takes(problem.f, "trial")  # by the function
         self._broken: dict[int, tuple[int, Exception]] = {}  # by trial: the step at which the rule raised, and what
         self._judge = None if self._pruner is None else ReportServer(self.judge, _listening(executor))
@@ -111,8 +112,23 @@ class Pruning:
             for number, curve in curves.items():
                 for step, loss in curve.items():
                     own.add(number, step, loss)
-        for row, number in enumerate(seen.trial.tolist()):
-            if number >= 0:
+        self._end_rows(0, seen)
+
+    def known(self, results: Sequence[PriorObservation], seen: Observations) -> list[Report]:
+        """Take the curves of known results, the last rows of `seen`; return their reports for the journal."""
+        first = len(seen) - len(results)
+        curves = {curve_number(-1, row): one.curve for row, one in enumerate(results, first) if one.curve}
+        for number, curve in curves.items():
+            for step, value in curve.items():
+                self._add(number, step, value)
+        self._end_rows(first, seen)
+        return [report for number in curves for report in reports_of(self.losses, number)]
+
+    def _end_rows(self, first: int, seen: Observations) -> None:
+        """Record how the trials of rows from `first` on have ended, and known rows with curves."""
+        for row, trial in enumerate(seen.trial[first:].tolist(), first):
+            number = curve_number(trial, row)
+            if trial >= 0 or number in self.curves.losses:
                 self.curves.x[number] = seen.x[row]
                 self._end(number, row, seen)
 
@@ -123,10 +139,12 @@ class Pruning:
             return  # no pruned rows: no model is needed
         pairs = zip(found, self.curves.objectives, strict=True)
         ends = [model.ends(own) for model, own in pairs if model is not None]
-        row_of = {number: row for row, number in enumerate(seen.trial.tolist())}
+        row_of = {curve_number(trial, row): row for row, trial in enumerate(seen.trial.tolist())}
         for number, told in self._told.items():
             held = all(number in each for each in ends)
-            seen.predicted[row_of[number]] = tuple(each[number] for each in ends) if held else told
+            predicted = tuple(each[number] for each in ends) if held else told
+            if predicted is not None:
+                seen.predicted[row_of[number]] = predicted
 
     def _add(self, number: int, step: int, value: Value) -> None:
         """Add a report in the user's sign to the curves of each objective."""
@@ -145,8 +163,8 @@ class Pruning:
                 own.finish(number, loss)
             elif seen.kind[row] == PRUNED:
                 own.stop(number)
-        if row in seen.predicted:
-            self._told[number] = seen.predicted[row]
+        if row in seen.predicted or (number < 0 and seen.kind[row] == PRUNED):
+            self._told[number] = seen.predicted.get(row)
 
     def _predicted(self, number: int) -> Predicted | None:
         """Return the predicted final losses of a trial with their deviations, None before one has finished."""

@@ -24,7 +24,7 @@ from lamcts.study import log, progress
 from lamcts.study.combinations import check_combination
 from lamcts.study.evaluation import Job, Outcome
 from lamcts.study.executors import Pool
-from lamcts.study.known import known_results, tell
+from lamcts.study.known import add, known_results, untold
 from lamcts.study.options import RunSettings
 from lamcts.study.problem import RunProblem, problem_of
 from lamcts.study.pruning import Pruning
@@ -84,7 +84,7 @@ class Study:
         self.folders = TrialFolders(self.problem.space, self.settings.journal)
         known = known_results(self.settings.known, self.problem)
         self.known = [] if self.settings.related else [one for source in known for one in source]
-        self.related = known if self.settings.related else []
+        self.related = [[one for one in task if not one.pruned] for task in known] if self.settings.related else []
         self.reason: str | None = None  # why it stopped: a key of MESSAGES
         self.memory: SharedState | None = None  # what evaluations have learned, where the objective is a learner
         self._done = 0  # evaluations of new points
@@ -153,9 +153,11 @@ class Study:
         self.pruning.refresh(self.optimizer.seen)
         stack.callback(self.pruning.close)
         stack.callback(self.folders.close)
-        told = tell(self.known, self.optimizer)
+        new = untold(self.known, self.optimizer)
+        told = add(new, self.optimizer)
         if told:
-            self._record()
+            self._record(self.pruning.known(new, self.optimizer.seen))
+            self.pruning.refresh(self.optimizer.seen)
         self._queue.extend(self.optimizer.pending)  # of an earlier session: the first to be evaluated
         self._done = int(np.count_nonzero(self.optimizer.seen.trial >= 0))
         self.spending.load(self.optimizer.seen)

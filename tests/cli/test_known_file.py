@@ -21,9 +21,10 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def test_results_of_a_file_are_told_and_not_counted(capsys):
-    for budget in ("4", "6", "6"):  # the same again: nothing is told twice
+    for budget, done in (("4", ""), ("6", ", 4 of them done"), ("6", ", 6 of them done")):  # nothing is told twice
         code, out, err = said(capsys, *RUN, "--known", "old.csv", "--budget", budget, "--out", "r")
         assert (code, err) == (0, "") and "3 known evaluations from old.csv" in out
+        assert f"{budget} evaluations{done}, seed" in out
         assert "best 0 among the known evaluations" in out
     found = json.loads(Path("r/result.json").read_text())
     assert found["evaluations"] == 6 and found["best"] == {"value": 0, "trial": None, "point": {"a": 0.3, "b": 0}}
@@ -58,9 +59,11 @@ def test_files_of_related_tasks_guide_the_run_and_are_none_of_its_evaluations(ca
     assert said(capsys, *RUN, "--budget", "12", "--out", "first")[0] == 0
     Path("old.csv").write_text("number,value,params_a,params_b,state\n0,3,0.5,1,COMPLETE\n1,,0.1,2,PRUNED\n")
     known = ("--known", "first", "--known", "old.csv", "--budget", "8")
-    code, out, _ = said(capsys, *RUN, *known, "--out", "r")
+    with pytest.warns(RuntimeWarning, match=r"known: 1 of 2 rows of old\.csv were pruned and have no intermediate"):
+        code, out, _ = said(capsys, *RUN, *known, "--out", "r")
     assert code == 0 and "13 known evaluations from first, old.csv" in out
-    code, out, _ = said(capsys, *RUN, *known, "--related", "--out", "s")
+    with pytest.warns(RuntimeWarning, match="they are left out"):
+        code, out, _ = said(capsys, *RUN, *known, "--related", "--out", "s")
     assert code == 0 and "13 related evaluations from first, old.csv" in out
     code, out, _ = said(capsys, "show", "s/journal.db")
     assert code == 0 and "8 finished" in out and "known" not in out

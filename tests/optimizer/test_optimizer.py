@@ -1,7 +1,9 @@
 """The loop: what is asked, what may be told, and what each wrong call says."""
 
+import copy
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -53,6 +55,14 @@ def test_a_large_batch_is_distinct_before_anything_is_told():
     trials = lamcts.Optimizer(SPACES["box"](), seed=0, n_init=8).ask(64)
     assert len({t.x.tobytes() for t in trials}) == 64
     assert [t.id for t in trials] == list(range(64))
+
+
+def test_an_attribute_of_a_trial_is_refused_on_the_list_that_ask_returns():
+    opt = lamcts.Optimizer(SPACES["box"](), seed=0)
+    with pytest.raises(AttributeError, match=r"ask: expected 'point' of a trial, got the list .*\[trial\] = opt.ask"):
+        opt.ask().point  # noqa: B018
+    trials = opt.ask(2)
+    assert pickle.loads(pickle.dumps(trials)) == copy.deepcopy(trials) == list(trials) and len(np.array(trials)) == 2
 
 
 def test_one_seed_gives_one_run():

@@ -59,6 +59,12 @@ def test_other_names_are_refused(wrong: str) -> None:
         samplers.make(wrong, lamcts.Box(0, 1, dim=2))
 
 
+def test_a_name_of_other_libraries_is_answered_by_ours() -> None:
+    for theirs, ours in (("random", "uniform"), ("cmaes", "cma"), ("unifrom", "uniform")):
+        with pytest.raises(ValueError, match=f"got '{theirs}'; did you mean '{ours}'"):
+            samplers.make(theirs, lamcts.Box(0, 1, dim=2))
+
+
 def test_a_removed_name_is_refused_with_what_replaces_it() -> None:
     with pytest.raises(ValueError, match=r"got 'portfolio'; 'portfolio' was removed: use 'coordinate' for many"):
         samplers.make("portfolio", lamcts.Box(0, 1, dim=2))

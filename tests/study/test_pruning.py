@@ -177,12 +177,14 @@ def test_a_run_goes_on_bit_for_bit_where_the_model_leaves_trials_out(tmp_path: P
     assert found[0] == found[1] and len(found[0][0]) > 2
 
 
-def test_rows_say_where_a_trial_was_pruned_and_known_results_leave_it_out(tmp_path: Path) -> None:
+def test_rows_say_where_a_trial_was_pruned_and_known_results_keep_its_curve(tmp_path: Path) -> None:
     result = lamcts.minimize(descent, BOX, pruner="median", **OPTIONS)
     said = [row["message"] for row in result.rows() if row["message"]]
     assert len(said) == result.pruned and all(re.fullmatch(r"pruned at step \d", text) for text in said)
     again = lamcts.minimize(descent, BOX, known=result, **{**OPTIONS, "budget": 1})
-    assert np.count_nonzero(again.history.trial < 0) == 30 - result.pruned and not again.history.failed.any()
+    assert (again.history.pruned[:30] == result.history.pruned).all() and not again.history.failed.any()
+    assert {row: curve for row, curve in again.history.reports.items() if row < 30} == result.history.reports
+    assert [row["message"] for row in again.rows()[:30]] == [row["message"] for row in result.rows()]
 
 
 def test_pruned_trials_do_not_make_a_run_give_up_and_the_progress_counts_them(capsys: Any) -> None:

@@ -73,7 +73,8 @@ def main(args: argparse.Namespace) -> int:
         raise ValueError(f"--measure: expected a model, got the list of layers {args.network}: leave it out")
     if budget is None:
         machine = step.machine() if args.measure else None
-        reports, text = fitting.curve(step.graph(), machine=machine, **search), ""
+        options: Json = {} if step.model is None else {"options": fitting.options_on(step.model)}
+        reports, text = fitting.curve(step.graph(), machine=machine, **options, **search), ""
         marks = dict.fromkeys((one.plan.name for one in fitting.front(reports)), "yes")
     else:
         reports, text = _within(step, budget, search, args.measure)

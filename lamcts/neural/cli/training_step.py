@@ -67,15 +67,20 @@ class TrainingStep:
 
     @contextmanager
     def _plain(self) -> Iterator[None]:
-        """Turn errors of torch on the user's model into ValueErrors, and silence torch's own log of them."""
-        record = logging.getLogger("torch._subclasses.fake_tensor")
+        """Turn errors of torch on the user's model into ValueErrors, silence torch's log of them, and print ours."""
+        record, ours = logging.getLogger("torch._subclasses.fake_tensor"), logging.getLogger("lamcts")
         disabled, record.disabled = record.disabled, True
+        level, shown = ours.level, logging.StreamHandler()
+        ours.addHandler(shown)
+        ours.setLevel(logging.INFO)
         try:
             yield
         except (TypeError, RuntimeError, AttributeError) as error:
             raise ValueError(f"{self.target}: {type(error).__name__}: {safe_text(error)}") from error
         finally:
             record.disabled = disabled
+            ours.removeHandler(shown)
+            ours.setLevel(level)
 
 
 def training_step(target: str, count: int | None, optimizer: str | None) -> TrainingStep:

@@ -52,7 +52,7 @@ def least_time(
         Plans of an earlier search of this step, for another budget or another accounting. The search continues from
         them: other starts are skipped, and local search gets half of its plans.
     seconds : float, default infinity
-        Limit of CPU time, after which the best plan so far is returned.
+        Limit of wall time, after which the best plan so far is returned.
 
     Returns
     -------
@@ -65,10 +65,10 @@ def least_time(
         If no plan within the budget was found; the message has the smallest peak found.
     """
     objective = ScheduleObjective(graph, budget, machine, options)
-    end, room = time.process_time() + seconds, size_of(budget) - graph.outside_bytes
+    end, room = time.perf_counter() + seconds, size_of(budget) - graph.outside_bytes
 
     def over() -> bool:
-        return time.process_time() >= end
+        return time.perf_counter() >= end
 
     plans = _starts(objective, room, starts, over)
     count = EXCHANGES + EACH * len(graph.movable) if exchanges is None else exchanges

@@ -39,11 +39,12 @@ class Command:
     Parameters
     ----------
     template : str or sequence of str
-        The program and its arguments, split into words as by a shell, which is not started. Every parameter needs its
-        `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an integer that differs between trials,
-        `{folder}` the point's folder for checkpoints. Items and amounts have commas between. An inactive parameter is
-        removed with its word and an option before it. Texts that a shell could obey must be words of their own, or
-        follow the `=` of an option, and are refused where a shell is known to read them.
+        The program and its arguments (template files are `inputs`), split into words as by a shell, which is not
+        started. Every parameter needs its `{name}`; `{name:.3g}` formats it, and `{{` `}}` are braces. `{seed}` is an
+        integer that differs between trials, `{folder}` the point's folder for checkpoints. Items and amounts have
+        commas between. An inactive parameter is removed with its word and an option before it. Texts that a shell could
+        obey must be words of their own, or follow the `=` of an option, and are refused where a shell is known to read
+        them.
     space : Space
         A `Space` with names, of kinds of parameters that have a text on the command line.
     timeout_seconds : float or None, default None
@@ -69,7 +70,8 @@ class Command:
 
     Notes
     -----
-    A time-out, a non-zero exit status, no number, and more than 64 MiB of output raise: the evaluation fails. So do a
+    A time-out, a non-zero exit status (the error has the last lines of the error stream, or else of the output), no
+    number, and more than 64 MiB of output raise: the evaluation fails. So do a
     last line that may be cut off (a part of a JSON object, or no newline after text that follows the number), and
     regular expressions that take longer than the time-out, at least 1 and at most 10 seconds.
     """
@@ -159,7 +161,7 @@ class Command:
             words[0] = str(Path(program).absolute())
         ended = run(words, self.timeout_seconds, watch, folder if self._decks else None)
         if ended.status:
-            raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors)}")
+            raise RuntimeError(f"{_how(ended.status)}{last_words(ended.errors) or last_words(ended.output)}")
         return self.read(ended.output)
 
     def read(self, output: str) -> float | dict[str, Metric]:

@@ -155,7 +155,7 @@ class Template:
                 raise ValueError(f"template: expected one of {known}, got {{{name}}}: {cure}")
         for name in names:
             if name not in used and name not in elsewhere:
-                cure = f"write {{{name}}} into it"
+                cure = f"write {{{name}}} into the command, or into a template file, inputs={{'deck.tpl': 'deck.in'}}"
                 raise ValueError(f"template: expected a place for every parameter, got none for {name!r}: {cure}")
 
     def _check_shells(self, members: Mapping[str, SearchSpace]) -> None:

@@ -15,8 +15,12 @@ that was checked. A column `sem` (or `sem.NAME` of an objective) has standard er
 are metrics.
 
 Optuna's tables, `study.trials_dataframe()` and its CSV file, have columns `params_NAME`, `value` or `values_NAME`, and
-`state`. Pruned, running and waiting trials are left out, and so are failed trials that lack parameters. Other failed
+`state`. Running and waiting trials are left out, and so are failed and pruned trials that lack parameters. Other failed
 trials are failed evaluations. A list of trials has no directions: their values are in the sign of the run.
+
+Pruned trials of a study, a `Result` or a journal are pruned evaluations, with their intermediate values. Pruned trials
+without intermediate values, as in tables, are left out, with a warning. `sqlite:///study.db` is the only study of a
+storage of Optuna, `sqlite:///study.db#NAME` one of several.
 """
 
 import warnings
@@ -59,7 +63,12 @@ def _read(given: PriorResults, problem: "RunProblem | Optimizer") -> list[PriorO
     names = [name for each in getattr(problem, "functions", ()) for name in each.names if name is not None]
     if (table := table_of(given, problem.space, problem.goals)) is None:
         return _pairs(given)
-    if not (found := observations_of(table, problem.space, problem.goals, names)):
+    found = observations_of(table, problem.space, problem.goals, names)
+    if short := sum(row.pruned and not row.curve for row in table.rows):
+        text = f"known: {short} of {len(table.rows)} rows of {table.where} were pruned and have no intermediate values"
+        cure = "they are left out; pass the study or the journal, which may have them"
+        warnings.warn(f"{text}: {cure}", RuntimeWarning, stacklevel=6)
+    if not found:
         text = f"known: {table.where} has no evaluation: {len(table.rows)} rows were read"
         warnings.warn(text, RuntimeWarning, stacklevel=6)
     return found
@@ -116,9 +125,13 @@ def _checked(one: PriorObservation, problem: "RunProblem | Optimizer", others: l
 
 def tell(known: list[PriorObservation], opt: "Optimizer") -> int:
     """Tell an optimizer those results that it has not seen, all at once, and return how many they are."""
-    new = untold(known, opt)
+    return add(untold(known, opt), opt)
+
+
+def add(new: list[PriorObservation], opt: "Optimizer") -> int:
+    """Tell an optimizer these results, all at once, and return how many they are."""
     if new:
-        points, values, held, _, metrics = zip(*new, strict=True)
+        points, values, held, _, metrics, _ = zip(*new, strict=True)
         opt.tell_points(points, values, held, metrics)
     return len(new)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from lamcts.errors import Pruned
 from lamcts.optimizer.columns import OWN, SEM, Names, members_of, sample_of
 from lamcts.outcomes.goals import Constraint, Goals
 from lamcts.outcomes.measured import Measured
@@ -26,12 +27,21 @@ OTHERS = "known=pandas.read_csv(...) reads tables of other forms"
 COMMA, POINT = (re.compile(rf"[+-]?\d*{sign}\d+(e[+-]?\d+)?", re.IGNORECASE) for sign in (",", r"\."))
 
 
+Curve = Mapping[int, tuple[float, ...]]  # intermediate values by step: one of each objective, in the user's sign
+
+
 class Row(NamedTuple):
     """A row of a table: its place, its cells by column, and whether it is left out where its point is incomplete."""
 
     where: str
     cells: Mapping[str, Any]
     optional: bool = False
+    curve: Curve | None = None
+    stopped: bool = False
+
+    @property
+    def pruned(self) -> bool:
+        return self.stopped or PRUNED.fullmatch(str(self.cells.get("message") or "")) is not None
 
 
 class Table(NamedTuple):
@@ -57,15 +67,20 @@ class PriorObservation(NamedTuple):
     constraints: Mapping[str, float] | Sequence[float] | None
     where: str
     metrics: Metrics | None = None
+    curve: Curve | None = None
+
+    @property
+    def pruned(self) -> bool:
+        return isinstance(self.value, Pruned)
 
 
 def observations_of(
     table: Table, space: SearchSpace, goals: Goals, measured: Sequence[str] = ()
 ) -> list[PriorObservation]:
-    """Return rows as points and values, without pruned ones; ValueError names the place and the column."""
+    """Return rows as points and values, without pruned ones that lack a curve; ValueError names place and column."""
     reader, found = _Reader(table, space, goals, measured), []
     for row in reader.rows:
-        if PRUNED.fullmatch(str(row.cells.get("message") or "")):
+        if row.pruned and not row.curve:
             continue
         try:
             point = reader.point(row)
@@ -75,7 +90,8 @@ def observations_of(
             if row.optional:
                 continue
             raise
-        found.append(PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row)))
+        one = PriorObservation(point, *reader.values(row, point), row.where, reader.metrics(row), row.curve)
+        found.append(one._replace(value=Pruned()) if row.pruned else one)
     return found
 
 

@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from lamcts.errors import MissingExtra
 from lamcts.optimizer.export import cell_of, names_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
@@ -29,15 +30,14 @@ DECLARED = re.compile(rf'"?sep=([{SEPARATORS}|])"?[{SEPARATORS}]*\r?\n', re.IGNO
 QUOTED = '"[^"]*"'  # a quoted cell, or half of one that contains a quote
 NAMES = re.compile(rf"(?:[ \t]*[\r\n]+)*((?:{QUOTED}|[^\r\n])*)")  # after blank lines
 PARAMETER, ATTRIBUTE, STATE = "params_", "user_attrs_", "state"  # columns of Optuna's tables
-COMPLETE, FAILED = "COMPLETE", "FAIL"  # states of trials that were evaluated
+COMPLETE, FAILED, STOPPED = "COMPLETE", "FAIL", "PRUNED"  # states of trials that have ended
 SENSES = ("minimize", "maximize")
-EXPECTED = "a CSV file with a line of names, or a journal"
-STUDY = "known=optuna.load_study(study_name=None, storage={}) reads its only study"
-LOG = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
+EXPECTED = "a CSV file with a line of names, a journal, or a storage of Optuna"
+SQLITE = "sqlite:///"  # before the path of a storage of Optuna
+STORAGE = "optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend({!r}))"
 CURES = {  # how the results of other files are given, whose path is filled in
     FileKind.STATE: OLD_STATE,
-    FileKind.OPTUNA: STUDY.format("'sqlite:///{}'"),
-    FileKind.OPTUNA_LOG: STUDY.format(LOG),
+    FileKind.OPTUNA_LOG: f"known=optuna.load_study(study_name=None, storage={STORAGE}) reads its only study",
     FileKind.SPREADSHEET: "save the sheet as CSV; known=pandas.read_excel({!r}) reads it as well",
     FileKind.PARQUET: "known=pandas.read_parquet({!r}) reads it",
     FileKind.COMPRESSED: "unpack it; known=pandas.read_csv({!r}) reads a compressed CSV file as well",
@@ -71,7 +71,11 @@ def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
         source = _read(source, bare(space))
     if isinstance(source, Result):
         _check([each.maximize for each in source.history.goals.objectives], goals, "a run")
-        rows = [Row(f"row {i + 1}", row) for i, row in enumerate(source.rows())]
+        curves = [source.history.named_reports(row) for row in range(len(source.history))]
+        rows = [
+            Row(f"row {i + 1}", row, curve={step: (*each.values(),) for step, each in curves[i].items()})
+            for i, row in enumerate(source.rows())
+        ]
         return Table("the run", names_of(row.cells for row in rows), rows, text=False)
     if _is_study(source):
         _check([each.name.lower() == SENSES[True] for each in source.directions], goals, "an Optuna study")
@@ -79,18 +83,17 @@ def table_of(source: Any, space: SearchSpace, goals: Goals) -> Table | None:
     elif not (isinstance(source, (list, tuple)) and source and all(map(_is_trial, source))):
         table = _table_of_frame(source) if _is_table(source) else source
         return _without_prefixes(table, goals) if isinstance(table, Table) else None
-    rows = [_row_of_trial(trial, goals) for trial in source if trial.state.name in (COMPLETE, FAILED)]
+    rows = [_row_of_trial(trial, goals) for trial in source if trial.state.name in (COMPLETE, FAILED, STOPPED)]
     return Table("the study", names_of(row.cells for row in rows), rows, text=False)
 
 
-def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
-    """Return the result of a journal, or the table of a CSV file."""
+def _read(path: str | os.PathLike[str], space: SearchSpace) -> Any:
+    """Return the result of a journal, the table of a CSV file, or a study of Optuna."""
     from lamcts.journal import Journal
 
     name = os.fsdecode(path)
     if "://" in name:
-        cure = f"write a file; {STUDY.format(repr(name))}, where it is a storage of Optuna"
-        raise ValueError(f"known: expected the path of {EXPECTED}, got the address {name!r}; {cure}")
+        return _study_at(*name.partition("#")[::2])
     file = Path(path, JOURNAL) if os.path.isdir(path) else Path(path)
     if file != Path(path) and not file.exists():
         raise ValueError(f"known: expected a CSV file or a journal, got the folder {name}, which has none")
@@ -103,11 +106,35 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Result | Table:
             with suppress(ValueError):
                 return result_of(record, space_of(record))
             raise error
+    if kind is FileKind.OPTUNA:
+        return _study_at(f"{SQLITE}{name}")
     if kind in (FileKind.TEXT, FileKind.EMPTY):
         return _table_of_file(file)
     if kind is FileKind.SPREADSHEET and (table := _table_of_workbook(file)) is not None:
         return table
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")
+
+
+def _study_at(address: str, name: str = "") -> Any:
+    """Return the study of this name in a storage of Optuna, or the only one."""
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtra.of("optuna", "optuna") from None
+    if address.startswith(SQLITE):  # which would be created, or be given tables of Optuna
+        kind = kind_at(address.removeprefix(SQLITE).partition("?")[0], "known: the file", most=None)
+        if kind is not FileKind.OPTUNA:
+            raise ValueError(f"known: expected a storage of Optuna at {address}, got {kind}; pass the path alone")
+    try:
+        names = optuna.get_all_study_names(address)
+    except Exception as error:  # whatever the library raises for an address
+        got = f"{address!r} ({type(error).__name__}: {safe_text(error):.200})"
+        raise ValueError(f"known: expected a storage of Optuna, such as {SQLITE}study.db, got {got}") from None
+    if name not in names and (name or len(names) != 1):
+        cure = f"write {address}#{names[0]}" if names else "run the study first"
+        asked = f"the study {name!r} in" if name else "one study in"
+        raise ValueError(f"known: expected {asked} {address}, got {', '.join(map(repr, names)) or 'none'}; {cure}")
+    return optuna.load_study(study_name=name or names[0], storage=address)
 
 
 def _table_of_file(path: Path) -> Table:
@@ -162,10 +189,12 @@ def _check(maximize: Sequence[bool], goals: Goals, what: str) -> None:
 
 
 def _row_of_trial(trial: Any, goals: Goals) -> Row:
-    """Return a trial of Optuna that was evaluated."""
+    """Return a trial of Optuna that has ended; infinite intermediate values are left out."""
     values = trial.values or [math.nan] * len(goals.names)
+    curve = {step: (value,) for step, value in sorted(trial.intermediate_values.items()) if math.isfinite(value)}
     cells = {**trial.user_attrs, **trial.params, **dict(zip(goals.names, values, strict=True))}
-    return Row(f"trial {trial.number}", cells, optional=trial.state.name == FAILED)
+    state = trial.state.name
+    return Row(f"trial {trial.number}", cells, state != COMPLETE, curve, stopped=state == STOPPED)
 
 
 def _table_of_frame(table: "DataFrame") -> Table:
@@ -202,9 +231,9 @@ def _without_prefixes(table: Table, goals: Goals) -> Table:
     ours = {name: ours[name] for name in table.names if name in ours}
     for prefix in (PARAMETER, ATTRIBUTE):
         ours = {name: name.removeprefix(prefix) for name in table.names if name.startswith(prefix)} | ours
-    evaluated = [
-        row._replace(optional=row.cells[STATE] == FAILED)
+    ended = [
+        row._replace(optional=state != COMPLETE, stopped=state == STOPPED)
         for row in table.rows
-        if row.cells[STATE] in (COMPLETE, FAILED)
+        if (state := row.cells[STATE]) in (COMPLETE, FAILED, STOPPED)
     ]
-    return table._replace(rows=evaluated).renamed(ours)
+    return table._replace(rows=ended).renamed(ours)

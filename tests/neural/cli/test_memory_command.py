@@ -1,6 +1,7 @@
 """`lamcts memory`: the table of plans, live memory by step, and the plan within a budget."""
 
 import csv
+import re
 import sys
 
 import pytest
@@ -144,7 +145,9 @@ def test_a_file_that_cannot_be_written_costs_no_other(capsys, tmp_path, blocked)
 
 def test_a_network_of_ones_own_is_planned_for_and_measured(capsys, mine):
     code, out, err = said(capsys, "memory", mine + "made", "--budget", "27KiB", "--exchanges", "0", "--measure")
-    assert (code, err) == (0, "")
+    assert code == 0 and [line.split()[:2] for line in err.splitlines()] == [
+        ["memory:", word] for word in ("traced", "plan", "planned")
+    ]
     assert "budget 27.00 KiB; keeping everything takes 30.39 KiB" in out and "optimiser (adam) 4.25 KiB" in out
     held = next(line for line in out.splitlines() if line.startswith("measured: "))
     found, predicted = held.removeprefix("measured: ").split(" held after the forward pass, ")
@@ -163,6 +166,13 @@ def test_batch_and_optimizer_of_the_command_line_go_first(capsys, mine):
     options = ["--batch", "8", "--optimizer", "none", "--exchanges", "0", "--budget", "1MiB"]
     code, out, _ = said(capsys, "memory", mine + "made", *options)
     assert code == 0 and "inputs 512 B" in out and "optimiser" not in out
+
+
+@pytest.mark.parametrize("budget", [["--budget", "27KiB"], []], ids=len)
+def test_on_the_cpu_no_plan_offloads(capsys, mine, budget):
+    code, out, _ = said(capsys, "memory", mine + "made", "--exchanges", "0", *budget)
+    rows = [line for line in out.splitlines() if re.search(r"\d+, \d+, \d+ ", line)]
+    assert code == 0 and len(rows) > 3 and not [line for line in rows if not re.search(r"\d+, \d+, 0 ", line)]
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,13 @@ def test_a_compiled_step_is_within_its_budget_and_has_the_gradients_of_eager_mod
     assert f"compiled with at most {memory.size_text(found.limit_bytes)} of activations and gradients" in str(found)
 
 
-def test_too_small_a_budget_says_the_least_that_works(whole):
-    model = made()
-    with pytest.raises(ValueError, match=r"^budget: expected at least .* got 1.00 KiB: raise it") as caught:
+def test_too_small_a_budget_says_the_least_that_works(whole, caplog):
+    model, refused = made(), r"^budget: expected at least .* got 1.00 KiB: raise it, .*; memory\.fit plans eager steps"
+    with caplog.at_level("INFO", "lamcts"), pytest.raises(ValueError, match=refused) as caught:
         memory.fit_compiled(model, batch(), "1KiB", loss=loss, **EAGER)
     least = re.search(r"at least ([\d.]+ \w+)", str(caught.value))[1]
+    assert re.match(r"memory: compiling without a limit, at [\d.]+ s", caplog.messages[0])
+    assert re.match(r"memory: a step takes [\d.]+ KiB of 1.00 KiB, at [\d.]+ s", caplog.messages[1])
     found = memory.fit_compiled(model, batch(), 1.01 * size_of(least), loss=loss, **EAGER)
     assert found.measured_bytes <= 1.01 * size_of(least) < whole.whole_bytes
 

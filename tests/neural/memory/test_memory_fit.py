@@ -12,7 +12,7 @@ from torch import nn  # noqa: E402
 from lamcts.neural import memory  # noqa: E402
 from lamcts.neural.memory import size_of, size_text  # noqa: E402
 from lamcts.neural.memory.execution.measure import MeasuredStep  # noqa: E402
-from lamcts.neural.memory.fitting import action_counts, fitting  # noqa: E402
+from lamcts.neural.memory.fitting import action_counts, curve, fitting, options_on  # noqa: E402
 from lamcts.neural.memory.fitting.fitting import optimizer_word  # noqa: E402
 from lamcts.neural.memory.seen import with_seconds  # noqa: E402
 
@@ -114,7 +114,11 @@ def test_the_machine_of_measured_steps_is_measured_and_on_the_cpu_nothing_is_off
     assert found.measured.seconds and 0 < sum(one.seconds > 0 for one in graph.steps) == len(graph.steps)
     assert not fitted().measured.seconds  # the given machine says what operations take
     assert not any("offload" in word for one in found.chosen.plans for word in one.plan.counts())
-    assert any("offload" in word for one in fitted(verify=False).chosen.plans for word in one.plan.counts())
+    drawn = curve(found.traced.graph, options=options_on(network()), exchanges=0)
+    for plans in (fitted(verify=False).chosen.plans, drawn):
+        assert not any("offload" in word for one in plans for word in one.plan.counts())
+    far = memory.fit(network().to("meta"), batch().to("meta"), WITHIN, optimizer="adam", exchanges=0).chosen.plans
+    assert any("offload" in word for one in far for word in one.plan.counts())
 
 
 def test_a_step_that_takes_more_than_was_planned_for_is_no_proof(found):

@@ -193,6 +193,8 @@ def test_a_pattern_finds_the_number_elsewhere():
 def test_a_program_that_fails_says_how():
     with pytest.raises(RuntimeError, match=r"^exit status 3: first \| out of memory$"):
         of(["sh", "-c", "echo first >&2; echo; echo out of memory >&2; echo {lr} {layers}; exit 3"])(POINT)
+    with pytest.raises(RuntimeError, match=r"^exit status 9: .*no convergence$"):
+        of(["sh", "-c", "echo {lr} {layers}; echo no convergence; exit 9"])(POINT)
     with pytest.raises(RuntimeError, match=r"^killed by SIGKILL$"):
         of(["sh", "-c", "kill -9 $$ {lr} {layers}"])(POINT)
     with pytest.raises(FileNotFoundError, match="no_such_program"):
@@ -204,7 +206,10 @@ def test_a_program_that_fails_says_how():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"template": "echo {lr}"}, "a place for every parameter, got none for 'layers'"),
+        (
+            {"template": "echo {lr}"},
+            "got none for 'layers': write {layers} into the command, or into a template",
+        ),
         ({"template": "echo {lr} {layer}"}, r"expected one of \{lr\}, \{layers\}, \{seed\}, \{folder\}, got \{layer\}"),
         ({"template": "echo {lr} {}"}, "plain names"),
         ({"template": "echo {lr.real} {layers}"}, "plain names"),

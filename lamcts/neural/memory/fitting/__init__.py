@@ -5,7 +5,7 @@ from lamcts.neural.memory.fitting.candidate_plans import KEEPING, greedy, preset
 from lamcts.neural.memory.fitting.compiled import CompiledFit, fit_compiled
 from lamcts.neural.memory.fitting.curve import curve, front
 from lamcts.neural.memory.fitting.fitted_model import ActionCounts, Chosen, Fitted, action_counts
-from lamcts.neural.memory.fitting.fitting import budget_of, fit, traced, within
+from lamcts.neural.memory.fitting.fitting import budget_of, fit, options_on, traced, within
 
 __all__ = [
     "KEEPING",
@@ -21,6 +21,7 @@ __all__ = [
     "fit_compiled",
     "front",
     "greedy",
+    "options_on",
     "presets",
     "smallest",
     "traced",

@@ -26,23 +26,23 @@ class Tried(NamedTuple):
 
 
 class Deadline:
-    """A time limit by a clock: CPU time where host and device are one and alone, else wall time."""
+    """A limit of wall time."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.clock, self.began = clock, clock()
+    def __init__(self, seconds: float) -> None:
+        self.began = time.perf_counter()
         self._end = self.began + seconds
 
     @property
     def left(self) -> float:
         """Seconds left, at least 0."""
-        return max(self._end - self.clock(), 0.0)
+        return max(self._end - time.perf_counter(), 0.0)
 
     @property
     def took(self) -> float:
-        return self.clock() - self.began
+        return time.perf_counter() - self.began
 
     def over(self) -> bool:
-        return self.clock() >= self._end
+        return time.perf_counter() >= self._end
 
 
 def settled(attempt: Callable[[int], Tried | None], budget: int, over: Callable[[], bool]) -> tuple[Tried, int]:
@@ -78,7 +78,7 @@ def settled(attempt: Callable[[int], Tried | None], budget: int, over: Callable[
     return min(found, key=lambda pair: pair[0].total or 0)
 
 
-def too_small(least: int, why: str, got: int) -> ValueError:
+def too_small(least: int, why: str, got: int, otherwise: str = "") -> ValueError:
     """Return the error for a budget that no step fits."""
     sizes = f"expected at least {size_text(least)}, {why}, got {size_text(max(got, 1))}"
-    return ValueError(f"budget: {sizes}: raise it, or take a smaller batch")
+    return ValueError(f"budget: {sizes}: raise it, or take a smaller batch{otherwise}")

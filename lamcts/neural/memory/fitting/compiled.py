@@ -1,5 +1,6 @@
 """Compiled training steps within a memory budget. Needs torch."""
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from lamcts.neural.memory.fitting.fitting import (
     budget_of,
     checked_batch,
     checked_model,
-    clock_of,
     leaves,
     optimizer_word,
     outside_sizes,
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from lamcts.neural.memory.timing import StepTime
+
+
+logger = logging.getLogger("lamcts")
+EAGER = "; memory.fit plans eager steps, which may need less (lamcts memory without --compile)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,7 @@ class CompiledFit:
     whole_bytes : int or None
         The same, compiled without a limit.
     planned_seconds : float
-        Time of compilations and measurements.
+        Wall time of compilations and measurements.
     step_time : StepTime
         Measured time of a step, see `lamcts.neural.memory.step_time`.
     """
@@ -122,6 +126,8 @@ def fit_compiled(
 
     Notes
     -----
+    A compilation takes seconds to minutes. The logger "lamcts" reports each one at level INFO.
+
     Everything that was compiled in the process before is compiled again at its next call, since caches do not depend on
     a limit. With graph breaks each part has the limit of its own, and the measured peak decides.
     """
@@ -135,16 +141,20 @@ def fit_compiled(
     model = uncompiled(model)
     checked_model(model)
     checked_batch(batch)
-    deadline = Deadline(seconds, clock_of(model))
+    deadline = Deadline(seconds)
     fixed = _fixed_bytes(model, batch, word, accumulate)
     tried: dict[int | None, Tried] = {}
 
     def run(limit: int | None) -> Tried:
+        how = "without a limit" if limit is None else f"with at most {size_text(limit)} of activations and gradients"
+        logger.info("memory: compiling %s, at %.1f s", how, deadline.took)
         torch.compiler.reset()
         made: Any = torch.compile(model, backend=backend)
         with _limited(limit, machine) as planned:
             peak = measured_peak(model, made, batch, loss, accumulate)
         total = None if peak is None else fixed + peak
+        if total is not None:
+            logger.info("memory: a step takes %s of %s, at %.1f s", size_text(total), size_text(size), deadline.took)
         error = (peak or 0) - max(planned) if planned else 0
         fit = CompiledFit(made, size, limit, fixed, total, None, 0.0, machine=machine)
         tried[limit] = Tried(fit, total, error, limit is None, float(-(limit or 0)))
@@ -164,7 +174,7 @@ def fit_compiled(
     found, _ = settled(attempt, size, deadline.over)
     if found.total is not None and found.total > size:
         least = min(one.total or 0 for one in tried.values())
-        raise too_small(least, "which the smallest measured step took", size)
+        raise too_small(least, "which the smallest measured step took", size, EAGER)
     if next(reversed(tried)) != found.what.limit_bytes:  # the last one that was compiled is another
         found = run(found.what.limit_bytes)
     took = step_time(found.what.model, batch, loss=loss)

@@ -1,7 +1,6 @@
 """From a module, a batch and a memory budget to training steps within it."""
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,7 +71,8 @@ def fit(
     accumulate : bool, default False
         Whether gradients of several steps are added up before the optimizer's step; all then live from the beginning.
     options : tuple of str, default None
-        Allowed actions; None is all, but no offloading if steps are measured on the CPU, where it frees no memory.
+        Allowed actions; None is all, but no offloading of a model on the CPU, where it frees no memory. A model on the
+        "meta" device is planned for another device.
     exchanges : int, default None
         Plans of the local search of `least_time`; None is its default. 0 takes the best preset or greedy plan.
     seed : int, default 0
@@ -83,8 +83,8 @@ def fit(
     verify : bool, default True
         Whether training steps of each plan are run and measured. A model on the "meta" device cannot run.
     seconds : float, default 60
-        Time limit of planning, after which the best plan so far is taken: of CPU time for a model on the CPU with one
-        thread, else of wall time. A first plan is always made, and a step that runs is not interrupted.
+        Time limit of planning, after which the best plan so far is taken. A first plan is always made, and a step that
+        runs is not interrupted.
 
     Raises
     ------
@@ -96,15 +96,14 @@ def fit(
     size, word = budget_of(budget), optimizer_word(optimizer)
     model = uncompiled(model)
     checked_model(model)
-    deadline = Deadline(seconds, clock_of(model))
+    deadline = Deadline(seconds)
     step = traced(model, batch, loss, word, accumulate)
     logger.info("memory: traced %d steps in %.1f s", len(step.graph.steps), deadline.took)
 
     allocated = _allocated_sizes(model, batch, word, accumulate)
     runs, timed = verify and not without_memory(model), machine is None
     machine = machine or (_machine_of(model) if runs else None)
-    on_host = runs and next(model.parameters()).device.type == "cpu"  # where copies on the host free no memory
-    words = options or (STAYING if on_host else ALL_OPTIONS)
+    words = options or options_on(model)
     choices = [WORDS[word] for word in words]
 
     def planned(graph: StepGraph, room: int, starts: Sequence[Plan] = ()) -> Chosen:
@@ -133,12 +132,10 @@ def fit(
     return replace(fitted, step_time=fitted.timed(batch, loss)) if runs else fitted
 
 
-def clock_of(model: Any) -> Callable[[], float]:
-    """Return the clock of work on the device of a model: CPU time if that is one thread of the host."""
-    import torch
-
-    alone = torch.get_num_threads() == 1 and next(model.parameters()).device.type == "cpu"
-    return time.process_time if alone else time.perf_counter
+def options_on(model: Any) -> tuple[str, ...]:
+    """Return the actions that free memory on the device of a model: on the CPU no copies to the host."""
+    on_host = next(model.parameters()).device.type == "cpu" and not without_memory(model)
+    return STAYING if on_host else ALL_OPTIONS
 
 
 def _allocated_sizes(model: Any, batch: Any, optimizer: str, accumulate: bool) -> Callable[[StepGraph], StepGraph]:
@@ -180,7 +177,7 @@ def within(
     seconds: float = SECONDS,
 ) -> Chosen:
     """Return the fastest plan within a budget, with all candidates; `fit` carries it out."""
-    room, deadline = budget_of(budget) - graph.outside_bytes, Deadline(seconds, time.process_time)
+    room, deadline = budget_of(budget) - graph.outside_bytes, Deadline(seconds)
     choices = [WORDS[word] for word in options]
     plans = presets(graph, machine, choices)
     kept = next(one for one in plans if one.plan.name == KEEPING)
@@ -344,6 +341,7 @@ class Loop:
             chosen = Chosen(kept if whole else self.simulated(graph, plan), kept, chosen.plans)
             tried[plan.actions] = chosen
             total, one = total_bytes(traced, self.optimizer, step), MeasuredPlan(chosen, traced, step)
+            logger.info("memory: plan %r takes %s", plan.name, "unknown memory" if total is None else size_text(total))
             return Tried(one, total, (total or 0) - chosen.report.total_bytes, whole, chosen.report.seconds)
 
         def attempt(room: int) -> Tried | None:
