@@ -181,6 +181,9 @@ def test_an_exception_at_any_line_leaves_memory_and_journal_as_before_or_as_afte
 
 @pytest.mark.parametrize("sampler", ["auto", "turbo", "bo", "cma"])
 def test_a_search_that_was_interrupted_goes_on_with_the_points_that_it_would_have_had(sampler: str) -> None:
+    if sampler == "cma":
+        pytest.importorskip("cma", reason="cma is not installed")
+
     def opened() -> Optimizer:
         opt = Optimizer([(-1, 1)] * 2, sampler=sampler, seed=0)
         for _ in range(12):

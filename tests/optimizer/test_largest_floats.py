@@ -52,6 +52,8 @@ def test_every_search_goes_on_with_values_at_the_ends_of_the_floats(sampler, kin
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_read_from_a_run_is_there_with_values_at_the_ends_of_the_floats(kind):
+    for library in ("matplotlib", "pandas"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
     space, settings = KINDS[kind]
     for ends in (ENDS, ENDS[:2], (1.7e308, 1e308, 5e-324)):
         rng, opt = np.random.default_rng(1), lamcts.Optimizer(space, seed=0, **settings)

@@ -62,6 +62,7 @@ def test_no_search_raises_or_proposes_other_points_where_numpy_raises(sampler, k
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_that_is_read_from_a_run_raises_where_numpy_raises(kind, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     space, settings = KINDS[kind]
     with np.errstate(all="raise"):
         opt = lamcts.Optimizer(space, sampler="uniform", seed=0, journal=tmp_path / "run.db", **settings)

@@ -3,6 +3,9 @@
 Letters: b cells, n nodes with the two inputs, m = n - 2 nodes with choices, h features.
 """
 
+from lamcts.neural import needs_torch  # noqa: F401 # first: it names the extra where torch is missing
+
+# isort: split
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -10,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.io_cell import LEAST, NODES, IoCell
 from lamcts.neural.searches.reinforce import MAX_ADVANTAGE, PolicyProgress, PolicySession
