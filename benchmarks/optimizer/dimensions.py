@@ -109,7 +109,7 @@ def tables(arguments: Namespace, rows: list[dict[str, str]]) -> list[str]:
 
 
 def table(title: str, rows: dict[str, list[dict[str, str]]], arguments: Namespace) -> str:
-    """Return mean ranks at the marks with 90 % intervals of the difference from the first method, and own time."""
+    """Return mean ranks at the marks, 90 % intervals of their difference from the first method, and means of ranks."""
     marks = [m for m in MARKS if m <= arguments.budget]
     scores = {k: {m: np.array([float(row[f"best_{k}"]) for row in own]) for m, own in rows.items()} for k in marks}
     ranks = {k: stats.ranks({m: list(own) for m, own in scores[k].items()}) for k in marks}
@@ -117,8 +117,9 @@ def table(title: str, rows: dict[str, list[dict[str, str]]], arguments: Namespac
     lines = []
     for m, own in rows.items():
         cells = [f"{ranks[k][m]:.2f}" + ("" if m == first else interval(scores[k][first], scores[k][m])) for k in marks]
-        lines.append((m, *cells, f"{np.median([float(row['own_ms']) for row in own]):.1f}"))
-    header = ("method", *(f"@{k}" for k in marks), "own ms")
+        mean = f"{np.mean([ranks[k][m] for k in marks]):.2f}"
+        lines.append((m, *cells, mean, f"{np.median([float(row['own_ms']) for row in own]):.1f}"))
+    header = ("method", *(f"@{k}" for k in marks), "mean", "own ms")
     text = f"### {arguments.suite}, {title}: {n} runs, mean rank of {len(rows)}\n\n{markdown(header, lines)}"
     return text + (each(rows, marks) if arguments.each else "")
 

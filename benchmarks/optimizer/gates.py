@@ -10,8 +10,9 @@ with normal noise of a tenth of the standard deviation of the function over the 
 best evaluation. `outside` has what BBOB has not: Hartmann's function of six parameters, plain, noisy and among 60,
 and draws of Matern processes in 4 and 8 dimensions, plain and noisy (their optima are the best of 20 descents).
 `partly` is the mixed-integer suite with one parameter in five discrete; `failing` is that suite where evaluations
-beyond a random plane through the middle of the box fail. `islands` has three functions whose feasible sets are many
-islands, with 20 draws of each; `--medians` prints what runs end at. `--held-out` draws instances that no decision
+beyond a random plane through the middle of the box fail; `halfspace` is BBOB with such a plane near the middle.
+`islands` has three functions whose feasible sets are many islands, with 20 draws of each; `--medians` prints what runs
+end at. `--held-out` draws instances that no decision
 rested on (BBOB 86 to 90, MA-BBOB 301 to 330, COCO 11 to 15, other draws), whose rows take labels of their own. A run
 has one point at a time and 200 evaluations. `--sampler bo` runs that sampler instead of the default. A score is the
 best (feasible) gap or minus the hypervolume, after each of MARKS evaluations.
@@ -35,19 +36,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MARKS = (10, 20, 50, 100, 200)
-SUITES = ("bbob", "mabbob", "mixint", "constrained", "biobj", "noisy", "partly", "failing", "outside", "islands")
-GAPS, LEAST = ("bbob", "mabbob", "noisy", "outside"), 1e-8  # suites whose scores are gaps; gaps below count as it
+REALS = ("bbob", "mabbob", "noisy", "halfspace")
+SUITES = (*REALS, "mixint", "constrained", "biobj", "partly", "failing", "outside", "islands")
+GAPS, LEAST = (*REALS, "outside"), 1e-8  # suites whose scores are gaps; gaps below count as it
 MIXED = ("mixint", "partly", "failing")
 COLUMNS = ("label", "suite", "problem", "seed", *(f"at_{m}" for m in MARKS), "own_ms")
 INSTANCES = {
     "": (range(6, 11), range(11, 16)),
     "bbob": (range(76, 86), range(86, 91)),
     "noisy": (range(76, 86), range(86, 91)),
+    "halfspace": (range(76, 86), range(86, 91)),
     "mabbob": (range(101, 301), range(301, 331)),
     "outside": (range(10), range(10, 20)),
     "islands": (range(20), range(20, 40)),
 }  # for decisions, held out
 PROBLEMS, NOISE, DRAWS = 60, 0.1, 10_000  # problems of a suite, sd of the noise, and draws of a bootstrap
+EDGE = 0.1  # distance from the middle to the half space that fails
 OUT = Path(__file__).parents[1] / "results" / "gates.csv"
 
 
@@ -113,7 +117,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 def names(suite: str, held_out: bool = False) -> list[str]:
     """Return the problems of a suite, drawn once, in drawn order; held_out: those of no decision."""
     rng, instances = np.random.default_rng(20261127), INSTANCES.get(suite, INSTANCES[""])[held_out]
-    if suite in ("bbob", "noisy"):
+    if suite in ("bbob", "noisy", "halfspace"):
         every = [f"f{f}-i{i}-{d}" for f in range(1, 25) for i in instances for d in (2, 3, 5, 10, 20)]
     elif suite == "mabbob":
         every = [f"{i}-{d}" for i in instances for d in (2, 5, 10, 20)]
@@ -153,7 +157,7 @@ def measured(suite: str, name: str, seed: int, sampler: str, budget: int = MARKS
 
 def made(suite: str, name: str, seed: int) -> Problem:
     """Return the problem of a name."""
-    if suite in ("bbob", "mabbob", "noisy"):
+    if suite in REALS:
         return reals(suite, name, seed)
     if suite == "outside":
         return outside(name)
@@ -194,6 +198,13 @@ def reals(suite: str, name: str, seed: int) -> Problem:
         true = float(f(np.asarray(x, float).tolist())) - best
         return (true, true + NOISE * spread * rng.standard_normal()) if suite == "noisy" else true
 
+    plane = np.random.default_rng((seed, *map(ord, name))).standard_normal(dim)
+
+    def beyond(x: Any) -> float:
+        return np.inf if plane @ np.asarray(x, float) > EDGE * np.linalg.norm(plane) else value(x)
+
+    if suite == "halfspace":
+        return Problem([(-5.0, 5.0)] * dim, beyond, {}, least)
     return Problem([(-5.0, 5.0)] * dim, value, {}, best_looking if suite == "noisy" else least)
 
 

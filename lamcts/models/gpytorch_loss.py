@@ -28,7 +28,7 @@ except ImportError:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit torch to one thread on the CPU, as BLAS is: two on a busy machine take eight times as long."""
+    """Limit torch to one thread on the CPU, as BLAS is."""
     usual = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -102,9 +102,9 @@ def success_near(
 
 def _likeliest(inputs: Inputs, z: Floats) -> Hyper:
     """Return the hyper-parameters of marks z [n, 1]: the best of a few, or with categories a fit."""
-    prior, x = PRIOR.suited(inputs), inputs.numbers
     if inputs.categories:
-        return fit(inputs, z, prior)[0]
+        return fit(inputs, z, PRIOR.suited(inputs))[0]
+    x = inputs.numbers
     gap = math.sqrt(2.0 * float(x.var(0).sum()))
     some = [
         Hyper(np.full(x.shape[1], max(length * gap, MIN_LENGTH)), noise) for length, noise in product(LENGTHS, NOISES)
