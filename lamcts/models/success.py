@@ -22,8 +22,8 @@ from lamcts.types import Floats, Mask, Rows
 
 MAX_ROWS = 150  # of the model, the nearest ones: the time of the factors (untuned)
 PRIOR = KernelPrior(noise=0.1, noise_spread=1.0)  # of marks, which are noisy (untuned)
-# Without categories one length and one noise of these. On BBOB where a half space fails (40 problems, 5 to 20
-# dimensions) a fit of a length for each parameter was behind after 50 evaluations, 1.65 : 1.35 (-0.50 to -0.10).
+# Without categories one length and one noise of these: a fit of a length for each parameter was behind after 50
+# evaluations, 1.65 : 1.35 (-0.50 to -0.10; benchmarks/optimizer/gates.py, suite halfspace, 113bb833 against 49180ff6).
 LENGTHS, NOISES = (0.5, 1.4, 4.0), (0.03, 0.3)  # times the root mean square distance of two rows; share of the signal
 MIN_LENGTH = 1e-9  # share of the cube: length scales stay above it where all rows are one point
 MIN_EVIDENCE = 4.0  # by what the log likelihood must exceed that without order: 2 took chance for order
