@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import MultiOutputSupport, Proposal
 from lamcts.samplers.parts.record import from_json, to_json
+from lamcts.spaces.base import distance
 from lamcts.spaces.regions.fill import fill
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
@@ -27,6 +28,7 @@ UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform 
 MIN_WIDTH = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
 MAX_PENDING = 200  # pending points that a model takes as evaluated, the latest: bounds the factor (untuned)
 MAX_GAIN = 1e300  # that a point promises, or makes: JSON has no infinity, and sums of gains do not overflow
+FILL_DRAWS = 10  # draws for each point that is to lie far from pending ones: more take time, fewer leave holes
 PROPOSAL_ROUNDS = 3  # before the rest of a batch is drawn from the region (untuned)
 HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
 
@@ -210,10 +212,17 @@ class Batch:
         return taken
 
     def fill(self, rng: np.random.Generator) -> None:
-        """Fill the remaining room with draws of the region; fewer where it has no more unevaluated points."""
+        """Fill the remaining room with draws of the region; fewer where it has no more unevaluated points.
+
+        Before the first evaluation they are the draws farthest from pending points and from each other.
+        """
         known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
+        blind = not len(self.seen) and len(self.seen.pending) > 0
         while self.open:
-            drawn = fill(self.region, self.missing + known * len(self.x), rng, self.seen).x
+            wanted = self.missing + known * len(self.x)
+            drawn = fill(self.region, wanted * (FILL_DRAWS if blind else 1), rng, self.seen).x
+            if blind:
+                drawn = farthest(drawn, np.vstack([self.seen.pending_x(), self.x]), wanted)
             if not self.take(drawn).any():
                 break
 
@@ -222,6 +231,15 @@ class Batch:
         first = Batch(self.region, self.seen, min(self.size, n))
         first.fill(rng)
         self.take(first.x)
+
+
+def farthest(x: Floats, known: Floats, n: int) -> Floats:
+    """Return at most `n` rows of `x` [k, d], one by one that which is farthest from `known` and from those before."""
+    nearest, chosen = distance(x, known).min(1, initial=np.inf), list[int]()
+    for _ in range(min(n, len(x))):
+        chosen.append(int(nearest.argmax()))
+        nearest = np.minimum(nearest, distance(x, x[chosen[-1:]])[:, 0])
+    return x[chosen]
 
 
 def centre(region: Region, seen: Observations, incumbent: int | None) -> int | None:

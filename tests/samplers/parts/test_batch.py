@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 
+import lamcts
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.parts.session import Batch, bisect_into
 from lamcts.samplers.quadratic import session
 from lamcts.samplers.quadratic.session import distances
 from lamcts.spaces import Box, Int, Space
+from lamcts.spaces.base import distance
 from lamcts.spaces.regions.region import Region, Step
 from lamcts.testing.samplers import Ball, Slope
 
@@ -84,3 +86,13 @@ def test_distances_are_squared_euclidean_and_largest_by_coordinate(chunk: int, m
 def test_of_no_rows_there_are_no_distances() -> None:
     squares, largest = distances(seen_with([[0.1, 0.1]], [1.0], [-1]), NONE, np.zeros(2))
     assert len(squares) == len(largest) == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"objectives": ["a", "b"]}, {"constraints": ["g <= 0"]}])
+def test_a_second_plate_before_any_value_fills_what_the_first_has_left(options):
+    space = {"mix": lamcts.Simplex(["resin", "filler", "solvent"]), "kind": lamcts.Choice(["a", "b"])}
+    for seed in range(3):
+        opt = lamcts.Optimizer(space, seed=seed, **options)
+        plates = [opt.space.encode(trial.point) for _ in range(3) for trial in opt.ask(8)]
+        gaps = [distance(x[None], np.array(plates[:i])).min() for i, x in enumerate(plates) if i >= 8]
+        assert min(gaps) > 0.1
