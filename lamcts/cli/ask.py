@@ -20,6 +20,7 @@ from lamcts.optimizer.columns import OWN, RUN_ID, Names, columns_of, members_of
 from lamcts.optimizer.export import write_csv
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import brief, scalar
@@ -109,6 +110,10 @@ def _withdrawn(opt: Optimizer, numbers: Sequence[int]) -> list[Trial]:
     pending = {trial.id: trial for trial in opt.pending}
     if unknown := [number for number in numbers if number not in pending]:
         raise ValueError(f"--withdraw: expected pending trials ({brief([*pending])}), got {unknown[0]}: leave it out")
+    if known := [number for number in numbers if number in opt.incomplete]:
+        what = ", ".join(opt.incomplete[known[0]].values)
+        cure = "write a message in its line, and tell the sheet"
+        raise ValueError(f"--withdraw: expected points without a value, got {known[0]}, whose {what} is known: {cure}")
     found = [pending[number] for number in dict.fromkeys(numbers)]
     for trial in found:
         opt.forget(trial)
@@ -152,14 +157,16 @@ def header(space: SearchSpace, goals: Goals) -> list[str]:
 
 
 def write_sheet(opt: Optimizer, trials: Sequence[Trial], args: argparse.Namespace) -> None:
-    """Write a line for each trial: its number, its parameters, empty cells for what is measured, and the run."""
+    """Write a line for each trial: its number, its parameters, cells for what is measured, and the run."""
     columns, members = Names.of(opt.space, opt.goals), members_of(opt.space)
+    empty = header(opt.space, opt.goals)
     run, rows = {RUN_ID: Journal.read(args.journal).run_id}, list[Json]()
     for trial in trials:
         rows.append({"trial": trial.id})
         for name, value in parts_of(trial.point):
             rows[-1] |= columns.cells(name, _shown(members.get(name), scalar(value)))
-    names = [*dict.fromkeys(name for row in rows for name in row), *header(opt.space, opt.goals), RUN_ID]
+        rows[-1] |= _known(opt, trial.id, columns, [*rows[-1], *empty[:-1]])  # the last is for notes, which are metrics
+    names = [*dict.fromkeys([*(name for row in rows for name in row if name not in empty), *empty, RUN_ID])]
     rows = [row | run for row in rows]
     if args.out is None:
         write_csv(rows, names, SCREEN)
@@ -173,6 +180,22 @@ def write_sheet(opt: Optimizer, trials: Sequence[Trial], args: argparse.Namespac
     else:
         with open(args.out, "x", encoding="utf-8", newline="") as file:
             write_csv(rows, names, file)
+
+
+def _known(opt: Optimizer, trial: int, columns: Names, others: Sequence[str]) -> Json:
+    """Return the cells of a pending trial that are filled: what was told of it."""
+    if (found := opt.incomplete.get(trial)) is None:
+        return {}
+    own = columns_of(found.metrics, [*OWN, *columns.points.values(), *others], "metric")
+    cells: Json = {own[name]: metric for name, metric in found.metrics.items()}
+    for name, value in found.values.items():
+        if name in columns.given or value is None:
+            continue
+        cells[columns.goals.get(name, columns.quantities.get(name, name))] = (
+            value.value if isinstance(value, Measured) else value
+        )
+        cells |= {columns.sems[name]: value.sem} if isinstance(value, Measured) and name in columns.sems else {}
+    return cells
 
 
 def _shown(member: SearchSpace | None, value: Point) -> Point:
