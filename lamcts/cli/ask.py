@@ -20,7 +20,6 @@ from lamcts.optimizer.columns import OWN, RUN_ID, Names, columns_of, members_of
 from lamcts.optimizer.export import write_csv
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import brief, scalar
@@ -107,13 +106,12 @@ def _check_out(out: str | None) -> None:
 
 def _withdrawn(opt: Optimizer, numbers: Sequence[int]) -> list[Trial]:
     """Forget pending trials, and return them; ValueError before any is forgotten if one is not pending."""
-    pending = {trial.id: trial for trial in opt.pending}
+    pending = {trial.id: trial for trial in opt.pending if trial.id not in opt.incomplete}
     if unknown := [number for number in numbers if number not in pending]:
-        raise ValueError(f"--withdraw: expected pending trials ({brief([*pending])}), got {unknown[0]}: leave it out")
-    if known := [number for number in numbers if number in opt.incomplete]:
-        what = ", ".join(opt.incomplete[known[0]].values)
-        cure = "write a message in its line, and tell the sheet"
-        raise ValueError(f"--withdraw: expected points without a value, got {known[0]}, whose {what} is known: {cure}")
+        got = f"{unknown[0]}: leave it out"
+        if known := opt.incomplete.get(unknown[0]):
+            got = f"{unknown[0]}, whose {', '.join(known.values)} is known: tell its line with a message"
+        raise ValueError(f"--withdraw: expected pending trials ({brief([*pending])}), got {got}")
     found = [pending[number] for number in dict.fromkeys(numbers)]
     for trial in found:
         opt.forget(trial)
@@ -186,15 +184,13 @@ def _known(opt: Optimizer, trial: int, columns: Names, others: Sequence[str]) ->
     """Return the cells of a pending trial that are filled: what was told of it."""
     if (found := opt.incomplete.get(trial)) is None:
         return {}
-    own = columns_of(found.metrics, [*OWN, *columns.points.values(), *others], "metric")
-    cells: Json = {own[name]: metric for name, metric in found.metrics.items()}
+    noted = columns_of(found.metrics, [*OWN, *columns.points.values(), *others], "metric")
+    measured: Json = {**columns.quantities, **columns.goals}
+    cells: Json = {noted[name]: each for name, each in found.metrics.items()}
     for name, value in found.values.items():
-        if name in columns.given or value is None:
-            continue
-        cells[columns.goals.get(name, columns.quantities.get(name, name))] = (
-            value.value if isinstance(value, Measured) else value
-        )
-        cells |= {columns.sems[name]: value.sem} if isinstance(value, Measured) and name in columns.sems else {}
+        number, sem = value if isinstance(value, tuple) else (value, None)
+        for column, cell in ((measured.get(name), number), (columns.sems.get(name), sem)):
+            cells |= {} if column is None or cell is None else {column: cell}
     return cells
 
 

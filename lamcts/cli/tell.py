@@ -21,6 +21,7 @@ from lamcts.optimizer.columns import RUN_ID
 from lamcts.optimizer.incomplete import Incomplete
 from lamcts.optimizer.losses import Taken, left_out, taken
 from lamcts.outcomes.goals import Goals
+from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.trial import Trial
 from lamcts.study.known.rows import PriorObservation, Table, observations_of
@@ -48,10 +49,6 @@ class Line(NamedTuple):
     told: PriorObservation
     row: int | None = None
 
-    @property
-    def number(self) -> int | None:
-        return self.trial.id if isinstance(self.trial, Trial) else self.trial
-
 
 def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
@@ -70,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
     lines = lines_of(args, opt)
     wrong = [line for line in lines if line.what == "corrected"]
     if wrong and not args.correct:
-        trial, where = wrong[0].number, wrong[0].told.where
+        trial, where = getattr(wrong[0].trial, "id", wrong[0].trial), wrong[0].told.where
         raise ValueError(
             f"{where}: expected what was told of trial {trial}, got other values ({counted(len(wrong), 'such line')} "
             "in all); --correct replaces them; nothing was told"
@@ -79,16 +76,14 @@ def main(args: argparse.Namespace) -> int:
     counts = Counter(line.what for line in lines)
     say(f"{args.sheet}: {', '.join(f'{counts[what]} {words}' for what, words in WORDS.items() if counts[what])}")
     failed = sum(isinstance(line.told.value, Exception) for line in lines)
-    say(f"{args.journal}: {counted(len(opt.seen), 'evaluation')}, {len(opt.pending)} pending" + _best(opt))
+    some = f" ({len(opt.incomplete)} with some values)" if opt.incomplete else ""
+    say(f"{args.journal}: {counted(len(opt.seen), 'evaluation')}, {len(opt.pending)} pending{some}" + _best(opt))
     if failed:
         say(f"{counted(failed, 'line')} with a message and no value: failed")
     partly = sum(isinstance(line.told.value, Mapping) and None in line.told.value.values() for line in lines)
     if partly:
         say(f"{counted(partly, 'line')} without a value of each objective: failed, the measured values are kept")
         say("the missing values may be filled in later")
-    if opt.incomplete:
-        words = "has some values" if len(opt.incomplete) == 1 else "have some values"
-        say(f"{counted(len(opt.incomplete), 'pending point')} {words}: fill in the rest later (ask --pending)")
     return 0
 
 
@@ -175,6 +170,7 @@ def _is_of(pending: Trial, number: int | None, x: Floats, opt: Optimizer) -> boo
 def _measured(one: PriorObservation) -> dict[str, Any]:
     """Return the values of a line by name, without those of empty cells."""
     values, held = (each if isinstance(each, Mapping) else {} for each in (one.value, one.constraints))
+    values = {name: (each.value, each.sem) if isinstance(each, Measured) else each for name, each in values.items()}
     known = {name: each for name, each in values.items() if each is not None}
     return known | {name: each for name, each in held.items() if each == each}
 

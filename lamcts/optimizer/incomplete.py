@@ -1,68 +1,52 @@
 """Incomplete results: some columns of a pending trial are known, the others are measured later."""
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from lamcts.optimizer.losses import Taken, numbers_of, taken
-from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.measured import Measured, apart
+from lamcts.outcomes.goals import MAX_VIOLATION, Goals
+from lamcts.outcomes.measured import apart, sem_of
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.outcomes.observations import IncompleteRow
 from lamcts.types import Json
 
-Values = Mapping[str, float | Measured | None]
-
 
 class Incomplete(NamedTuple):
-    """What is known of a pending trial.
+    """What is known of a pending trial: values by name (a number, `(number, sem)`, None), metrics, and seconds."""
 
-    Attributes
-    ----------
-    values : mapping of str to number, None or Measured
-        Values of objectives and constrained quantities by name, in the user's sign; None will never be known.
-    metrics : dict
-        What was told next to them.
-    seconds : float
-        Duration of the evaluation, nan if unknown.
-    """
-
-    values: Values
+    values: Mapping[str, float | tuple[float, float] | None]
     metrics: Metrics
     seconds: float
 
     @classmethod
     def told(cls, value: object, held: object, seconds: float, goals: Goals) -> "Incomplete":
         """Return what was told as a dict of some values, and of constraints."""
-        names, (numbers, sems) = goals.names, apart(value, goals)
-        errors = {name: sem for name, sem in zip(names, sems or (), strict=False) if not math.isnan(sem)}
-        values = {
-            name: Measured(number, errors[name]) if name in errors else None if number != number else number
-            for name, number in numbers_of(numbers, held, goals).items()
-        }
+        numbers, sems = apart(value, goals)
+        values = dict[str, float | tuple[float, float] | None](numbers_of(numbers, held, goals))
+        for name, sem in zip(goals.names, sems or (), strict=False):
+            if sem == sem and isinstance(number := values[name], float):
+                values[name] = number, sem
         return cls(values, {}, float(seconds))
 
     @classmethod
     def of(cls, entry: Json) -> "Incomplete":
-        """Return what `to_json` wrote."""
-        values = {name: Measured(*each) if isinstance(each, list) else each for name, each in entry["values"].items()}
-        seconds = entry["seconds"]
-        return cls(values, metrics_of(entry["metrics"]), math.nan if seconds is None else float(seconds))
-
-    def to_json(self) -> Json:
-        """Return JSON values."""
+        """Return what became JSON values of `_asdict`."""
         values = {
-            name: [each.value, each.sem] if isinstance(each, Measured) else each for name, each in self.values.items()
+            name: (float(each[0]), sem_of(each[1])) if isinstance(each, (list, tuple)) else each
+            for name, each in entry["values"].items()
         }
-        seconds = None if math.isnan(self.seconds) else self.seconds
-        return {"values": values, "metrics": dict(self.metrics), "seconds": seconds}
+        return cls(values, metrics_of(entry["metrics"]), float(entry["seconds"]))
 
     def outcome(self, goals: Goals) -> Taken:
         """Return it as one row, nan where pending; ValueError for a name or a value that there cannot be."""
-        pending = dict.fromkeys((*goals.names, *goals.quantities))
-        return taken([{**pending, **self.values}], [None], goals)
+        names = (*goals.names, *goals.quantities)
+        if unknown := [name for name in self.values if name not in names]:
+            raise ValueError(f"expected values of {', '.join(names)}, got {unknown[0]!r}")
+        return taken([{**dict.fromkeys(names), **self.values}], [None], goals)
 
     def row(self, goals: Goals) -> IncompleteRow:
-        """Return the columns that are known."""
+        """Return the columns that are known, for models."""
         told = self.outcome(goals)
-        return IncompleteRow(told.f[0], told.g[0], told.sems.get(0))
+        return IncompleteRow(np.clip(told.f[0], -MAX_VIOLATION, MAX_VIOLATION), told.g[0], told.sems.get(0))

@@ -71,7 +71,7 @@ def delta(opt: "Optimizer", since: Mark) -> Delta:
 def core_of(opt: "Optimizer") -> Core:
     """Return the small state of an optimizer."""
     counts = opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged]
-    return Core(*counts, {str(number): each.to_json() for number, each in sorted(opt._trials.incomplete.items())})
+    return Core(*counts, {str(number): each._asdict() for number, each in sorted(opt._trials.incomplete.items())})
 
 
 def load_into(opt: "Optimizer", state: State) -> None:

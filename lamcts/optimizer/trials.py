@@ -107,7 +107,7 @@ class Trials:
         single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         own = [self.own_record(trial) for trial in trials]
-        n, times = len(trials), seconds_of(seconds, len(trials))
+        n, times = len(trials), list(seconds_of(seconds, len(trials)))
         values, held = self._told_of(values, n, "values", single), self._told_of(constraints, n, "constraints", single)
         numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
@@ -147,9 +147,10 @@ class Trials:
     def _with_known(self, trials: Sequence[Trial], outcome: Taken) -> Taken:
         """Return outcomes with the columns of failed ones that were told before."""
         for i, trial in enumerate(trials):
-            if outcome.kind[i] == FAILED and (row := self._seen.incomplete.get(trial.id)) is not None:
-                for new, known in ((outcome.f[i], row.f), (outcome.g[i], row.g)):
-                    new[:] = np.where(np.isnan(new), known, new)
+            if outcome.kind[i] == FAILED and (before := self.incomplete.get(trial.id)) is not None:
+                known = before.outcome(self._goals)
+                for new, old in ((outcome.f[i], known.f[0]), (outcome.g[i], known.g[0])):
+                    new[:] = np.where(np.isnan(new), old, new)
         return outcome
 
     def keep(self, incomplete: Mapping[int, Incomplete]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.outcomes.measured import StandardErrors
-from lamcts.outcomes.observations import IncompleteRow, Observations
+from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
 from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
@@ -48,12 +48,6 @@ class BoundedColumns(_View):
     @property
     def g(self) -> Floats:
         return bounded(self._seen.g)
-
-    @property
-    def incomplete(self) -> dict[int, IncompleteRow]:  # type: ignore[override]
-        return {
-            number: row._replace(f=bounded(row.f), g=bounded(row.g)) for number, row in self._seen.incomplete.items()
-        }
 
 
 CORNER_CHANCE = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
