@@ -322,7 +322,7 @@ class Optimizer:
         changes.complete(self, lambda: self._take(told))
 
     def forget(self, trial: Trial) -> None:
-        """Drop a pending trial that will never be told, such as that of a lost worker.
+        """Drop a pending trial without a value that will never be told, such as that of a lost worker.
 
         Parameters
         ----------
