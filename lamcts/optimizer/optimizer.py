@@ -61,7 +61,7 @@ class Optimizer:
     n_init : int or None, default None
         Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, 10 to 100. It
         is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20, and with constraints or
-        several objectives in more than 40 dimensions; else d + 1 under constraints.
+        several objectives in more than 40 dimensions; else d + 1 under constraints. LaNAS has 200.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
@@ -127,6 +127,8 @@ class Optimizer:
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed, self.noisy = arguments.checked_seed(seed), arguments.checked_noisy(noisy, self.space, self.goals)
         self.related = arguments.related_tasks(related, self.space, self.goals)
+        if (after := getattr(sampler, "after_design", None)) is not None:  # of LaNAS, whose rounds depend on n_init
+            n_init, sampler = after(n_init)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
         first = bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
