@@ -1,9 +1,6 @@
 """Evaluations in processes of our own: `workers=n` is n executors of one process each, so that a death touches one job.
 
-They start by "spawn", the only method that is the same on every system and safe next to threads. Python's own waits for
-ever for a process that dies before it has read a start message longer than a pipe holds (64 KiB): the parent keeps the
-read end open while it writes (CPython issue 118981). The message holds `sys.argv` and `sys.path`, which the main module
-may read while it is imported there, so that they cannot be left out.
+They start by "spawn", the only method that is the same on every system and safe next to threads.
 """
 
 import multiprocessing
@@ -56,10 +53,10 @@ class WorkerProcess(Renewed):
         if not self._graces:
             idles = self._running is None or self._running.done()
             if not idles:
-                self._signal(SpawnedProcess.terminate)
+                self._signal(SpawnProcess.terminate)
             self._graces = [
-                threading.Timer(GRACE_SECONDS, self._signal, [SpawnedProcess.terminate]),
-                threading.Timer((1 + idles) * GRACE_SECONDS, self._signal, [SpawnedProcess.kill]),
+                threading.Timer(GRACE_SECONDS, self._signal, [SpawnProcess.terminate]),
+                threading.Timer((1 + idles) * GRACE_SECONDS, self._signal, [SpawnProcess.kill]),
             ]
             for grace in self._graces:
                 grace.start()
@@ -77,7 +74,7 @@ class WorkerProcess(Renewed):
         self._pid = executor.submit(_install, self._f)
         return executor
 
-    def _signal(self, send: Callable[["SpawnedProcess"], None]) -> None:
+    def _signal(self, send: Callable[[SpawnProcess], None]) -> None:
         for process in self._context.started:
             with suppress(Exception):  # it has just ended
                 send(process)
@@ -126,42 +123,22 @@ def evaluate_installed(*arguments: Any) -> Outcome:
     return evaluate(*_installed, *arguments)
 
 
-# Spawned processes ---------------------------------------------------------------------------------------------------
+class SpawnedContext(SpawnContext):
+    """Starts processes, with environment variables from before they import anything, and keeps them in `started`."""
 
-if sys.platform == "win32":
-    _Spawned = SpawnProcess
-else:
-    from multiprocessing.popen_spawn_posix import Popen
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        super().__init__()
+        self._variables = variables
+        self.started: list[SpawnProcess] = []
 
-    class _Popen(Popen):
-        """Leaves the read end of the start message to the child, so that it is closed where the child has died."""
-
-        @property
-        def pid(self) -> int:
-            return self._pid
-
-        @pid.setter
-        def pid(self, pid: int) -> None:
-            """Take note of the child, which has its own copies of both ends that it was given."""
-            self._pid = pid
-            read, write = self._fds[-2:]  # type: ignore[attr-defined]
-            os.dup2(write, read, inheritable=False)  # closes `read`, and leaves a number that CPython can close later
-
-        def _launch(self, process: Any) -> None:
-            with suppress(BrokenPipeError):  # it has died: its sentinel says so
-                super()._launch(process)  # type: ignore[misc]
-
-    class _Spawned(SpawnProcess):
-        """A process whose death at the start is noticed as any other, however long its start message is."""
-
-        @staticmethod
-        def _Popen(process: Any) -> _Popen:
-            return _Popen(process)
+    def Process(self, *arguments: Any, **words: Any) -> SpawnProcess:  # type: ignore[override]
+        process = _SpawnedProcess(*arguments, **words)
+        process.variables = self._variables
+        self.started.append(process)
+        return process
 
 
-class SpawnedProcess(_Spawned):
-    """A process with some environment variables of its own, from before it imports anything."""
-
+class _SpawnedProcess(SpawnProcess):
     variables: Mapping[str, str]
 
     def start(self) -> None:
@@ -186,20 +163,6 @@ def _ctrl_c_blocked() -> Iterator[None]:
 def _unblock_ctrl_c() -> None:
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-
-
-class SpawnedContext(SpawnContext):
-    """Starts processes of this module, with some environment variables, and keeps them in `started`."""
-
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        super().__init__()
-        self._variables = variables
-        self.started: list[SpawnedProcess] = []
-
-    def Process(self, *arguments: Any, **words: Any) -> SpawnedProcess:  # type: ignore[override]
-        self.started.append(SpawnedProcess(*arguments, **words))
-        self.started[-1].variables = self._variables
-        return self.started[-1]
 
 
 # Functions on their way to another process ----------------------------------------------------------------------------

@@ -25,11 +25,6 @@ def with_path(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
-DYING = """
-import os, sys
-if "--multiprocessing-fork" in sys.orig_argv:
-    os._exit(3)
-"""
 GUARDED = """
 import lamcts
 
@@ -39,15 +34,6 @@ def f(point):
 if __name__ == "__main__":
     lamcts.minimize(f, [(-1, 1)] * 2, budget=4, seed=0, workers=2)
 """
-
-
-def test_workers_that_die_before_they_have_read_a_long_command_line_are_an_error_and_no_hang(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(DYING)
-    (tmp_path / "script.py").write_text(GUARDED)
-    command = [sys.executable, "script.py", "x" * 100_000]  # it goes to each worker, and a pipe holds 65,536
-    options: dict[str, Any] = {"env": with_path(tmp_path), "capture_output": True, "text": True}
-    run = subprocess.run(command, cwd=tmp_path, timeout=300, **options)
-    assert run.returncode == 1 and "RuntimeError: the worker processes cannot start" in run.stderr
 
 
 ARGUMENTS = """
