@@ -3,7 +3,7 @@
 from lamcts.utils.wings import Command, Wing
 
 WING = Wing(
-    "lamcts.movement",
+    objectives=["lamcts.movement.kernels.lu_grid", "lamcts.movement.kernels.tiling"],
     commands={
         "bound": Command("lamcts.movement.cli.bound", "print the data movement of a loop nest that no schedule avoids"),
         "movement": Command(

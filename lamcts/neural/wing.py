@@ -17,7 +17,12 @@ def lists() -> list[Listed]:
 
 
 WING = Wing(
-    "lamcts.neural",
+    objectives=[
+        "lamcts.neural.memory.objective",
+        "lamcts.neural.nas.published",
+        "lamcts.neural.nas.published201",
+        "lamcts.neural.nas.tradeoffs",
+    ],
     commands={
         "nas": Command(
             "lamcts.neural.cli.nas",

@@ -6,79 +6,25 @@ import importlib.util
 import inspect
 import math
 import os
+import pkgutil
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lamcts.errors import MissingExtra
-from lamcts.objectives.protocol import Costed, Objective, TradeOff
+from lamcts.objectives.protocol import Objective
 from lamcts.utils.removed import hint
 from lamcts.utils.wings import wings
 
-__all__ = ["Costed", "Entry", "Family", "Objective", "TradeOff", "entry", "families", "family", "find", "make"]
-IMPORTS = re.compile(
-    "^from lamcts.objectives.(base|problem|synthetic.placing) import", re.MULTILINE
-)  # no other module registers
-NAMED = re.compile(r"""^@(register|problem|landscape|family)\(\s*["']([^"']+)["']""", re.MULTILINE)
-COMPUTED = re.compile(r"""^[ \t]+@?register\(|^(?!def )[^\n]*\bregister\([a-z_]""", re.MULTILINE)  # a name made by code
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?:: | : [^\n]*\n +)(.*(?:\n +.*)*)", re.MULTILINE)  # or NumPy's form
 PHRASE = re.compile(r'((?:"[^"]*"|.)*?)(?: \(|; |\. |: |[.;]?$)')  # describes a setting; a quotation is whole
 SAME = re.compile(r"as in `(\w+)`")
 Other = Callable[[str], "dict[str, Setting] | None"]
-
-
-class Catalogue(NamedTuple):
-    """Modules by the name of an objective, by the prefix of a family, and those whose names only an import shows."""
-
-    names: dict[str, str]
-    families: dict[str, str]
-    computed: tuple[str, ...]
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """All modules that register objectives."""
-        return tuple(dict.fromkeys([*self.names.values(), *self.families.values(), *self.computed]))
-
-
-@cache
-def catalogue(package: str) -> Catalogue:
-    """Return where objectives are registered in a package; about 20 ms, once a process."""
-    names: dict[str, str] = {}
-    families: dict[str, str] = {}
-    computed: list[str] = []
-    for module, source in _sources(files(package), package):
-        if IMPORTS.search(source) is None:
-            continue
-        for kind, name in NAMED.findall(source):
-            (families if kind == "family" else names)[name] = module
-        if COMPUTED.search(source):
-            computed.append(module)
-    return Catalogue(names, families, tuple(computed))
-
-
-def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:
-    """Yield the dotted name and the source of each module in a folder and in the folders below it."""
-    for item in sorted(folder.iterdir(), key=lambda item: item.name):
-        if item.is_dir():
-            if item.name.isidentifier():
-                yield from _sources(item, f"{package}.{item.name}")
-        elif item.name.endswith(".py"):
-            stem = item.name.removesuffix(".py")
-            yield (package if stem == "__init__" else f"{package}.{stem}"), item.read_text(encoding="utf-8")
-
-
-__all__ += ["names", "register"]
-
-
 BUDGET = 500  # evaluations of a first run from the command line unless an objective sets another number (untuned)
-
-
 NEAR_NAMES = 3  # names that a message suggests for an unknown one
 
 
@@ -167,8 +113,7 @@ def register(
 ) -> Callable[[Build], Build]:
     """Return a decorator that registers a function as the builder of an objective.
 
-    A module of the package that uses this decorator is found by its source and imported when it is needed. The
-    parameters of the function become options of ``lamcts run NAME``.
+    The parameters of the function become options of ``lamcts run NAME``.
 
     Parameters
     ----------
@@ -223,33 +168,37 @@ def names() -> dict[str, Entry]:
     >>> objectives.names()["branin"].budget
     100
     """
-    for known in _catalogues():
-        for module in known.modules:
-            importlib.import_module(module)
+    _load_own()
+    _load_wings()
     return dict(sorted(_entries.items()))
 
 
 def find(name: str) -> Entry | None:
-    """Return the entry of `name`, or None; import no more modules than needed."""
+    """Return the entry of `name`, or None; no wing is loaded for an objective of this package."""
     prefix, colon, rest = str(name).partition(":")
-    for known in _catalogues():
-        if colon and prefix in known.families:
-            importlib.import_module(known.families[prefix])
+    for load in (_load_own, _load_wings):
+        if name not in _entries:
+            load()
         if colon and prefix in _families:
             return _families[prefix].entry(rest)
-        if name not in _entries:
-            for module in [known.names[name]] if name in known.names else known.computed:
-                importlib.import_module(module)
         if name in _entries:
-            break
-    return _entries.get(name)
+            return _entries[name]
+    return None
 
 
-def _catalogues() -> Iterator[Catalogue]:
-    """Yield where objectives are registered: in this package, and then in those of the wings."""
-    yield catalogue("lamcts.objectives")
-    for wing in wings():
-        yield catalogue(wing.package)
+@cache
+def _load_own() -> None:
+    """Import all modules of this package, whose decorators register objectives."""
+    package = importlib.import_module("lamcts.objectives")
+    for module in pkgutil.walk_packages(package.__path__, "lamcts.objectives."):
+        importlib.import_module(module.name)
+
+
+@cache
+def _load_wings() -> None:
+    """Import the modules of wings that register objectives."""
+    for module in (module for wing in wings() for module in wing.objectives):
+        importlib.import_module(module)
 
 
 def entry(name: str) -> Entry:

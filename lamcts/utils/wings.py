@@ -24,12 +24,12 @@ class Command(NamedTuple):
 class Wing(NamedTuple):
     """What a package adds.
 
-    `package`: its modules register objectives. `commands` by name. `figures`: module by function of `lamcts.plot`.
+    `objectives`: modules that register objectives. `commands` by name. `figures`: module by function of `lamcts.plot`.
     `settings`: module by class of settings that a file may name. `lists`: returns what ``lamcts list`` shows of it.
     `searches`: a module whose `names()` has, by name, what returns arguments of `Optimizer` by `settings(space)`.
     """
 
-    package: str
+    objectives: Sequence[str]
     commands: Mapping[str, Command]
     figures: Mapping[str, str] = {}
     settings: Mapping[str, str] = {}

@@ -46,7 +46,6 @@ def test_a_cost_that_an_objective_lacks_or_does_not_know_is_a_failed_evaluation(
 def test_tables_and_your_own_are_costed_and_functions_without_costs_are_not():
     assert isinstance(Sphere(), Costed) and isinstance(objectives.make("digits4096"), Costed)
     assert not isinstance(objectives.make("ackley"), Costed)
-    assert objectives.base.Costed is Costed
 
 
 def test_an_objective_of_several_quantities_has_costs_but_no_trade_off():

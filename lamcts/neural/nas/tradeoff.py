@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.neural.nas.objective import DIGITS, TableObjective
-from lamcts.objectives.base import TradeOff
+from lamcts.objectives.protocol import TradeOff
 from lamcts.types import Floats
 
 ACCURACY = "accuracy_percent"  # the name of the value among the objectives
