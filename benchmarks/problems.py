@@ -19,17 +19,19 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from benchmarks.funnels import funnels
 from lamcts import objectives
 from lamcts.objectives import Objective, make
 
 NAMES = ("ackley", "rosenbrock", "rastrigin", "levy")  # of the thesis
 SMALLEST_REGRET = 1e-10  # below it two results are the same
+OWN = {"funnels": funnels}  # objectives that the package does not have
 TUNING, TABLE = range(10), range(100, 110)  # seeds: every number in a table comes from the second
 
 
 @dataclass(frozen=True)
 class Problem:
-    """`settings` go to `lamcts.objectives.make`; a value "seed" stands for the seed of the run.
+    """`settings` go to `lamcts.objectives.make`, or to one of `OWN`; a value "seed" stands for the seed of the run.
 
     span: values that count as nothing and as everything, where no optimum is known. target: the regret (the value,
     where no optimum is known) from which the problem counts as solved. rescore: "episodes" or "held out".
@@ -49,7 +51,7 @@ class Problem:
     @property
     def missing(self) -> bool:
         """Whether the objective is not registered."""
-        return self.objective not in objectives.names()
+        return self.objective not in OWN and self.objective not in objectives.names()
 
     def make(self, seed: int) -> Objective:
         """Return the instance of `seed`."""
@@ -58,7 +60,8 @@ class Problem:
                 f"expected a registered objective behind problem {self.name!r}, got {self.objective!r}, which "
                 f"lamcts.objectives.make does not know: `python -m benchmarks.run --list` marks such problems"
             )
-        return make(self.objective, **{key: seed if v == "seed" else v for key, v in self.settings.items()})
+        settings = {key: seed if v == "seed" else v for key, v in self.settings.items()}
+        return OWN[self.objective](**settings) if self.objective in OWN else make(self.objective, **settings)
 
     def score(self, value: float, optimum: float | None) -> float:
         """Return log10 of the regret, or the share of `span` that is missing: lower is better in both."""
@@ -93,8 +96,8 @@ def find(name: str) -> Problem:
 @cache
 def table() -> Mapping[str, Problem]:
     """Return every problem by name."""
-    funnels = [_funnels(k, dim, kind) for k in (2, 5, 20) for dim in (20, 100) for kind in _BOWLS]
-    rows = [*_synthetic(), *funnels, *_FIXED]
+    several = [_funnels(k, dim, kind) for k in (2, 5, 20) for dim in (20, 100) for kind in _BOWLS]
+    rows = [*_synthetic(), *several, *_FIXED]
     return MappingProxyType({problem.name: problem for problem in rows})
 
 
@@ -139,10 +142,10 @@ def _function(name: str, dim: int, kind: str) -> Problem:
     return Problem(f"{name}-{dim}{kind}", name, dim, _budget(dim), solved, settings, held_out=name in _HELD_OUT)
 
 
-def _funnels(funnels: int, dim: int, kind: str) -> Problem:
+def _funnels(count: int, dim: int, kind: str) -> Problem:
     """Return one of several funnels; all but the deepest end 2 above it or more."""
-    settings = {"dim": dim, "funnels": funnels, "shift": "seed", **_BOWLS[kind]}
-    return Problem(f"funnels{funnels}-{dim}{kind}", "funnels", dim, _budget(dim), 1.0, settings)
+    settings = {"dim": dim, "funnels": count, "shift": "seed", **_BOWLS[kind]}
+    return Problem(f"funnels{count}-{dim}{kind}", "funnels", dim, _budget(dim), 1.0, settings)
 
 
 def _budget(dim: int) -> int:

@@ -229,7 +229,7 @@ def test_the_rule_about_torch_catches_what_it_forbids() -> None:
     assert needs_torch("values", "import torchlight\nif TYPE_CHECKING:\n    import torch") == []
 
 
-PARTS = ["trace", "build", "supernet", "fewshot", "batched", "compress", "memory.execution", "memory.inductor"]
+PARTS = ["trace", "build", "supernet", "fewshot", "compress", "memory.execution", "memory.inductor"]
 
 
 @pytest.mark.parametrize("part", [*PARTS, "searches.graph_reinforce"])

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import peers, problems
+from benchmarks.funnels import Funnels
 from benchmarks.harness.search import Enough, Search
 from benchmarks.harness.task import MARKS, Curve, Row, Task
 from benchmarks.harness.versions import commit, versions
 from lamcts.objectives import make
-from lamcts.objectives.synthetic.funnels import Funnels
 
 FRESH_EPISODES = 20
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "gpytorch", "gymnasium", "mujoco")

@@ -12,6 +12,7 @@ FIXED = "leave it out, it is always {}"
 KNOWN = "pass the journals, known=['a.db', 'b.db'], on the command line --known a.db --known b.db"
 PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="
 SURROGATE = "write a function that calls the benchmark's own package, and pass it to lamcts.maximize"
+FUNNELS = "write min over several bowls as a function; benchmarks/funnels.py has ours"
 SCHEMES = "compare the schemes on your link by worth(link)"
 TIMED = "misses are exact; compile the nest yourself, and pass a function that times it"
 REMOVED: dict[str, dict[str, str]] = {
@@ -41,7 +42,7 @@ REMOVED: dict[str, dict[str, str]] = {
         "length": FIXED.format("0.8, as in the paper"),
         "failure_tolerance": FIXED.format("max(4, d)"),
     },
-    "objective": {"nasbench301": SURROGATE, "jahs-bench-201": SURROGATE},
+    "objective": {"nasbench301": SURROGATE, "jahs-bench-201": SURROGATE, "funnels": FUNNELS},
     "pruner": {"extrapolation": "use 'hyperband', which lost least where measured"},
     "tiling": {"--measure": TIMED, "--compiler": TIMED},
     "lamcts export": {
@@ -62,6 +63,9 @@ REMOVED: dict[str, dict[str, str]] = {
         "nevergrad": "call lamcts.minimize; sampler='nevergrad:NAME' runs an optimiser of Nevergrad",
     },
     "lamcts.movement.costs": {"seconds": TIMED},
+    "lamcts.neural": {
+        "batched": "stack weights by torch.func.stack_module_state, and map over them by torch.func.vmap"
+    },
     "lamcts.neural.compress": {"Throughput": SCHEMES, "least_ratio": SCHEMES, "sparse_ratio": SCHEMES},
     "lamcts.neural.nas": {
         "SurrogateObjective": SURROGATE,

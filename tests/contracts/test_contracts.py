@@ -87,7 +87,6 @@ OBJECTIVES: dict[str, Callable[[], objectives.Objective]] = {
     "michalewicz": lambda: objectives.make("michalewicz", dim=5, shift=0, rotate=2),
     "hartmann6": lambda: objectives.make("hartmann6", shift=0, rotate=2),
     "schaffer, bent": lambda: objectives.make("schaffer", dim=5, rotate=2, bend=1),
-    "funnels": lambda: objectives.make("funnels", dim=5, funnels=3, rippled=True, rotate=2),
     "ackley-constrained": lambda: objectives.make("ackley-constrained", dim=4, shift=0, rotate=2),
     "keane": lambda: objectives.make("keane", dim=10),
     "welded-beam": lambda: objectives.make("welded-beam", permute=1),

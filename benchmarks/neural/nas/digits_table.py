@@ -80,7 +80,7 @@ def groups(left: list[Run], at_once: int) -> list[list[Run]]:
 
 def trained(group: list[Run], epochs: Sequence[int]) -> Iterator[dict[str, int]]:
     """Yield what each network of a group comes to."""
-    from lamcts.neural import batched
+    from benchmarks.neural.nas import batched
     from lamcts.neural.train import digits
     from lamcts.neural.train.digits4096 import network, recipe
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lamcts import objectives
+from benchmarks.funnels import funnels
 
 KINDS = [{}, {"rotate": 1}, {"rippled": True}, {"rotate": 2, "rippled": True}]
 
@@ -29,7 +29,7 @@ def by_hand(f, x):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_and_funnels_are_those_of_the_definition(kind):
-    f = objectives.make("funnels", dim=4, funnels=3, shift=1, **kind)
+    f = funnels(dim=4, funnels=3, shift=1, **kind)
     x = points(100, 4)
     told = [by_hand(f, row) for row in x]
     np.testing.assert_allclose(f.many(x), [value for _, value in told], rtol=1e-9)
@@ -40,7 +40,7 @@ def test_values_and_funnels_are_those_of_the_definition(kind):
 
 @pytest.mark.parametrize(("count", "kind"), [(1, KINDS[3]), *((2, kind) for kind in KINDS), (5, KINDS[1])])
 def test_the_minimum_is_zero_in_the_deepest_and_no_search_comes_below(count, kind):
-    f = objectives.make("funnels", dim=5, funnels=count, shift=count, **kind)
+    f = funnels(dim=5, funnels=count, shift=count, **kind)
     assert f(f.centre) == 0 == f.optimum and (np.abs(f.centres) <= 5).all()
     x = points(4000, 5)
     values = f.many(x)
@@ -53,7 +53,7 @@ def test_the_minimum_is_zero_in_the_deepest_and_no_search_comes_below(count, kin
 
 @pytest.mark.parametrize(("count", "share", "expected"), [(2, None, 0.25), (20, None, 0.025), (5, 0.4, 0.4)])
 def test_the_deepest_has_the_share_of_the_box_that_was_asked_for(count, share, expected):
-    f = objectives.make("funnels", dim=20, funnels=count, share=share, rotate=0)
+    f = funnels(dim=20, funnels=count, share=share, rotate=0)
     assert f.shares[0] == pytest.approx(expected, abs=0.003) and f.shares.sum() == pytest.approx(1)
     assert f.shares.min() > 0.01
     fresh = [f.funnel(row) for row in points(4000, 20, seed=9)]
@@ -61,7 +61,7 @@ def test_the_deepest_has_the_share_of_the_box_that_was_asked_for(count, share, e
 
 
 def test_a_descent_ends_in_the_funnel_where_it_began():
-    f = objectives.make("funnels", dim=10, funnels=5, shift=3, rotate=3)
+    f = funnels(dim=10, funnels=5, shift=3, rotate=3)
     kept = 0
     for start in points(6, 10, seed=4):
         end = minimize(f, start, bounds=[(-5, 5)] * 10, method="L-BFGS-B", options={"maxfun": 1500})
@@ -71,7 +71,7 @@ def test_a_descent_ends_in_the_funnel_where_it_began():
 
 
 def test_seeds_make_other_bowls_and_noise_follows_its_own():
-    make = lambda **more: objectives.make("funnels", dim=3, funnels=2, **more)  # noqa: E731
+    make = lambda **more: funnels(dim=3, funnels=2, **more)  # noqa: E731
     x = points(5, 3)
     np.testing.assert_array_equal(make(shift=1).many(x), make(shift=1).many(x))
     assert len({make(**kind).many(x)[0] for kind in ({"shift": 1}, {"shift": 2}, {"shift": 1, "rotate": 1})}) == 3
@@ -94,15 +94,15 @@ def test_seeds_make_other_bowls_and_noise_follows_its_own():
 )
 def test_funnels_that_cannot_be_say_what_was_expected(settings, message):
     with pytest.raises(ValueError, match=message):
-        objectives.make("funnels", **settings)
+        funnels(**settings)
 
 
 def test_more_funnels_than_there_is_room_for_are_refused(monkeypatch):
-    monkeypatch.setattr("lamcts.objectives.synthetic.funnels.TRIES", 1)
+    monkeypatch.setattr("benchmarks.funnels.TRIES", 1)
     with pytest.raises(ValueError, match="expected fewer funnels in 2 dimensions, got 30"):
-        objectives.make("funnels", dim=2, funnels=30)
+        funnels(dim=2, funnels=30)
 
 
 def test_points_of_another_dimension_are_refused_by_funnels():
     with pytest.raises(ValueError, match=r"\[n, 4\]"):
-        objectives.make("funnels", dim=4)(np.zeros(3))
+        funnels(dim=4)(np.zeros(3))

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional
 
 from lamcts.neural.build.edge_cells import Convolution, EdgeCell, EdgeNetwork, Reduction
@@ -39,7 +38,7 @@ class BatchedResult:
 
 
 def train(
-    nets: Sequence[nn.Module], data: Data, recipe: Recipe, *, seeds: Sequence[int | Seeds], device: str = "cpu"
+    nets: Sequence[EdgeNetwork], data: Data, recipe: Recipe, *, seeds: Sequence[int | Seeds], device: str = "cpu"
 ) -> BatchedResult:
     """Train many networks at once, in place.
 
@@ -49,7 +48,7 @@ def train(
     Parameters
     ----------
     nets : sequence of torch.nn.Module
-        Networks of one architecture, or networks of `build` with an operation on each edge, of one size and any cells.
+        Networks of `build` with an operation on each edge, of one size and any cells.
     data : Data
         Training, validation and test data.
     recipe : Recipe
@@ -66,8 +65,7 @@ def train(
     """
     _check(nets, recipe, seeds)
     here = torch.device(device)
-    kinds = {type(net) for net in nets}
-    stack = (StackedNetworks if kinds == {EdgeNetwork} else VmappedNetworks)(nets).to(here)  # type: ignore[arg-type]
+    stack = StackedNetworks(nets).to(here)
     optimiser = optimiser_of(recipe, list(stack.parameters()))
     orders, part = [Seeds.of(seed).order for seed in seeds], to_device(data.train, here)
     losses = [_learn(stack, optimiser, part, recipe, orders, epoch) for epoch in range(recipe.epochs)]
@@ -77,7 +75,7 @@ def train(
     return BatchedResult(torch.stack(losses).cpu().numpy(), *(values for pair in evaluated for values in pair))
 
 
-def _check(nets: Sequence[nn.Module], recipe: Recipe, seeds: Sequence[object]) -> None:
+def _check(nets: Sequence[EdgeNetwork], recipe: Recipe, seeds: Sequence[object]) -> None:
     if not len(nets) or len(nets) != len(seeds):
         raise ValueError(f"seeds: expected one for each network, got {len(seeds)} for {len(nets)}")
     set_ = [name for name in ALONE if getattr(recipe, name)]
@@ -162,44 +160,6 @@ class StackedNetworks(nn.Module):
         for part in self.modules():
             if isinstance(part, _Stack):
                 part.restore()
-
-
-class VmappedNetworks(nn.Module):
-    """Map one architecture over stacked weights: examples [b, m, ...] to scores [b, m, k]."""
-
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
-        super().__init__()
-        self.nets = tuple(nets)  # in a tuple, modules are not registered as submodules
-        weights, buffers = stack_module_state(list(nets))
-        self.names, self.buffer_names = tuple(weights), tuple(buffers)
-        self.weights = nn.ParameterList(weight.detach() for weight in weights.values())
-        for number, values in enumerate(buffers.values()):
-            self.register_buffer(f"buffer{number}", values)
-        # runs the first network's code with all weights
-        self.vmapped = vmap(lambda state, x: functional_call(self.nets[0], state, (x,)), in_dims=(0, 1), out_dims=1)
-
-    def __len__(self) -> int:
-        return len(self.nets)
-
-    def train(self, mode: bool = True) -> "VmappedNetworks":
-        self.nets[0].train(mode)
-        super().train(mode)
-        return self
-
-    def forward(self, x: Tensor) -> Tensor:
-        scores: Tensor = self.vmapped(self._state(), x)
-        return scores
-
-    @torch.no_grad()
-    def restore(self) -> None:
-        """Write the weights and running statistics back to the networks."""
-        state = self._state()
-        for row, net in enumerate(self.nets):
-            net.load_state_dict({name: values[row] for name, values in state.items()}, strict=False)
-
-    def _state(self) -> dict[str, Tensor]:
-        buffers = (getattr(self, f"buffer{number}") for number in range(len(self.buffer_names)))
-        return dict(zip((*self.names, *self.buffer_names), (*self.weights, *buffers), strict=True))
 
 
 def stack(modules: Sequence[nn.Module]) -> nn.Module:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lamcts.objectives.base import checked_noise, register
+from lamcts.objectives.base import checked_noise
 from lamcts.objectives.protocol import digest
 from lamcts.objectives.synthetic.placing import RIPPLES, turn
 from lamcts.spaces.box import Box
@@ -83,7 +83,6 @@ class Funnels:
         return np.asarray(self.depths[:, None] + self.heights[:, None] * grown)
 
 
-@register("funnels", "random bowls, the lowest counts; minimum 0 in the deepest")
 def funnels(
     dim: int = 20,
     funnels: int = 5,
