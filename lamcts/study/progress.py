@@ -1,5 +1,6 @@
-"""Progress of a run: a bar on a terminal, tqdm's bar in a notebook, elsewhere a line now and then."""
+"""Progress of a run: a bar on a terminal, tqdm's bar in a notebook, elsewhere a line now and then; and `logging`."""
 
+import logging
 import math
 import sys
 import time
@@ -7,7 +8,8 @@ from importlib.util import find_spec
 from typing import TextIO
 
 from lamcts.spaces.values import brief
-from lamcts.study.result import Evaluation
+from lamcts.study.result import Evaluation, Result
+from lamcts.text import visible
 
 WIDTH = 24  # characters of the bar (by eye)
 REFRESH_SECONDS = 0.1  # between two states of the bar (by eye)
@@ -177,3 +179,26 @@ def clock(seconds: float) -> str:
 def pace(rate: float) -> str:
     """Return evaluations a second, or seconds an evaluation where that reads better."""
     return f"{rate:.3g}/s" if rate >= 1 else f"{1 / rate:.3g} s each" if rate > 0 else "-"
+
+
+logger = logging.getLogger("lamcts")
+
+
+def begun(name: str, budget: int, done: int, known: int, seed: int) -> None:
+    """Tell that a run begins; `done` evaluations are in its journal, `known` results were told."""
+    logger.info("%s: %d evaluations, %d done, %d known, seed %d", visible(name), budget, done, known, seed)
+
+
+def evaluated(one: Evaluation) -> None:
+    """Tell of an evaluation."""
+    if one.message is not None:
+        logger.info("evaluation %d failed: %s", one.count, visible(one.message))
+    elif one.pruned:
+        logger.debug("evaluation %d: pruned after %.3g s", one.count, one.seconds)
+    elif logger.isEnabledFor(logging.DEBUG):
+        logger.debug("evaluation %d: %s in %.3g s, best %.6g", one.count, one.value, one.seconds, one.best)
+
+
+def ended(result: Result) -> None:
+    """Tell why a run has ended."""
+    logger.info("%s; %d evaluations, best %s", visible(result.message), result.nfev, result.fun)

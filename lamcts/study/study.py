@@ -21,7 +21,7 @@ from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.fidelity import FidelityAxis, configuration
-from lamcts.study import log, progress
+from lamcts.study import progress
 from lamcts.study.combinations import check_combination
 from lamcts.study.evaluation import Job, Outcome
 from lamcts.study.executors import Pool
@@ -113,7 +113,7 @@ class Study:
             pool = self._begin(stack)
             yield from self._search(pool)
         result = self.result()
-        log.ended(result)
+        progress.ended(result)
         return result
 
     # The loop -------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ class Study:
             warn_of_small_budget(self.spending.evaluations, self.optimizer)
         self._stopping = Stopping(settings, self.optimizer)
         several = len(self.problem.goals.objectives) > 1
-        log.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
+        progress.begun(self.problem.name, settings.budget, self._done, told, self.optimizer.seed)
         self._progress = progress.make(settings.progress, settings.budget, self.spending.spent or self._done, several)
         if self._progress is not None:
             stack.callback(self._progress.close)
@@ -252,7 +252,7 @@ class Study:
 
     def _show(self, evaluation: Evaluation) -> str | None:
         """Show an evaluation to whoever watches; return a reason to stop if the callback asks to."""
-        log.evaluated(evaluation)
+        progress.evaluated(evaluation)
         if self._progress is not None:
             self._progress.update(evaluation)
         if evaluation.failed and not self._stopping.failing:

@@ -16,11 +16,10 @@ from lamcts.rng import Purpose, stream
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.regions.region import Region, Split, Step
-from lamcts.tree import utility
 from lamcts.tree.boundary import Kernel
 from lamcts.tree.linear import Linear
 from lamcts.tree.node import Node
-from lamcts.tree.select import SELECT
+from lamcts.tree.select import SELECT, NodeValue, node_value, ranks, raw
 from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
@@ -173,7 +172,7 @@ class _Moment(NamedTuple):
 
     n: int  # number of rows seen
     learned: int  # splits are learned from rows below this number
-    value: utility.NodeValue
+    value: NodeValue
 
 
 @dataclass
@@ -211,7 +210,7 @@ class IncrementalTree:
         if self._tree.refit is not None and learned != self._learned:
             self._root, self._learned = _CachedNode(), learned
         self._root.rows = seen.good
-        now = _Moment(len(seen), learned, utility.node_value(self._tree.values, seen))
+        now = _Moment(len(seen), learned, node_value(self._tree.values, seen))
         return self._node(self._root, now, seen.pending_x(), ())
 
     def _learned_from(self, n: int) -> int:
@@ -232,7 +231,7 @@ class IncrementalTree:
     def region(self, path: tuple[bool, ...], n: int) -> Region:
         """Return the region along `path`, the sides from the root, of the tree as it was after the first `n` rows."""
         cached = _CachedNode(self._good(n))
-        now = _Moment(n, self._learned_from(n), utility.node_value(self._tree.values, self._seen))
+        now = _Moment(n, self._learned_from(n), node_value(self._tree.values, self._seen))
         node, steps = self._node(cached, now, self._seen.pending_x()[:0], ()), list[Step]()
         for good in path:
             steps.append(node.steps()[0 if good else 1])
@@ -273,12 +272,12 @@ class IncrementalTree:
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
         """Return the split of rows [m], the first of a node in order of arrival."""
-        splitter, order = self._tree.splitter, utility.ranks(self._seen.constrained_rank(rows))
+        splitter, order = self._tree.splitter, ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
         some = thin(order, splitter.max_rows, rng)  # before x is copied: it may be wide
         x, good = self._seen.x[rows[some]], order[some]
         if self._seen.plain and isinstance(splitter, (KMeansSvm, Linear)) and splitter.units == "raw":
-            good = utility.raw(self._seen.y[rows[some]])
+            good = raw(self._seen.y[rows[some]])
             if isinstance(splitter, KMeansSvm):
                 widths = self._space.high - self._space.low if isinstance(self._space, Box) else 1.0
                 return splitter.fit(x, good, rng, widths)

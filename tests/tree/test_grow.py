@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.box import Box
 from lamcts.tree import KMeansSvm, LatentTree, Linear, Node, paths, walk
-from lamcts.tree.select import ucb, upper_bound
-from lamcts.tree.utility import ranks
+from lamcts.tree.select import ranks, ucb, upper_bound
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SMALL = LatentTree(leaf_size=10, splitter=KMeansSvm(kernel="linear"))

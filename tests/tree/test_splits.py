@@ -7,8 +7,8 @@ from sklearn.svm import SVC
 from lamcts.tree import KMeansSvm, Linear, splits
 from lamcts.tree.boundary import RELATIVE_TOLERANCE, Frame, Halfspace, KernelBoundary, gram
 from lamcts.tree.labels import kmeans, median, two_means
+from lamcts.tree.select import ranks
 from lamcts.tree.splits import thin
-from lamcts.tree.utility import ranks
 
 SPLITTERS = [
     KMeansSvm(),

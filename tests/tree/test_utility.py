@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamcts.tree import utility
+from lamcts.tree import select as utility
 
 losses = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30).map(np.array)
 

@@ -8,7 +8,7 @@ import scipy.linalg
 import threadpoolctl
 
 import lamcts
-from lamcts.utils.threads import one_blas_thread
+from lamcts.utils.numerics import one_blas_thread
 
 
 def blas_threads() -> list[int]:

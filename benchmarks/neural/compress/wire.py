@@ -69,7 +69,7 @@ def train(rank: int, scheme: str, size: int, width: int, kb: int, port: int) -> 
     import torch.distributed as dist
 
     from lamcts.neural import compress
-    from lamcts.neural.compress.report import HEADERS
+    from lamcts.neural.compress.state import HEADERS
 
     os.environ |= {"GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)

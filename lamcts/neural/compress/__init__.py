@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.compress.hook import hook
-from lamcts.neural.compress.report import Report
 from lamcts.neural.compress.schemes import (
     SCHEMES,
     Dense,
@@ -17,7 +16,7 @@ from lamcts.neural.compress.schemes import (
     TopK,
     shrinking_theta,
 )
-from lamcts.neural.compress.state import State
+from lamcts.neural.compress.state import Report, State
 from lamcts.neural.compress.workers import SimulatedWorkers
 from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth
 from lamcts.utils.removed import refuses

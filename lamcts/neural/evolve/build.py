@@ -6,8 +6,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from lamcts.neural.evolve.calls import Input, Parameter, function_named
-from lamcts.neural.evolve.folding import Calls
+from lamcts.neural.evolve.calls import Calls, Input, Parameter, function_named
 from lamcts.neural.evolve.operations import channels_last, compute, module_of
 from lamcts.neural.evolve.read import ReadModel
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from lamcts.neural.train.data import Data
+from lamcts.neural.train.datasets import from_datasets
 from lamcts.neural.train.task import Task
-from lamcts.neural.train.torch_datasets import from_datasets
 from lamcts.text import safe_text
 
 EXAMPLES = 8  # of the batch with which the network is read

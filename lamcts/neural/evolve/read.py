@@ -17,8 +17,7 @@ from torch import Tensor, fx, nn
 from torch.export import Dim, ExportedProgram, export
 from torch.utils.flop_counter import FlopCounterMode
 
-from lamcts.neural.evolve.calls import Input, OpaqueCall, Parameter, function_named, name_of, plain
-from lamcts.neural.evolve.folding import Calls, folded
+from lamcts.neural.evolve.calls import Calls, Input, OpaqueCall, Parameter, folded, function_named, name_of, plain
 from lamcts.neural.evolve.operations import OF_PIXELS, OPAQUE, TENSORS, Known, axis_of, known
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode
 from lamcts.neural.graphs.computation.kinds import IMAGE, Attribute, Shape

@@ -1,6 +1,5 @@
 """Measure the time of training steps under a plan. Needs torch."""
 
-import time
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -8,7 +7,7 @@ import torch
 from torch import nn
 
 from lamcts.neural.memory.execution.apply import apply
-from lamcts.neural.memory.execution.run import reset_gradients, restored, run_step
+from lamcts.neural.memory.execution.measure import reset_gradients, restored, run_step, synchronised_time
 from lamcts.neural.memory.plan import Plan
 from lamcts.neural.trace import Trace
 from lamcts.neural.trace.module import Loss
@@ -61,12 +60,6 @@ def step_time(
 def _seconds(model: nn.Module, batch: object, loss: Loss | None, device: torch.device) -> float:
     """Return the seconds of one step."""
     reset_gradients(model, added=False)
-    began = _now(device)
+    began = synchronised_time(device)
     run_step(model, batch, loss)
-    return _now(device) - began
-
-
-def _now(device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
+    return synchronised_time(device) - began

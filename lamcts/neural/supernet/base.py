@@ -4,7 +4,7 @@ A point of the space is a mask of operations. Each training batch draws a random
 2019, so that operations learn with all others. Letters: b images, k classes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -162,3 +162,29 @@ def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum
     net.train(training)
+
+
+Shares = Mapping[str, Mapping[str, float]]  # of each operation, by place
+
+
+class Mixture(Supernet):
+    """A supernet with `mixed` scores.
+
+    normalised: places by node whose edges have shares of their own. more: operations with a share at every place that
+    no point has.
+    """
+
+    normalised: Mapping[str, Sequence[str]] = {}
+    more: tuple[str, ...] = ()
+
+    def options(self, place: str) -> tuple[str, ...]:
+        """Return the operations that have shares of a place."""
+        return (*self.region.allowed[place], *self.more)
+
+    def mixed(self, x: Tensor, shares: Sequence[Tensor]) -> Tensor:
+        """Return the scores of a mixture of all operations, with shares [m] for each place (Liu et al. 2018)."""
+        raise NotImplementedError
+
+    def strongest(self, shares: Shares) -> Point:
+        """Return the architecture of the operations with the largest shares; ties go to the first."""
+        return {place: max(each, key=each.__getitem__) for place, each in shares.items()}

@@ -16,8 +16,7 @@ from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.cells import EDGES, LAST, ZERO, EdgeCells, reachable
 from lamcts.neural.nas.genotypes import SIDES, Edge, GenotypeSpace
 from lamcts.neural.nas.mobile import MobileBlocks
-from lamcts.neural.supernet.base import Supernet
-from lamcts.neural.supernet.mixture import Mixture
+from lamcts.neural.supernet.base import Mixture, Supernet
 from lamcts.neural.supernet.mobile import MobileSupernet
 from lamcts.neural.supernet.region import SupernetRegion
 

@@ -13,8 +13,8 @@ from lamcts.neural.build.layers import HalfSize, Head, conv_norm, relu_conv_norm
 from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.base import ArchitectureSpace, Point
 from lamcts.neural.nas.genotypes import Edge, GenotypeSpace
+from lamcts.neural.supernet.base import Mixture, Shares
 from lamcts.neural.supernet.build import supernet
-from lamcts.neural.supernet.mixture import Mixture, Shares
 from lamcts.neural.supernet.region import SupernetRegion
 from lamcts.spaces.choice import Choice
 from lamcts.spaces.product import Space

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamcts.neural import needs_torch  # noqa: F401
-from lamcts.neural.trace.module import STATES, Trace, trace
-from lamcts.neural.trace.repeated import repeatable_trace
+from lamcts.neural.trace.module import STATES, Trace, repeatable_trace, trace
 from lamcts.utils.removed import refuses
 
 __all__ = ["STATES", "Trace", "repeatable_trace", "trace"]

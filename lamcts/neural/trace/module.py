@@ -1,9 +1,13 @@
 """The step graph of a module from an example batch, on fake tensors without allocation. Needs torch."""
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -167,3 +171,36 @@ def scalar(output: object, loss: Loss | None) -> Tensor:
 
 def _floats(values: list[object], any_type: bool = False) -> list[Tensor]:
     return [one for one in values if isinstance(one, Tensor) and (any_type or one.is_floating_point())]
+
+
+TRACES = 8  # of a model that draws from the global generators of Python or NumPy (untuned)
+
+
+def repeatable_trace(
+    module: nn.Module, batch: object, *, loss: Loss | None = None, optimizer: str = "none", accumulate: bool = False
+) -> Trace:
+    """Trace a step at least twice and compare the traces."""
+    traced = partial(trace, module, batch, loss=loss, optimizer=optimizer, accumulate=accumulate)
+    before, found = _global_states(), traced()
+    draws = _global_states() != before
+    for _ in range((TRACES if draws else 2) - 1):
+        _compare(found, traced(), draws)
+    return found
+
+
+def _compare(first: Trace, other: Trace, draws: bool) -> None:
+    """Raise ValueError if two traces differ."""
+    for number, pair in enumerate(zip_longest(first.graph.steps, other.graph.steps)):
+        if pair[0] != pair[1]:
+            one, two = ("its end" if step is None else step.name for step in pair)
+            two = f"{two} with other inputs" if one == two else two
+            cause = "draws from Python's or NumPy's random numbers" if draws else "may count its calls, or draw itself"
+            raise ValueError(
+                f"model: expected the same operations in each step, got two traces that differ: operation {number} is "
+                f"{one}, then {two}. The model {cause}: draw a mask with torch and multiply by it, or fix the branch"
+            )
+
+
+def _global_states() -> tuple[object, ...]:
+    legacy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002  # type: ignore[call-overload]
+    return random.getstate(), legacy["pos"], legacy["key"].tobytes()

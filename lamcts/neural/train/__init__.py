@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from lamcts.neural.train.data import Data, Part, stored
-from lamcts.neural.train.datasets import digits, load
+from lamcts.neural.train.datasets import digits, from_datasets, load
 from lamcts.neural.train.distributed import DistributedTransferObjective
 from lamcts.neural.train.export import export_network
 from lamcts.neural.train.failures import Diverged, OutOfMemory, TrainingFailed
@@ -13,7 +13,6 @@ from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.task import Task
-from lamcts.neural.train.torch_datasets import from_datasets
 
 if TYPE_CHECKING:
     from lamcts.neural.train.loop import train as train

@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 from lamcts.neural import compress
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.group import Simulated
-from lamcts.neural.compress.report import HEADERS
 from lamcts.neural.compress.schemes.power_sgd import orthonormal
 from lamcts.neural.compress.schemes.top_k import largest
+from lamcts.neural.compress.state import HEADERS
 
 LOSSY = [
     compress.TopK(0.1),

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from lamcts.neural.graphs.computation import ComputationGraph, OperationNode, cut
-from lamcts.neural.graphs.computation.database import SegmentDatabase, distinct
+from lamcts.neural.graphs.computation.database import SegmentDatabase, distinct, label
 from lamcts.neural.graphs.computation.edits import Edit, children, segmentation
-from lamcts.neural.graphs.computation.labels import label
 from tests.neural.graphs.computation_cases import database as cases
 from tests.neural.graphs.computation_cases import network
 

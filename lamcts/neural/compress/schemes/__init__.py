@@ -3,12 +3,10 @@
 from dataclasses import fields
 from typing import Any
 
-from lamcts.neural.compress.schemes.base import Scheme
-from lamcts.neural.compress.schemes.dense import Dense
-from lamcts.neural.compress.schemes.fft import Fft, shrinking_theta
+from lamcts.neural.compress.schemes.base import Dense, Scheme
 from lamcts.neural.compress.schemes.power_sgd import PowerSgd
 from lamcts.neural.compress.schemes.quantised import Qsgd, TernGrad
-from lamcts.neural.compress.schemes.top_k import SharedTopK, TopK
+from lamcts.neural.compress.schemes.top_k import Fft, SharedTopK, TopK, shrinking_theta
 
 SCHEMES: dict[str, Any] = {one.name: one for one in (Dense, TopK, SharedTopK, Fft, Qsgd, TernGrad, PowerSgd)}
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket
 from lamcts.neural.compress.codecs.bits import codes_from_bytes, codes_to_bytes
-from lamcts.neural.compress.schemes.gathered import Gathered, Part
+from lamcts.neural.compress.schemes.base import Gathered, Part
 
 FLOAT = 4  # bytes of a scale
 PLACES = (1, 3, 9, 27, 81)  # values of the five digits of a byte

@@ -2,8 +2,7 @@
 
 from lamcts.neural.evolve.search.fit import fit, mine
 from lamcts.neural.evolve.search.found import Child, Found
-from lamcts.neural.evolve.search.parents import select
-from lamcts.neural.evolve.search.sampler import Evolve
+from lamcts.neural.evolve.search.sampler import Evolve, select
 from lamcts.neural.graphs import computation
 
 SegmentDatabase = computation.SegmentDatabase

@@ -11,8 +11,7 @@ import numpy as np
 import lamcts
 from lamcts.neural import evolve, train
 from lamcts.neural.evolve.search.found import Child, Found
-from lamcts.neural.evolve.search.parents import select
-from lamcts.neural.evolve.search.sampler import FRESH, Evolve
+from lamcts.neural.evolve.search.sampler import FRESH, Evolve, select
 from lamcts.neural.graphs import computation
 from lamcts.types import whole_number
 

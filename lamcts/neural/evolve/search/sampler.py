@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from lamcts.neural.evolve.search.parents import select
 from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
 from lamcts.types import Floats, Rows, whole_number
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from lamcts.neural.graphs.computation import EditPaths
     from lamcts.outcomes.observations import Observations
     from lamcts.spaces.regions.region import Region
+
 
 FRESH = 0.5  # share of children of the network itself (benchmarks/notes/evolve.md)
 FRUITLESS = 50  # consecutive children that are known before the space is sampled (untuned)
@@ -93,3 +93,13 @@ class _EvolveSession(LocalSession[Evolve, Progress]):
         names = list(self.region.space.decode(np.zeros(self.seen.dim)))
         points = [dict(zip(names, [*path, *[0] * (len(names) - len(path))], strict=True)) for path in paths]
         return np.array([self.region.space.encode(point) for point in points])
+
+
+def select(losses: Floats, front: Rows, count: int, rng: np.random.Generator) -> Rows:
+    """Return the rows of the parents of the next generation."""
+    if len(front) > count:
+        return rng.choice(front, count, replace=False)
+    others = np.setdiff1d(np.arange(len(losses)), front)
+    below = losses[others][:, None] > losses[others][None]
+    order = np.argsort(below.sum((1, 2)), kind="stable")
+    return np.concatenate([front, others[order[: count - len(front)]]]).astype(int)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lamcts.neural.graphs.computation.costs import node_flops
 from lamcts.neural.graphs.computation.database import SegmentDatabase, axes, runs
-from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode, node_flops
 from lamcts.neural.graphs.computation.kinds import IMAGE, OPERATIONS, Attribute, Shape, channels, output_shape, pair
 from lamcts.neural.graphs.computation.levels import Constraint, Infeasible, is_map, level, solve
 from lamcts.neural.graphs.computation.segment import Segment, ports, replace

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamcts.neural.graphs.computation.costs import flops, parameters
 from lamcts.neural.graphs.computation.database import SegmentDatabase
 from lamcts.neural.graphs.computation.edits import FACTORS, LONGEST, Edit, children
-from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode
+from lamcts.neural.graphs.computation.graph import ComputationGraph, OperationNode, flops, parameters
 from lamcts.neural.graphs.computation.kinds import OPERATIONS, Shape, channels, with_channels
 from lamcts.neural.graphs.computation.levels import Infeasible
 from lamcts.neural.graphs.computation.widths import Widths

@@ -10,16 +10,15 @@ from itertools import accumulate
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lamcts.neural.memory.execution.apply import apply
-from lamcts.neural.memory.execution.run import reset_gradients, restored, run_step
 from lamcts.neural.memory.execution.schedule import schedule
 from lamcts.neural.memory.plan import Plan, keep_all
 from lamcts.neural.memory.seen import Work
 from lamcts.neural.trace import Trace, trace
-from lamcts.neural.trace.module import Loss
+from lamcts.neural.trace.module import Loss, arguments, scalar
 from lamcts.neural.trace.recorder import Args, Kwargs, Op, work_of
 
 STEPS = 3  # on CUDA; the time is that of the last, after kernels are loaded and memory is pinned (untuned)
@@ -108,9 +107,9 @@ def _measured(
     ):
         for _ in range(STEPS if cuda else 1):
             reset_gradients(model, added)
-            begin = _now(device)
+            begin = synchronised_time(device)
             run_step(model, batch, loss)
-            took = _now(device) - begin
+            took = synchronised_time(device) - begin
     held, predicted = executor.held_bytes, executor.schedule.held_bytes
     peaks = found.peak_bytes, 1e3 * took if cuda else None, found.reserved_bytes
     scratch = {work: size for work, size in found.scratch.items() if size}
@@ -131,7 +130,7 @@ def measured_peak(
     return found.peak_bytes
 
 
-def _now(device: torch.device) -> float:
+def synchronised_time(device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
@@ -240,3 +239,42 @@ def _quiet() -> Iterator[None]:
     finally:
         if before is None:
             del os.environ[LOG_LEVEL]
+
+
+def reset_gradients(model: nn.Module, added: bool) -> None:
+    """Delete the gradients; where those of steps are added up, set them to 0."""
+    for one in model.parameters():
+        one.grad = torch.zeros_like(one) if added and one.requires_grad else None
+
+
+def run_step(call: Callable[..., Any], batch: object, loss: Loss | None) -> None:
+    """Run a forward and a backward pass of a model, called by `call`; under autocast parameters are cast in it."""
+    args, kwargs = arguments(batch)
+    torch.clear_autocast_cache()
+    scalar(call(*args, **kwargs), loss).backward()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def restored(model: nn.Module) -> Iterator[torch.device]:
+    """Restore gradients and buffers of a model, and the global generators, at the end; yield the model's device."""
+    device = next((one.device for one in model.parameters()), torch.device("cpu"))
+    before = {name: one.detach().clone() for name, one in _modified(model)}
+    gradients = [(one, one.grad) for one in model.parameters()]
+    try:
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.enable_grad():
+            yield device
+    finally:
+        for one, gradient in gradients:
+            one.grad = gradient
+        with torch.no_grad():
+            for name, tensor in _modified(model):
+                tensor.copy_(before[name])
+
+
+def _modified(model: nn.Module) -> list[tuple[str, Tensor]]:
+    """Return by name what forward passes modify: buffers, and weights of embeddings with `max_norm`."""
+    embeddings = [
+        (name, one) for name, one in model.named_modules() if isinstance(one, (nn.Embedding, nn.EmbeddingBag))
+    ]
+    scaled = [(f"{name}.weight", one.weight) for name, one in embeddings if one.max_norm is not None]
+    return [*model.named_buffers(), *scaled]

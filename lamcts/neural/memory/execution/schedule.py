@@ -10,8 +10,7 @@ from lamcts.neural.memory.forward import forward
 from lamcts.neural.memory.plan import Action, Plan
 from lamcts.neural.memory.simulator import Simulator
 from lamcts.neural.trace import Trace
-from lamcts.neural.trace.meta_kernels import predicted_bytes
-from lamcts.neural.trace.recorder import Args, Kwargs, Op
+from lamcts.neural.trace.recorder import Args, Kwargs, Op, predicted_bytes
 
 AGAIN = (
     "trace the model again, with this batch, this loss and in this mode (train, eval, autocast); no plan follows a "
