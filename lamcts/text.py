@@ -11,10 +11,7 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 
 def safe_text(value: object) -> str:
-    """Return `str(value)`, valid Unicode and cut to `MOST_CHARACTERS`; where `str` raises, a text that says so.
-
-    A text that this returned comes back as it is.
-    """
+    """Return `str(value)`, valid Unicode and cut to `MOST_CHARACTERS`; where `str` raises, a text that says so."""
     return _cut(valid(_written(str, value)))
 
 

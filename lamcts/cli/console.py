@@ -75,10 +75,7 @@ def silence() -> None:
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """Return an error message with options for arguments: `--dataset: expected` for `dataset: expected`.
-
-    options: the option of each argument.
-    """
+    """Return an error message with options for arguments: `--dataset: expected` for `dataset: expected`."""
     names = "|".join(map(re.escape, options))
     text = re.sub(rf"^(expected )?({names})(?=:| of | as )", lambda at: f"{at[1] or ''}{options[at[2]]}", text)
     return re.sub(rf"\bpass ({names})=", lambda at: f"pass {options[at[1]]} ", text, count=1)

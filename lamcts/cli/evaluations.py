@@ -20,10 +20,7 @@ NO_SPACE += "u1, u2, ... are their coordinates in the unit cube; lamcts.load(pat
 def write_evaluations(
     records: Sequence["Recorded"], labels: Sequence[str], only: str | None = None, file: SupportsWrite = SCREEN
 ) -> int:
-    """Write a line of names and a line an evaluation, and return the exit code.
-
-    labels: names of the runs, which are the first column of several. only: the kind of evaluations (None: all).
-    """
+    """Write a line of names and a line an evaluation, and return the exit code."""
     runs = []
     for record in records:
         found = rows_in(record)

@@ -107,10 +107,7 @@ def _options(given: list[object]) -> tuple[object, ...]:
 
 
 def member_of(written: object) -> SearchSpace:
-    """Return the space of a text such as "1e-5:1e-1:log": settings in order, the name of a kind, names of flags.
-
-    A text after the name of the kind and "=" is the next setting; without a name the kind is `Float` or `Choice`.
-    """
+    """Return the space of a text such as "1e-5:1e-1:log": settings in order, the name of a kind, names of flags."""
     if not isinstance(written, str):
         raise ValueError(f"expected text such as '0:1' or a list of options, got {brief(written)}")
     kind: Any = Choice if "," in written else Float

@@ -54,10 +54,7 @@ class Parser(argparse.ArgumentParser):
         return None
 
     def positionals_in(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the positional words of a command line that is not parsed yet, and those that may be positional.
-
-        The latter follow an option that is not known yet: they are its value, or positional if it is a flag.
-        """
+        """Return the positional words of a command line that is not parsed yet, and those that may be positional."""
         found: tuple[list[str], list[str]] = ([], [])
         before: str | None = None
         for word in argv:

@@ -51,10 +51,7 @@ def write_results(
     about: Json,
     report: Callable[[Outputs, Result, Json], None],
 ) -> int:
-    """Print what was found, write it to files, and return the exit code.
-
-    report: prints the result, and adds to what was found so far all that is written next to it.
-    """
+    """Print what was found, write it to files, and return the exit code."""
     if result.x is None:
         cure = " (--give-up 0 disables this stop)" if result.status == "failing" else ""
         complain(name_of(args), f"no evaluation succeeded: {result.message}{cure}")

@@ -76,10 +76,7 @@ def add_option(group: argparse._ArgumentGroup, name: str, more: str = "", **word
 
 
 def carry_out(args: argparse.Namespace, target: Target, how: Json, report: Report) -> int:
-    """Search, resuming from a journal if there is one, write the results to a folder, and return the exit code.
-
-    how: settings of the search, as `lamcts.Optimizer` takes them.
-    """
+    """Search, resuming from a journal if there is one, write the results to a folder, and return the exit code."""
     folder, about = folder_of(args, target), _about(target)
     journal = None if args.journal is None and not how["sampler"].resumable else journal_of(args, target)
     study = _study(args, target, how, journal, about)
@@ -148,10 +145,7 @@ def folder_of(args: argparse.Namespace, target: Target) -> Path:
 
 
 def done_in(journal: Path, about: Json, files: frozenset[str]) -> int:
-    """Return how many evaluations `journal` holds; JournalError if it is the journal of another objective.
-
-    files: settings that are paths; a run resumes when such a file has moved.
-    """
+    """Return how many evaluations `journal` holds; JournalError if it is the journal of another objective."""
     from lamcts.journal import Journal
     from lamcts.journal.lock import inspect_header
 

@@ -193,10 +193,7 @@ def against_in(args: argparse.Namespace) -> dict[str, str]:
 
 
 def with_cost(target: Target, args: argparse.Namespace, value: str = "value") -> Target:
-    """Return a target against the cost that was typed, or itself.
-
-    value: the name of the objective's value.
-    """
+    """Return a target against the cost that was typed, or itself."""
     if args.against is None:
         return target
     made = _trade_off(target.objective, args.against, value)

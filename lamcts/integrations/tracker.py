@@ -49,10 +49,7 @@ class TrackedTrial:
 
 
 class Tracker:
-    """A `callback` of `minimize` that logs each evaluation once.
-
-    Subclasses implement `_begin`, `_log`, `_update` and `_end`. Known results are not logged.
-    """
+    """A `callback` of `minimize` that logs each evaluation once."""
 
     def __init__(self) -> None:
         self._errors = 0  # calls in a row that failed

@@ -34,10 +34,7 @@ def refuse_in_order(given: Sequence[object]) -> None:
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], function: str, foreign: bool = False) -> None:
-    """Raise TypeError for the first of the given arguments that a function does not have, with the nearest it has.
-
-    foreign: whether words of other libraries have an answer of their own.
-    """
+    """Raise TypeError for the first of the given arguments that a function does not have, with the nearest it has."""
     known = list(known)
     for name in given:
         if name in known:

@@ -108,10 +108,7 @@ class Design:
         self.n, self._rows = max(min(self.n, n), len(self.given)), None
 
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
-        """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before.
-
-        Unsolicited points that were not pruned count as design points, but all given points are used.
-        """
+        """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before."""
         unasked = int(np.count_nonzero((seen.trial == -1) & (seen.kind != PRUNED)))
         while used + unasked < self.n or used < len(self.given):
             x = self.rows(used, used + n)

@@ -27,10 +27,7 @@ LONGEST = 300  # characters of a value in a cell of HTML (by eye)
 
 
 def rows_of(history: "History", flat: bool = False) -> list[Json]:
-    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on.
-
-    flat: each part of a mixture has a column `NAME.PART`, as in every table.
-    """
+    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on."""
     goals, columns = history.goals, Names.of(history.points.space, history.goals)
     unknown = (math.nan,) * len(goals.names)
     values = history.values.reshape(len(history), len(goals.names))

@@ -53,10 +53,7 @@ def seconds_of(values: object, n: int) -> NDArray[np.float64]:
 
 
 def as_list(values: object, n: int, name: str) -> list[object]:
-    """Return `values` as a list of length `n`; a single value is a list of one, None is n times None.
-
-    A sequence, an array, a tensor, a column of a table or an iterator holds one for each trial.
-    """
+    """Return `values` as a list of length `n`; a single value is a list of one, None is n times None."""
     if values is None:
         return [None] * n
     if hasattr(values, "__array__"):
@@ -297,10 +294,7 @@ def _quantities(held: object, goals: Goals) -> dict[str, float | None]:
 
 
 def each_of(given: object, names: Sequence[str], what: str) -> dict[str, float | None]:
-    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing.
-
-    A single nan or infinity is that of all.
-    """
+    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing."""
     if _is_lone_failure(given):
         return dict.fromkeys(names, number_of(given))
     if not isinstance(given, Mapping):

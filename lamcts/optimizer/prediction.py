@@ -94,10 +94,7 @@ def refuse_several(goals: Goals) -> None:
 
 @own_numerics()
 def best_of(model: RunModel, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
-    """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any.
-
-    feasible, trial: of the rows [n] of `told`. The point is its row, for the caller to decode.
-    """
+    """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any."""
     sign, f = model.goals.signs[0], told.f[:, 0]
     rows = np.flatnonzero(np.isfinite(f))
     rows = rows[feasible[rows]] if feasible[rows].any() else rows

@@ -79,10 +79,7 @@ def save(opt: "Optimizer", path: str | os.PathLike[str]) -> Collection[str]:
 
 
 def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], given: Json) -> "Made":
-    """Return the optimizer of a journal, which it goes on writing.
-
-    given: the space and the sampler, where the journal does not hold them; ValueError where they are missing.
-    """
+    """Return the optimizer of a journal, which it goes on writing."""
     record, name = Journal.read(path), os.fsdecode(path)
     known, about = record.fingerprint, record.about
     design = known.get("design")

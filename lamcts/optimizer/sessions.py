@@ -112,10 +112,7 @@ class Searches:
         return number
 
     def tell(self, results: Iterable[TrialResult]) -> None:
-        """Route results to the searches that proposed them, where these still live.
-
-        A search that raises is ended with a warning, after all others have their results.
-        """
+        """Route results to the searches that proposed them, where these still live."""
         parts: dict[int, list[TrialResult]] = {}
         for result in results:
             if result.search in self.live:

@@ -100,10 +100,7 @@ def scattered(axes: "Axes", x: ArrayLike, y: ArrayLike, n: int, label: str) -> N
 def panels(
     n: int, width: float, height: float, alone: tuple[float, float] | None = None, columns: int = COLUMNS
 ) -> "tuple[Figure, list[Axes]]":
-    """Return a figure and its n panels of that size in inches, at most `columns` side by side.
-
-    alone: the size of the figure if there is one panel.
-    """
+    """Return a figure and its n panels of that size in inches, at most `columns` side by side."""
     across = min(n, columns)
     down = -(-n // across)
     figure = page(*alone) if alone and n == 1 else page(width * across, height * down + 0.9)

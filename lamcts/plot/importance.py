@@ -46,10 +46,7 @@ class Over(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Effects under a model, of parameters with the coordinates `parts` [p], at evaluations `x` [n, d], best first.
-
-    active: returns which parameters are active in rows [m, d], [m, p]. known: whether the model has the run's space.
-    """
+    """Effects under a model, of parameters with the coordinates `parts` [p], at evaluations `x` [n, d], best first."""
 
     model: RunModel
     parts: Sequence[slice]

@@ -35,10 +35,7 @@ class AxisLimits(NamedTuple):
 
 
 def value_limits(runs: Sequence[Evaluations], target: float | None = None) -> AxisLimits | None:
-    """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values.
-
-    The first best values are cut off too where they would flatten all the others. Of several runs only these are drawn.
-    """
+    """Return limits that show every best value so far and cut off the tail of bad evaluations; None without values."""
     values = [(run.best if len(runs) > 1 else run.column)[run.feasible] for run in runs]
     best = [run.best[np.isfinite(run.best)] for run in runs]
     if not any(map(len, values)):

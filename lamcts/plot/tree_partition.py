@@ -199,10 +199,7 @@ def _norm(cells: LeafGrid) -> "Normalize":
 
 
 def axes_of(shown: Evaluations) -> list[Axis]:
-    """Return the axes of a space of at most two coordinates; ValueError for a wider one.
-
-    Coordinates that are not real numbers keep their encoding, in [0, 1].
-    """
+    """Return the axes of a space of at most two coordinates; ValueError for a wider one."""
     dim = shown.x.shape[1]
     if dim > 2:
         raise ValueError(f"expected a space of 1 or 2 coordinates to draw, got {dim}: `lamcts report` lists the splits")

@@ -36,10 +36,7 @@ class Forecast(NamedTuple):
     fitted: int  # that had ended when the hyper-parameters were fitted
 
     def moments(self, number: int, curves: "Curves", so_far: bool = True) -> tuple[float, float]:
-        """Return mean and deviation of the final loss of a trial with a point, in the units of the model.
-
-        so_far: whether its reports count; it has not ended.
-        """
+        """Return mean and deviation of the final loss of a trial with a point, in the units of the model."""
         curve = _until(self.last, curves.losses.get(number, {})) if so_far else {}
         if not curve:
             mean, sd = self.model.full(curves.x[number][None])

@@ -27,10 +27,7 @@ HEIGHT = 380  # pixels of a figure
 
 
 class HtmlTable(NamedTuple):
-    """Rows of cells under a head (empty: each row has its name in the first cell).
-
-    sortable: a click on the head sorts, and a field above the table filters its rows.
-    """
+    """Rows of cells under a head (empty: each row has its name in the first cell)."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[object]]

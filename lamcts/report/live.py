@@ -31,11 +31,7 @@ setInterval(look,EVERY);look()</script>"""  # scrolls stay where they are when a
 
 
 class LiveReport:
-    """The newest page, made when a journal has changed.
-
-    read: returns the runs. state: returns what changes with the journals, and whether a run writes one of them.
-    seconds: between two pages, at least.
-    """
+    """The newest page, made when a journal has changed."""
 
     def __init__(
         self, read: Callable[[], Sequence[LabelledRun]], state: Callable[[], tuple[object, bool]], seconds: float

@@ -51,10 +51,7 @@ class Influence(NamedTuple):
 
 
 def influences(node: Node, x: Floats, parts: Sequence[slice]) -> list[Influence]:
-    """Return the parameters that the split of a node depends on most, largest first; `x` [n, d] are all rows.
-
-    The values of a parameter are permuted among the node's rows; its share are the rows that change sides.
-    """
+    """Return the parameters that the split of a node depends on most, largest first; `x` [n, d] are all rows."""
     if node.split is None:
         return []
     rng = np.random.default_rng(0)

@@ -7,10 +7,7 @@ from lamcts.types import Floats, Point
 
 
 class SpaceAdapter(EncodedSpace):
-    """Base class of spaces that restrict or identify the points of `inner`.
-
-    The encoding is that of `inner`.
-    """
+    """Base class of spaces that restrict or identify the points of `inner`."""
 
     inner: SearchSpace
 

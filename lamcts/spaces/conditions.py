@@ -36,10 +36,7 @@ class Rule(NamedTuple):
     asked: list[tuple[int, Floats]]
 
     def holds(self, codes: Callable[[int], Floats], active: Mask) -> Mask:
-        """Return the rows in which the rule holds, [n].
-
-        `codes(parent)` returns the codes of a parent, [n, w].
-        """
+        """Return the rows in which the rule holds, [n]."""
         holds = np.ones(len(active), bool)
         for parent, values in self.asked:
             z = codes(parent)
@@ -77,10 +74,7 @@ class Conditions:
         return self.activity_in_codes(len(x), self._codes(x))
 
     def activity_in_codes(self, n: int, codes: Callable[[int], Floats]) -> Mask:
-        """Return the active members of `n` rows, [n, m].
-
-        `codes(i)` returns the codes of member `i` (`parameters.py`), [n, w].
-        """
+        """Return the active members of `n` rows, [n, m]."""
         active = np.ones((n, len(self._members)), bool)
         for rule in self._rules.values():
             active[:, rule.members] = rule.holds(codes, active)[:, None]
@@ -94,10 +88,7 @@ class Conditions:
         return self.activity(x)
 
     def settle(self, x: Floats) -> Floats:
-        """Set the coordinates of inactive members to their middle, in place.
-
-        Rows x [n, d] must be valid otherwise.
-        """
+        """Set the coordinates of inactive members to their middle, in place."""
         np.copyto(x, self.middle, where=~self.activity(x)[:, self._owners])
         return x
 
@@ -176,10 +167,7 @@ class Conditions:
 
     @cached_property
     def _rules(self) -> dict[tuple[tuple[int, bytes], ...], Rule]:
-        """The rules of all conditional members, parents first.
-
-        Members with the same conditions share a rule.
-        """
+        """The rules of all conditional members, parents first."""
         rules: dict[tuple[tuple[int, bytes], ...], Rule] = {}
         for i in self.order:
             if asked := [(parent, self._parameters[parent].codes(values)) for parent, values in self._asked[i]]:

@@ -213,10 +213,7 @@ def _row(point: Point) -> Iterable[Any]:
 
 
 def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
-    """Return the row numbers of `table` [N, k] nearest to the rows of `x` [n, k].
-
-    Minimises |x - t|^2 / 2 without its constant |x|^2.
-    """
+    """Return the row numbers of `table` [N, k] nearest to the rows of `x` [n, k]."""
     best = np.full(len(x), np.inf)
     places = np.zeros(len(x), np.int64)
     for start in range(0, len(table), CHUNK):

@@ -24,11 +24,7 @@ class OtherValue(ValueError):
 
 
 class Fixed(SpaceAdapter):
-    """The points of a `Space` or a `Box` in which some parameters have given values.
-
-    space: the space of the points. values: by name, or by number from 0 where points are tuples or arrays.
-    The encoding is that of the other parameters, `inner`.
-    """
+    """The points of a `Space` or a `Box` in which some parameters have given values."""
 
     def __init__(self, space: SearchSpace, values: Mapping[Key, object]) -> None:
         space = self.whole = whole_of(space)
@@ -83,10 +79,7 @@ class Fixed(SpaceAdapter):
 
 
 def fixed(space: SearchSpace, values: Mapping[Key, object]) -> SpaceAdapter:
-    """Return a space with some parameters fixed, inside its rules and keys.
-
-    ValueError if its parameters have neither names nor numbers.
-    """
+    """Return a space with some parameters fixed, inside its rules and keys."""
     if isinstance(space, Fixed):
         return Fixed(space.whole, {**space.values, **values})
     if not isinstance(space, SpaceAdapter):

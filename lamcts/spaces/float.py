@@ -19,10 +19,7 @@ LARGEST_ROOM = 0.1  # of a step: the tolerance where steps are finer than float3
 
 
 class StepGrid:
-    """The values `low + k step`, the last of which is `high` if both are equal up to rounding.
-
-    `grid` is the space of the numbers k.
-    """
+    """The values `low + k step`, the last of which is `high` if both are equal up to rounding."""
 
     def __init__(self, low: float, high: float, step: float) -> None:
         self._low, self._step = Fraction(repr(low)), Fraction(repr(step))

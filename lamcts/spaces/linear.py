@@ -44,10 +44,7 @@ class Polytope(NamedTuple):
 
 
 def polytope(space: SearchSpace, rules: Sequence[Within]) -> Polytope | None:
-    """Return the polytope of linear rules in the unit cube.
-
-    None if it is empty, or if the encoding of the space is not linear.
-    """
+    """Return the polytope of linear rules in the unit cube."""
     scaled = _scaled(space)
     if scaled is None:
         return None
@@ -68,10 +65,7 @@ def polytope(space: SearchSpace, rules: Sequence[Within]) -> Polytope | None:
 
 
 def _scaled(space: SearchSpace) -> tuple[Floats, Floats] | None:
-    """Return base and width [d] of a continuous space with points `base + width * x`.
-
-    None for other spaces.
-    """
+    """Return base and width [d] of a continuous space with points `base + width * x`."""
     at = np.random.default_rng(0).random(space.dim)
     if not space.continuous.all():
         return None

@@ -22,10 +22,7 @@ def projected(x: Floats, most: Floats, total: Floats) -> Floats:
 
 
 def _capped(x: Floats, most: Floats, total: Floats) -> Floats:
-    """Return what `projected` does where upper bounds matter.
-
-    All coordinates lose a common number, and are cut at 0 and `most`; their sum is piecewise linear in that number.
-    """
+    """Return what `projected` does where upper bounds matter."""
     ends = np.concatenate([x - most, x], axis=1)  # of what a coordinate may lose without being cut
     order = np.argsort(ends, axis=1, kind="stable")
     free = np.cumsum(np.where(order < x.shape[1], 1, -1), axis=1)  # coordinates that are not cut, [n, 2d]

@@ -54,10 +54,7 @@ class NamedParameters:
         return [parameter.name for parameter in self.parameters]
 
     def values(self, x: Floats) -> list[list[object]]:
-        """Return the values of each parameter in rows `x` [n, d]: p lists of n.
-
-        None where the parameter is inactive.
-        """
+        """Return the values of each parameter in rows `x` [n, d]: p lists of n."""
         if self.space is None:
             return [x[:, one.part.start].tolist() for one in self.parameters]
         whole = {one.name for one in self.parameters if one.options is not None}
@@ -119,10 +116,7 @@ def _names(space: SearchSpace, name: str) -> list[str]:
 
 
 def _leaves(point: Point, name: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:
-    """Yield the name and the value of each parameter of a point, named as in `_parameters`.
-
-    whole: the names of parameters whose values may be lists.
-    """
+    """Yield the name and the value of each parameter of a point, named as in `_parameters`."""
     if (name or "x") in whole:
         yield name or "x", point
     elif isinstance(point, Mapping):

@@ -203,10 +203,7 @@ class _Activity(NamedTuple):
 
 
 def active_coordinates(space: SearchSpace, x: Floats) -> Mask:
-    """Return the coordinates of active parameters in valid rows `x` [n, d], [n, d].
-
-    Without `when`, all coordinates are active.
-    """
+    """Return the coordinates of active parameters in valid rows `x` [n, d], [n, d]."""
     if not is_conditional(space):
         return np.ones(x.shape, bool)
     parameters = Parameters(space)

@@ -135,10 +135,7 @@ def read_items(items: object, call: str, cure: str, most: int = MOST_ITEMS) -> t
 
 
 def orders_of(x: Floats) -> NDArray[np.int64]:
-    """Return the item at each place, [n, k], in rows of places `x` [n, k].
-
-    Of equal places the first item comes first.
-    """
+    """Return the item at each place, [n, k], in rows of places `x` [n, k]."""
     return np.argsort(x, axis=1, kind="stable")
 
 

@@ -14,10 +14,7 @@ from lamcts.types import Json, JsonValue
 
 
 def to_json(space: SearchSpace) -> Json | None:
-    """Return JSON values from which `from_json` makes an equal space.
-
-    None if a part of the space is not of a registered kind.
-    """
+    """Return JSON values from which `from_json` makes an equal space."""
     kind = type(space)
     if isinstance(space, Finite) and kind is Finite:
         return _table(space)

@@ -37,10 +37,7 @@ def flag(value: object, name: str) -> bool:
 
 
 def whole(value: object, name: str, cure: str = "pass an int, or use Float for fractions") -> int:
-    """Return `value` as an int, also if it is a float such as 32.0.
-
-    ValueError reports what `name` got instead.
-    """
+    """Return `value` as an int, also if it is a float such as 32.0."""
     value = scalar(value)
     if not isinstance(value, bool):
         if isinstance(value, Integral):

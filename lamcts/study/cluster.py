@@ -75,10 +75,7 @@ def _evaluate_there(name: str, seeded: bool, *arguments: Any) -> Outcome:
 
 
 class DaskExecutor(Executor):
-    """Evaluates on the workers of a Dask client, which is left open, by `call`.
-
-    options: of `client.submit`, such as `resources`.
-    """
+    """Evaluates on the workers of a Dask client, which is left open, by `call`."""
 
     def __init__(self, f: Call, client: Any, options: Json | None = None) -> None:
         self._client, self._options = client, {**(options or {}), "pure": False}

@@ -86,10 +86,7 @@ def evaluate(
     trial: Reporter | None = None,
     worker: Worker | None = None,
 ) -> Outcome:
-    """Call `f` with a copy of the point, which it may change, and return its value or its exception as text.
-
-    Texts always survive the way back from a worker.
-    """
+    """Call `f` with a copy of the point, which it may change, and return its value or its exception as text."""
     point, start = own_copy(point), time.perf_counter()
     value = error = note = held = None
     run, pruned = True, False

@@ -59,10 +59,7 @@ class Slot:
 
 
 class Pool:
-    """Evaluates jobs on executors by `call(*job.arguments, worker)`.
-
-    tells: whether `call` gets the worker. devices: of each worker, where they are set.
-    """
+    """Evaluates jobs on executors by `call(*job.arguments, worker)`."""
 
     def __init__(
         self, call: Callable[..., Any], slots: list[Slot], tells: bool = False, devices: Sequence[str] | None = None
@@ -90,10 +87,7 @@ class Pool:
         self._submit(next(slot for slot in self._slots if slot.free), job)
 
     def wait(self) -> tuple[Job, Outcome] | None:
-        """Wait for a job to end and return it; of several that have ended, the one started first.
-
-        None: none has, and more may be started than before.
-        """
+        """Wait for a job to end and return it; of several that have ended, the one started first."""
         before = self.free
         while True:
             interrupts.check()

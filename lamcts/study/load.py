@@ -78,10 +78,7 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
 
 
 def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
-    """Return the evaluations of a run as rows, and whether its journal holds the space.
-
-    Else u1, u2, ... are coordinates in the unit cube.
-    """
+    """Return the evaluations of a run as rows, and whether its journal holds the space."""
     try:
         return rows_of(result_of(record, space_of(record)).history, flat=True), True
     except ValueError:

@@ -24,10 +24,7 @@ from lamcts.utils.numerics import own_numerics
 
 
 class Pruning:
-    """The curves of all trials, and a rule over them (None: no trial is stopped).
-
-    A rule without an attribute `multi_objective` judges each objective alone. A trial stops if all of them stop it.
-    """
+    """The curves of all trials, and a rule over them (None: no trial is stopped)."""
 
     def __init__(self, problem: RunProblem, pruner: str | Pruner | None, executor: object = None) -> None:
         goals = problem.goals

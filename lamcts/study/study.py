@@ -119,10 +119,7 @@ class Study:
     # The loop -------------------------------------------------------------------------------------------------------
 
     def _search(self, pool: Pool) -> Generator[Evaluation, None, None]:
-        """Evaluate points until there is a reason to stop; those under way are then waited for.
-
-        Under noise, a search that has reached its end confirms the points that may be best first.
-        """
+        """Evaluate points until there is a reason to stop; those under way are then waited for."""
         seen = self.optimizer.seen
         self.reason = self._stopping.reason(seen, self.spending.over)
 

@@ -31,10 +31,7 @@ def median(s: Floats) -> Mask:
 
 
 def two_means(points: Floats, rng: np.random.Generator) -> Mask:
-    """Return the best of a few runs of Lloyd's algorithm with two centres and k-means++ seeds, [n].
-
-    Scikit-learn's KMeans takes longer to check its arguments than two centres take to converge.
-    """
+    """Return the best of a few runs of Lloyd's algorithm with two centres and k-means++ seeds, [n]."""
     best, least = np.zeros(len(points), bool), np.inf
     for _ in range(STARTS):
         label, inertia = _lloyd(points, rng)

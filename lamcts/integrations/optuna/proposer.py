@@ -93,11 +93,7 @@ class Record:
 
 
 class Proposer:
-    """An `lamcts.Optimizer` over some parameters of a study.
-
-    maximize: the sense of each objective. constraints: names of quantities that have to be at most 0. settings: the
-    rest that the optimizer takes.
-    """
+    """An `lamcts.Optimizer` over some parameters of a study."""
 
     def __init__(
         self,

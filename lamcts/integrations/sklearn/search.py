@@ -34,10 +34,7 @@ Context = Any  # a callback context of scikit-learn 1.9, or None
 
 
 class CrossValidated:
-    """Candidates in the order of their evaluation, and the fits of each.
-
-    metrics: the names of the scores that are searched by. error_score: the scores of a fit that failed.
-    """
+    """Candidates in the order of their evaluation, and the fits of each."""
 
     def __init__(self, metrics: Sequence[str], error_score: float | str) -> None:
         self.metrics, self._error_score = list(metrics), error_score

@@ -73,10 +73,7 @@ def patterns(terms: Sequence[Term], loops: tuple[str, ...]) -> list[list[tuple[s
 
 
 def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, int]) -> bool:
-    """Return whether two accesses to a written array may read one version of an element (section 2.2, rule 6).
-
-    They do where only constants differ, or where one iteration may read one element through both.
-    """
+    """Return whether two accesses to a written array may read one version of an element (section 2.2, rule 6)."""
     gaps = [a - b for a, b in zip(one.indices, two.indices, strict=True)]
     if all(not set(gap.names) & set(statement.names) for gap in gaps):
         return True
@@ -106,10 +103,7 @@ def fillers(
 def _may_precede(
     one: Access, access: Access, statement: Statement, shared: Sequence[str], sizes: Mapping[str, int], first: bool
 ) -> bool:
-    """Return whether an access may come before one of a statement to the same element, by the loops that they share.
-
-    Where one iteration of these has both, `first` tells whether it comes first in the program.
-    """
+    """Return whether an access may come before one of a statement to the same element, by the loops that they share."""
     for name in shared:
         place = next((i for i, index in enumerate(one.indices) if index.coefficients == ((name, 1),)), None)
         if place is None:

@@ -79,11 +79,7 @@ class Tiling(Program):
         return body
 
     def _split(self, loop: Loop, ends: tuple[int, int]) -> tuple[Loop | None, Loop]:
-        """Return the loop over tiles, None for a single tile, and the loop over the points of a tile.
-
-        ends: least and greatest value of the loop variable. A range that depends on outer loops may end before the last
-        tile, which is empty then.
-        """
+        """Return the loop over tiles, None for a single tile, and the loop over the points of a tile."""
         start, stop = loop.start.put(self.sizes), loop.stop.put(self.sizes)
         size, longest = self.tiles[loop.name], ends[1] - ends[0] + 1
         if longest <= size:

@@ -25,10 +25,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """A block-cyclic layout of a matrix on px x py ranks, in pz layers of partial sums.
-
-    slices: how many ranks of a grid column solve for a part of U. owner [m]: grid row of each row of the matrix.
-    """
+    """A block-cyclic layout of a matrix on px x py ranks, in pz layers of partial sums."""
 
     px: int
     py: int

@@ -67,11 +67,7 @@ class Module(nn.Module):
 
 
 def vertex_channels(cell: LabelledCell, before: int, after: int) -> list[int]:
-    """Return the channels of each vertex: the inputs of the output share its channels, the others follow.
-
-    The first vertices get one more if the division has a remainder. A vertex that only feeds others is as wide as the
-    widest of them.
-    """
+    """Return the channels of each vertex: the inputs of the output share its channels, the others follow."""
     last = len(cell.before) - 1
     ends = [t for t in range(1, last) if cell.before[last] >> t & 1]
     if len(ends) > after:

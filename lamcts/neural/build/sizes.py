@@ -17,11 +17,7 @@ INPUTS = 2  # nodes of an I/O cell that are the outputs of the last two cells
 
 
 class Size(NamedTuple):
-    """Cost of a network.
-
-    parameters: number of trained numbers. flops: of one example in the forward pass, two a multiply-add (torch's
-    count).
-    """
+    """Cost of a network."""
 
     parameters: int
     flops: int

@@ -160,10 +160,7 @@ class SplitNode:
 
 
 class SubSupernets(nn.Module):
-    """The leaves of a tree, used as one supernet.
-
-    Equal networks are evaluated as their canonical point.
-    """
+    """The leaves of a tree, used as one supernet."""
 
     def __init__(self, root: SplitNode, data: Data, steps: int, seconds: float) -> None:
         super().__init__()

@@ -112,12 +112,7 @@ def _workspace(network: LayeredNetwork, layer: Layer) -> int:
 
 
 def route(network: LayeredNetwork) -> list[str]:
-    """Return the layer names in the order of their forward steps; backward steps run in reverse order.
-
-    Depth first from the input; a join waits for all its inputs (algorithm 8, `RouteConstruct`), so branches run one
-    after the other. The printed algorithm is recursive; this one is not, so deep networks do not exhaust Python's
-    stack.
-    """
+    """Return the layer names in the order of their forward steps; backward steps run in reverse order."""
     readers, waiting = network.readers(), {name: len(layer.inputs) for name, layer in network.layers.items()}
     order: list[str] = []
     stack = [*reversed(readers[INPUT])]

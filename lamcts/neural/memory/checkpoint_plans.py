@@ -54,11 +54,7 @@ def segmented(graph: StepGraph, segments: int | None = None) -> Plan:
 
 
 def selective(graph: StepGraph) -> Plan:
-    """Return selective checkpointing: keep the inputs of each block and the outputs of expensive operations.
-
-    Expensive operations have FLOPs: matrix products, convolutions and attention, as in the usual policies of
-    `create_selective_checkpoint_contexts`.
-    """
+    """Return selective checkpointing: keep the inputs of each block and the outputs of expensive operations."""
     plan = _checkpointed(graph, _named(graph), "selective checkpointing")
     expensive = [graph.steps[graph.makers[one][-1]].flops > 0 for one in graph.movable]
     actions = (Action.KEEP if keep else action for keep, action in zip(expensive, plan.actions, strict=True))

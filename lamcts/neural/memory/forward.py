@@ -101,10 +101,7 @@ def _prefetched(tables: GraphTables, actions: Sequence[int], offloaded: Sequence
 
 
 def _offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
-    """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading).
-
-    It is the last step before the next prefetched storage is written, or a later use.
-    """
+    """Return the forward step that ends each transfer to the host (thesis 8.3.3, offloading)."""
     order = sorted(ahead)
     ends = [*(tables.first_write[i] - 1 for i in order[1:]), tables.graph.forward_count - 1]
     return {i: max(ends[k], tables.last_forward_use[i]) for k, i in enumerate(order)}
@@ -113,10 +110,7 @@ def _offloaded_at(tables: GraphTables, ahead: list[int]) -> dict[int, int]:
 def _prefetch_steps(
     ahead: list[int], first: list[int], last: list[int], begin: int
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return the steps that begin each prefetch, and those that wait for it (thesis 8.3.3, prefetching).
-
-    A prefetch begins after the last need of the storage before it: in a chain of convolutions, at a backward step.
-    """
+    """Return the steps that begin each prefetch, and those that wait for it (thesis 8.3.3, prefetching)."""
     prefetches: dict[int, list[int]] = {}
     waits: dict[int, list[int]] = {}
     for k, i in enumerate(ahead):

@@ -91,11 +91,7 @@ def peak_within(peak: str | int | float, machine: Machine | None = None) -> Iter
 def kept(
     graph: StepGraph, decided: Sequence[int], peak_bytes: int, machine: Machine | None = None
 ) -> tuple[list[bool], int]:
-    """Return which of the storages `decided` to keep for the least time within a peak, and the resulting peak.
-
-    All others are recomputed, as the partitioner does. Coordinate descent from keeping all and from keeping none
-    lowers the bytes above the peak, summed over steps, and then the time.
-    """
+    """Return which of the storages `decided` to keep for the least time within a peak, and the resulting peak."""
     simulator = Simulator(graph, machine)
     number = {one: i for i, one in enumerate(graph.movable)}
     base = [Action.RECOMPUTE if free else Action.KEEP for free in simulator.tables.recomputable]

@@ -15,10 +15,7 @@ from lamcts.neural.graphs.steps import Role
 
 
 def joint_steps(joint: Graph, forward: Collection[Node]) -> tuple[StepGraph, dict[Node, int]]:
-    """Return the step graph of a joint graph, and the storage of each node.
-
-    forward: its forward nodes. Inputs are outside storages; returned gradients live until the end.
-    """
+    """Return the step graph of a joint graph, and the storage of each node."""
     builder = _Builder()
     for node in joint.nodes:
         if node.op == "placeholder":

@@ -88,10 +88,7 @@ def keep_all(graph: StepGraph, name: str = "liveness") -> Plan:
 
 
 def tensor_groups(graph: StepGraph) -> list[list[int]]:
-    """Group the movable storages by the operations that write and read them in the forward pass, and by size.
-
-    Repeated layers of a transformer have one storage each in a group.
-    """
+    """Group the movable storages by the operations that write and read them in the forward pass, and by size."""
     readers: dict[int, list[str]] = {one: [] for one in graph.movable}
     for step in graph.steps[: graph.forward_count]:
         for one in step.reads:

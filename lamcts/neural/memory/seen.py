@@ -58,10 +58,7 @@ def with_seconds(graph: StepGraph, seconds: Mapping[Work, float]) -> StepGraph:
 
 
 def with_scratch(graph: StepGraph, scratch: Mapping[Work, int]) -> StepGraph:
-    """Return a graph whose steps also write a temporary storage of their scratch bytes, as do their recomputations.
-
-    Movable storages stay the same, so a plan for one graph is a plan for the other.
-    """
+    """Return a graph whose steps also write a temporary storage of their scratch bytes, as do their recomputations."""
     storages, steps = list(graph.storages), []
     for step in graph.steps:
         size = scratch.get((step.kind, step.flops, step.moved_bytes), 0)

@@ -94,11 +94,7 @@ class Simulator:
 
 
 class _Playback:
-    """The backward pass, step by step, after the forward pass of the plan.
-
-    resident [n]: whether a storage is on the device. bytes: of the resident ones. late: ticks of recomputations and
-    stalls so far.
-    """
+    """The backward pass, step by step, after the forward pass of the plan."""
 
     def __init__(self, tables: GraphTables, actions: Sequence[int], events: list[Event] | None) -> None:
         self.tables, self.actions, self.events = tables, actions, events

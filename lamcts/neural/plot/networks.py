@@ -73,10 +73,7 @@ def _ranks(n: int, edges: Sequence[Edge]) -> list[int]:
 def _slots(
     ranks: list[int], sizes: Floats, edges: Sequence[Edge], label_sizes: Floats
 ) -> tuple[list[list[int]], list[int], Rows, Floats]:
-    """Return the chains, the slots of labels, and of each slot its column and size.
-
-    Where any edge has a label there is a column for them before each column of nodes.
-    """
+    """Return the chains, the slots of labels, and of each slot its column and size."""
     step = 2 if any(label for _, _, label in edges) else 1
     columns, size = [step * rank for rank in ranks], [tuple(pair) for pair in sizes]
     chains, named = [], []
@@ -146,10 +143,7 @@ def _exchanged(order: Order, links: Links) -> tuple[int, Order]:
 
 
 def _levelled(order: list[list[int]], links: Links, size: Floats, nodes: int) -> Floats:
-    """Return the heights [s] that bring neighbours to one level, in the order given and without overlaps.
-
-    Each column in turn takes the least squares solution.
-    """
+    """Return the heights [s] that bring neighbours to one level, in the order given and without overlaps."""
     from scipy.optimize import isotonic_regression
 
     pull = np.zeros((len(size), len(size)))

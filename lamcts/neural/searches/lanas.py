@@ -206,10 +206,7 @@ class _LeafSession(LocalSession[Leaf, Progress]):
                 return
 
     def _candidates(self) -> Floats:
-        """Return unevaluated draws inside the leaf for the model, at most `candidates`: [k, d].
-
-        Evaluated points and invalid networks are skipped; else a mostly evaluated region would count as exhausted.
-        """
+        """Return unevaluated draws inside the leaf for the model, at most `candidates`: [k, d]."""
         most, found = self.settings.candidates, [np.empty((0, self.seen.dim))]
         for x in self._inside():
             for i in range(0, len(x), most):

@@ -146,10 +146,7 @@ class Draws(Noise):
 
 @torch.no_grad()
 def recalibrate(net: nn.Module, batches: Iterable[Tensor]) -> None:
-    """Estimate all batch-norm statistics of a network from examples: the means over the batches.
-
-    Nothing else changes, and no random numbers are drawn.
-    """
+    """Estimate all batch-norm statistics of a network from examples: the means over the batches."""
     norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     training, momenta = net.training, [norm.momentum for norm in norms]
     net.eval()
@@ -168,11 +165,7 @@ Shares = Mapping[str, Mapping[str, float]]  # of each operation, by place
 
 
 class Mixture(Supernet):
-    """A supernet with `mixed` scores.
-
-    normalised: places by node whose edges have shares of their own. more: operations with a share at every place that
-    no point has.
-    """
+    """A supernet with `mixed` scores."""
 
     normalised: Mapping[str, Sequence[str]] = {}
     more: tuple[str, ...] = ()

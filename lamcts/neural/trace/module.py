@@ -100,10 +100,7 @@ def _traced(
 
 
 def faked(fake: FakeTensorMode, module: nn.Module, batch: object) -> tuple[dict[str, Tensor], Args, Kwargs]:
-    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one.
-
-    Buffers of one element, such as counts of batches, have values, which modules may read as numbers.
-    """
+    """Return parameters and buffers by name, and the arguments, as fake tensors; tied ones stay one."""
     for name, one in module.named_modules():
         if isinstance(one, LazyModuleMixin) and one.has_uninitialized_params():  # type: ignore[misc]
             got = f"a {type(one).__name__} before its first call"

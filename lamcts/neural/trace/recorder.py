@@ -113,10 +113,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return packed.tensor
 
     def graph(self, returned: list[Tensor], outside_bytes: int, added: bool = False) -> StepGraph:
-        """Return the recorded graph; `returned` tensors, such as gradients of parameters, live until its end.
-
-        added: they are added to earlier ones, which are outside.
-        """
+        """Return the recorded graph; `returned` tensors, such as gradients of parameters, live until its end."""
         numbers = [self._number(tensor, "gradient", "gradient") for tensor in returned]
         for number in numbers if added else ():
             self.storages[number] = self.storages[number]._replace(bytes=0, role="outside")

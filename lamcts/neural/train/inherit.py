@@ -16,10 +16,7 @@ from lamcts.neural.train import checkpoints
 
 
 class Inherited(NamedTuple):
-    """Result of a transfer.
-
-    copied: names of copied tensors. fresh: names of the others. share: copied share of all numbers.
-    """
+    """Result of a transfer."""
 
     copied: tuple[str, ...]
     fresh: tuple[str, ...]
@@ -75,10 +72,7 @@ class Archive:
         checkpoints.save(self.folder / f"{code}.npz", {"point": dict(point)}, tensors)
 
     def nearest(self, point: Point, among: Iterable[str] | None = None) -> NearestNetwork | None:
-        """Return the nearest network except the point's own, or None; ties go to the first name.
-
-        `among` limits the search to networks of these codes. ValueError if one of their files is missing.
-        """
+        """Return the nearest network except the point's own, or None; ties go to the first name."""
         mine = self._codes(point)
         files = self.folder.glob("*.npz") if among is None else (self.folder / f"{code}.npz" for code in among)
         edits = ((sum(a != b for a, b in zip(mine, self._codes_of(file), strict=True)), file) for file in set(files))

@@ -170,10 +170,7 @@ class _Catch:
         return self.n - len(self.x)
 
     def put(self, x: Floats, drawn: int, checked: bool = False) -> int:
-        """Keep the unevaluated rows of `x` that are inside (if `checked`, all are); return how many were kept.
-
-        `drawn`: number of draws that `x` took.
-        """
+        """Keep the unevaluated rows of `x` that are inside (if `checked`, all are); return how many were kept."""
         x = self.region.space.snap(x)
         if not checked:
             x = x[self.region.contains(x)]

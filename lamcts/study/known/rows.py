@@ -224,10 +224,7 @@ class _Reader:
         return found
 
     def values(self, row: Row, point: Point) -> tuple[object, dict[str, float] | None]:
-        """Return the value of a row, by name where goals have several, and its quantities, nan for an empty cell.
-
-        None for the value where all are empty, and for the quantities of a row without any number.
-        """
+        """Return the value of a row, by name where goals have several, and its quantities, nan for an empty cell."""
         goals = self._goals
         values = {name: self._measured(row, name) for name in goals.names}
         read = {name: self._number(row, column) for name, column in self._quantity.items() if column in row.cells}

@@ -108,10 +108,7 @@ def decode(data: Tensor, values: str, top: float, count: int) -> Tensor:
 
 
 def to_half(x: Tensor, top: float, most: float = math.inf) -> Tensor:
-    """Return numbers as float16, divided by the power of two above `top`, so that small gradients keep their bits.
-
-    Quotients are clipped to `most` in magnitude.
-    """
+    """Return numbers as float16, divided by the power of two above `top`, so that small gradients keep their bits."""
     return (x * math.ldexp(1, -_exponent(top))).clamp_(-most, most).half()
 
 

@@ -113,10 +113,7 @@ class SharedTopK:
         return sparse.encode_indices(indices, float(magnitude[indices].max()), len(gradient))
 
     def _sent(self, x: Tensor, top: float, workers: int) -> Tensor:
-        """Return numbers in the format of the ring, small enough for a sum over all workers.
-
-        Where the worker in turn has zeros alone, so that there is no scale, they stay float32.
-        """
+        """Return numbers in the format of the ring, small enough for a sum over all workers."""
         if self.values == "fp32" or top == 0:
             return x
         return to_half(x, top, HALF_MAX // workers)

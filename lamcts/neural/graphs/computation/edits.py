@@ -80,10 +80,7 @@ def sources(
     rng: np.random.Generator,
     longest: int = LONGEST,
 ) -> list[tuple[int, int]]:
-    """Return runs to replace: the half of `count` with the fewest operations, and others at random (A.5.5).
-
-    A run is one segment or up to `longest` contiguous ones. The order is random.
-    """
+    """Return runs to replace: the half of `count` with the fewest operations, and others at random (A.5.5)."""
     candidates = [
         (line[i][0], line[i + length - 1][1])
         for line in segments

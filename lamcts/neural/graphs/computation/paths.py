@@ -87,11 +87,7 @@ def scalable(graph: ComputationGraph) -> list[int]:
 def width_children(
     graph: ComputationGraph, rng: np.random.Generator, tries: int
 ) -> Iterator[tuple[WidthEdit, ComputationGraph]]:
-    """Yield random width edits with their results, which differ from the graph.
-
-    An edit scales all free numbers of channels, those of one resolution, or one alone, each as often. The factor is
-    log-uniform between 1/2 and 2, the least and the largest of `FACTORS`.
-    """
+    """Yield random width edits with their results, which differ from the graph."""
     free = scalable(graph)
     sizes = {one: with_channels(graph.nodes[one].shape, 0) for one in free}
     for _ in range(tries if free else 0):

@@ -78,11 +78,7 @@ class Transfer(NamedTuple):
 
 
 class Link:
-    """Copy storages to the host and back, on one extra stream for each device with streams.
-
-    The link holds storages during a copy: the last one sent, as in the simulator, and all fetched ones that are not
-    used yet.
-    """
+    """Copy storages to the host and back, on one extra stream for each device with streams."""
 
     def __init__(self) -> None:
         self._sides: dict[torch.device, torch.Stream] = {}

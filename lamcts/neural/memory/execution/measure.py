@@ -157,11 +157,7 @@ class AllocationPeak:
 
 @contextmanager
 def allocation_peak(device: torch.device, by_operation: bool = True) -> Iterator[AllocationPeak]:
-    """Measure the allocations of a block on a device; the result is filled in at its end.
-
-    Other devices than CUDA and CPU are not measured, nor is a block inside another profiler. by_operation: whether to
-    measure scratch memory; what is compiled would run uncompiled.
-    """
+    """Measure the allocations of a block on a device; the result is filled in at its end."""
     found = AllocationPeak()
     if device.type == "cuda":
         with _counted_by_cuda(device, found):

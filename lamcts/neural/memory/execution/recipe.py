@@ -69,10 +69,7 @@ class Outside(NamedTuple):
 
 
 def outside_of(tensor: Tensor, changed: bool) -> Outside:
-    """Return the source of a tensor that no plan moves; `changed`: whether the operation that reads it modifies it.
-
-    The tensor itself is held, whose graph consists of earlier nodes: it holds nothing that a plan moves.
-    """
+    """Return the source of a tensor that no plan moves; `changed`: whether the operation that reads it modifies it."""
     return Outside(tensor, tensor._version, tensor.data_ptr(), changed)
 
 

@@ -198,10 +198,7 @@ def read_of(
 
 
 def storage_of(wanted: StorageSlot) -> UntypedStorage:
-    """Return a slot's storage; each input of a recomputation is materialised once and held until its last use.
-
-    Nothing here holds a slot longer, so its storage is freed with its last reference.
-    """
+    """Return a slot's storage; each input of a recomputation is materialised once and held until its last use."""
     wanted.link.raise_failure()
     if wanted.storage is not None:
         wanted.used()

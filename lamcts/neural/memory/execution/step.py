@@ -21,10 +21,7 @@ from lamcts.neural.trace.recorder import KINDS, SHAPED, Args, Kwargs, Op, change
 
 
 class ForwardPass:
-    """The forward pass of a step; raise RuntimeError if it deviates from the trace.
-
-    What comes after the traced operations is kept. first: whether the step is followed by the trace.
-    """
+    """The forward pass of a step; raise RuntimeError if it deviates from the trace."""
 
     first = True
 

@@ -30,10 +30,7 @@ class ActionCounts(NamedTuple):
 
 
 def action_counts(report: Report) -> ActionCounts:
-    """Count the treatment of storages with a backward need, for themselves or for a recomputation.
-
-    A storage that is too short-lived to offload counts as kept.
-    """
+    """Count the treatment of storages with a backward need, for themselves or for a recomputation."""
     graph = report.graph
     back = {event.storage for event in report.events if event.allocates and event.step >= graph.forward_count}
     wanted = Simulator(graph).last_needs(report.plan.actions)
@@ -221,10 +218,7 @@ def fixed_bytes(traced: "Trace", optimizer: str) -> int:
 
 
 def total_bytes(traced: "Trace", optimizer: str, measured: Any) -> int | None:
-    """Return the measured peak of all of a step, to compare with a budget; None without a measured peak.
-
-    Optimizer state counts before the first step has made it.
-    """
+    """Return the measured peak of all of a step, to compare with a budget; None without a measured peak."""
     if measured is None or measured.peak_bytes is None:
         return None
     return fixed_bytes(traced, optimizer) + int(measured.peak_bytes)

@@ -295,10 +295,7 @@ STARTS = 3  # plans of a round from which the next one continues (untuned)
 
 @dataclass(frozen=True)
 class MeasuredPlan:
-    """A plan with its measurement and the trace, whose storages have the sizes that were seen.
-
-    `margin_bytes` of the budget were left free.
-    """
+    """A plan with its measurement and the trace, whose storages have the sizes that were seen."""
 
     chosen: Chosen
     traced: "Trace"
@@ -314,11 +311,7 @@ class Planner(Protocol):
 
 @dataclass(frozen=True)
 class Loop:
-    """Plans of a traced step, measured.
-
-    planned, smallest: of a graph, within bytes and the smallest one. simulated: a plan on a graph. measured: runs a
-    step under a plan of a trace.
-    """
+    """Plans of a traced step, measured."""
 
     traced: "Trace"
     optimizer: str

@@ -45,10 +45,7 @@ class ActionNode:
 
 
 class Tree:
-    """The search tree.
-
-    repeat: whether a terminal state may be visited again, which is useful under noise only.
-    """
+    """The search tree."""
 
     def __init__(self, game: Game, repeat: bool) -> None:
         self.game, self._ends = game, game.single and not repeat
