@@ -100,11 +100,7 @@ class Family:
 
 
 Build = TypeVar("Build", bound=Callable[..., Objective])
-
-
 _entries: dict[str, Entry] = {}
-
-
 _families: dict[str, Family] = {}  # by prefix
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from lamcts.journal.intermediate_values import Reported, curve_number, reports_of
 from lamcts.optimizer.again import re_evaluations
 from lamcts.optimizer.export import rows_of
+from lamcts.optimizer.records import front
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, feasible, total_violation
 from lamcts.outcomes.failures import by_kind
 from lamcts.outcomes.front import Front, parts_of
@@ -22,6 +23,9 @@ from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.values import scalar
 from lamcts.types import Floats, Json, Mask, Point, Rows
+
+if TYPE_CHECKING:
+    from lamcts.optimizer.optimizer import Optimizer
 
 NO_POINTS: Mapping[int, Point] = MappingProxyType({})
 NO_CURVES: Sequence[Reported] = ({},)
@@ -55,23 +59,23 @@ class Points(Sequence[Point]):
         return f"<{len(self)} points>"
 
 
-class RunState(Protocol):
-    """A run as far as its history and its result need it: an optimizer, or a journal that was read."""
+class RunState(NamedTuple):
+    """A run as far as its history and its result need it, of an optimizer or of a journal that was read."""
+
+    space: SearchSpace
+    goals: Goals
+    seen: Observations
+    failures: Mapping[int, str]
+    metrics: Mapping[int, Metrics]
+    seed: int
+
+    @classmethod
+    def of(cls, opt: "Optimizer") -> "RunState":
+        return cls(opt.space, opt.goals, opt.seen, opt.failures, opt.metrics, opt.seed)
 
     @property
-    def space(self) -> SearchSpace: ...
-    @property
-    def goals(self) -> Goals: ...
-    @property
-    def seen(self) -> Observations: ...
-    @property
-    def failures(self) -> Mapping[int, str]: ...
-    @property
-    def metrics(self) -> Mapping[int, Metrics]: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def front(self) -> Front: ...
+    def front(self) -> Front:
+        return front(self.space, self.seen, self.goals)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,23 +231,23 @@ class History:
         return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}{pruned}>"
 
 
-def history_of(opt: RunState, curves: Sequence[Reported] = NO_CURVES) -> History:
+def history_of(run: RunState, curves: Sequence[Reported] = NO_CURVES) -> History:
     """Return the evaluations of a run as columns."""
-    seen, goals = opt.seen, opt.goals
+    seen, goals = run.seen, run.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
-        points=Points(opt.space, seen.x, seen.exact),
+        points=Points(run.space, seen.x, seen.exact),
         x=seen.x,
         values=values if len(goals.objectives) > 1 else values[:, 0],
         seconds=seen.seconds,
         trial=seen.trial,
-        messages=dict(opt.failures),
+        messages=dict(run.failures),
         maximize=goals.objectives[0].maximize,
         goals=goals,
         excesses=None if goals.plain else seen.g,
         kinds=None if goals.plain and not np.isin(seen.kind, (PARTIAL, PRUNED)).any() else seen.kind,
         curves=curves,
-        metrics=dict(opt.metrics),
+        metrics=dict(run.metrics),
         sems=dict(seen.sems),
-        confirmed=again if (again := re_evaluations(opt.space, seen)).any() else None,
+        confirmed=again if (again := re_evaluations(run.space, seen)).any() else None,
     )

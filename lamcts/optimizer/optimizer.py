@@ -452,9 +452,9 @@ class Optimizer:
     @property
     def history(self) -> "History":
         """All evaluations as columns."""
-        from lamcts.optimizer.history import history_of
+        from lamcts.optimizer.history import RunState, history_of
 
-        return history_of(self)
+        return history_of(RunState.of(self))
 
     def rows(self) -> list[Json]:
         """Return a dict for each evaluation: trial, values, constraints, parameters, metrics, seconds, message."""

@@ -187,8 +187,6 @@ class Evaluations:
 
 
 _Run = Result | History | Recorded | Journal | Optimizer | str | os.PathLike[str]
-
-
 Source = Evaluations | _Run | ArrayLike | Mapping[str, Any]  # a mapping has runs or values by name
 
 
@@ -210,21 +208,19 @@ def evaluations_of(
     if isinstance(source, Evaluations):
         return source
     source = opened(source)
-    if isinstance(source, Optimizer):
-        seen, signature = source.seen, source.space.signature()
-        return _of(source.goals, seen.f, seen.g, seen.kind, seen.x, signature, seen.trial, seen.sems)
+    if isinstance(source, (Result, Optimizer)):
+        source = source.history
     if isinstance(source, Recorded):
         goals, columns = source.goals, source.columns
         held = source.fingerprint.get("space")
         sems = StandardErrors(source.sems)
         return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial, sems)
-    history = source["history"] if isinstance(source, Result) else source
-    if isinstance(history, History):
-        goals = _with_sense(history.goals, history.maximize)
-        f = goals.signs * history.values.reshape(len(history), -1)
-        signature = history.points.space.signature()
-        sems = StandardErrors(history.sems)
-        return _of(goals, f, history.constraints, history.kind, history.x, signature, history.trial, sems)
+    if isinstance(source, History):
+        goals = _with_sense(source.goals, source.maximize)
+        f = goals.signs * source.values.reshape(len(source), -1)
+        signature = source.points.space.signature()
+        sems = StandardErrors(source.sems)
+        return _of(goals, f, source.constraints, source.kind, source.x, signature, source.trial, sems)
     return _of_values(source, senses, feasible, maximize)
 
 

@@ -37,8 +37,6 @@ TRIES = (8, 16, 32, 64, 128, 256, 512, 1024)  # free draws at a time: at a share
 SWEEPS = 6  # of moves of a walk, and as many for each doubling of d: tests compare moments with those of free draws
 SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers (untuned: steps of a real number)
 MOST_PAIRS = 60  # of ingredients that a search transfers between at a time; of more, a random subset (untuned)
-
-
 Bound = float | Sequence[float] | Mapping[str, float] | None
 
 

@@ -2,15 +2,13 @@
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lamcts import samplers
 from lamcts.journal.settings import difference
 from lamcts.optimizer.export import rows_of
-from lamcts.outcomes.goals import Goals
-from lamcts.outcomes.metrics import Metrics
+from lamcts.optimizer.history import RunState
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
@@ -22,7 +20,6 @@ from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
-    from lamcts.outcomes.front import Front
 
 JOURNAL = "journal.db"  # what `lamcts run` calls it in the folder of a run
 
@@ -68,10 +65,9 @@ def load(path: str | os.PathLike[str], space: SearchSpace | None = None) -> Resu
 
 def result_of(record: "Recorded", space: SearchSpace) -> Result:
     """Return the result of a run that was read."""
-    run = RecordedRun.of(record, space)
     message = f"{record.n} evaluations, read from {record.path}"
-    result = summarise(run, record.asks, "loaded", message, record.curves)
-    result.update(space=run.space, about=record.about)
+    result = summarise(run_of(record, space), record.asks, "loaded", message, record.curves)
+    result.update(space=space, about=record.about)
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")
     return result
@@ -122,31 +118,13 @@ def space_of(record: "Recorded", given: SearchSpace | None = None) -> SearchSpac
     return given
 
 
-class RecordedRun(NamedTuple):
-    """A run as far as a result needs it."""
-
-    space: SearchSpace
-    goals: Goals
-    seen: Observations
-    failures: Mapping[int, str]
-    metrics: Mapping[int, Metrics]
-    seed: int
-
-    @classmethod
-    def of(cls, record: "Recorded", space: SearchSpace) -> "RecordedRun":
-        """Return the run of a journal."""
-        goals = record.goals
-        seen = Observations(space.dim, True, None, len(goals.objectives), len(goals.constraints))
-        if record.n:
-            seen.append(*record.columns)
-            seen.sems |= record.sems
-            seen.exact |= exact_points(space, seen.x, record.exact)
-        seed = record.fingerprint.get("seed")
-        seed = seed if isinstance(seed, int) else 0
-        return cls(space, goals, seen, record.failures, record.metrics, seed)
-
-    @property
-    def front(self) -> "Front":
-        from lamcts.optimizer.records import front
-
-        return front(self.space, self.seen, self.goals)
+def run_of(record: "Recorded", space: SearchSpace) -> RunState:
+    """Return the run of a journal."""
+    goals = record.goals
+    seen = Observations(space.dim, True, None, len(goals.objectives), len(goals.constraints))
+    if record.n:
+        seen.append(*record.columns)
+        seen.sems |= record.sems
+        seen.exact |= exact_points(space, seen.x, record.exact)
+    seed = record.fingerprint.get("seed")
+    return RunState(space, goals, seen, record.failures, record.metrics, seed if isinstance(seed, int) else 0)

@@ -15,6 +15,7 @@ import numpy as np
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.optimizer.again import reserve
+from lamcts.optimizer.history import RunState
 from lamcts.optimizer.losses import whole
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.outcomes.observations import CONFIRMING, Observations
@@ -230,7 +231,7 @@ class Study:
             self.memory.told(outcome.note, job.memory, leads=self.optimizer.seen.best == row)
         self._record(self.pruning.told(trial.id, self.optimizer.seen))
         self.pruning.refresh(self.optimizer.seen)
-        evaluation = evaluated(self.optimizer, row, trial.point, self._done, self.spending.spent)
+        evaluation = evaluated(RunState.of(self.optimizer), row, trial.point, self._done, self.spending.spent)
         self._stopping.told(evaluation)
         self.pruning.check()  # another trial may take hours
         return evaluation
@@ -268,7 +269,7 @@ class Study:
         words = {name: getattr(settings, name) for name in ("target", "patience", "give_up", "min_gain")}
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
-        result = summarise(self.optimizer, self._asks, status, message, self.pruning.losses)
+        result = summarise(RunState.of(self.optimizer), self._asks, status, message, self.pruning.losses)
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result

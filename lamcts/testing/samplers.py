@@ -272,8 +272,6 @@ CASES = {
     "objectives and a constraint": Quantities(3, 1),
     "many objectives": Quantities(6, 1),
 }
-
-
 DEGENERATE = {  # an infeasible space is searched for the least that is broken
     "nothing feasible": Quantities(1, 2, kept=False),
     "neither of two": Quantities(2, 1, kept=False),

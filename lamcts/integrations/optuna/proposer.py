@@ -225,8 +225,6 @@ class Proposer:
 
 
 Names = tuple[str, ...]
-
-
 Numbers = Mapping[str, float | int]
 
 

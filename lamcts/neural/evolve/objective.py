@@ -207,8 +207,6 @@ MEGA = 1e6  # bytes
 ROUNDS = 30  # interleaved runs of parent and child; the fastest of each counts (untuned)
 WARM = 3  # runs of each that are not timed
 MEASURED = ("peak_mb", "latency_ms")
-
-
 CLOSED: dict[str, Callable[[ComputationGraph], float]] = {"flops": flops, "params": parameters}
 COSTS = (*CLOSED, *MEASURED)
 

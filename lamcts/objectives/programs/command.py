@@ -26,8 +26,6 @@ from lamcts.types import Json
 NUMBER = re.compile(
     r"(?<![\w.+-])[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)(?![\w]|\.\w)", re.IGNORECASE
 )
-
-
 OBJECT = re.compile(r"^\{|\{\s*[\"']")  # how a JSON object, or a dict of Python, begins
 CLOSING = re.compile(r"[\s)\]%\"']*")  # what may follow the number of a line that no newline ends
 

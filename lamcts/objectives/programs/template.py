@@ -37,8 +37,6 @@ BEHIND = re.compile(r"-[A-Za-z]*c|--(session-)?command")  # a word behind which 
 NAME = r"[\w-]+(?: +[\w-]+)*"  # of a parameter in a command
 PLACE = re.compile(rf"(?<!\{{)\{{{NAME}(?::[^{{}}]*)?\}}(?!\}})")
 WITH_COMMANDS = re.compile(r"--(session-)?command=")
-
-
 Part = tuple[str, str | None, str]  # a text, and the parameter after it (None: none) with its format
 
 

@@ -25,8 +25,6 @@ LOGICAL = {"1": True, "1.0": True, "0": False, "0.0": False}  # of a `Bool`
 MISSING = {"", "na", "n/a", "none", "null", "nan"}
 OTHERS = "known=pandas.read_csv(...) reads tables of other forms"
 COMMA, POINT = (re.compile(rf"[+-]?\d*{sign}\d+(e[+-]?\d+)?", re.IGNORECASE) for sign in (",", r"\."))
-
-
 Curve = Mapping[int, tuple[float, ...]]  # intermediate values by step: one of each objective, in the user's sign
 
 
