@@ -58,12 +58,7 @@ def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool =
 
 
 class Design:
-    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly.
-
-    points: the given points in the user's units, of which `exact` keeps those that decoding would round.
-    centred: whether the sampler starts at the centre: for one objective without constraints it is first then, unless
-        points are given.
-    """
+    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly."""
 
     def __init__(
         self,

@@ -99,10 +99,7 @@ class Taken(NamedTuple):
 
 
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
-    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came.
-
-    Extra names of a dict are metrics; with a required name missing they are an error (probably a typo).
-    """
+    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
     values = [
         value.value if isinstance(value, Measured) and _is_lone_failure(value.value) else value for value in values
     ]

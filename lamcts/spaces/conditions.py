@@ -193,11 +193,7 @@ class Conditions:
     # How many points there are ---------------------------------------------------------------------------------------
 
     def _count(self) -> float:
-        """Return the number of points, or an upper bound.
-
-        Dynamic programming over the members in order: the state is the set of later members that are inactive so far.
-        ValueError names a member that is never active.
-        """
+        """Return the number of points, or an upper bound."""
         counts: dict[frozenset[int], float] = {frozenset(): 1.0}
         for i in self.order:
             if all(i in dead for dead in counts):

@@ -37,12 +37,7 @@ def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
-    """Return codes `z` [n, p] with at least one active parameter changed in each row.
-
-    Each further parameter changes with a probability that makes `moves` changes on average. A category, and a number
-    with few levels, takes any other of its values; a real number makes a Gaussian step; a table's row, an order, a
-    mixture or a subset changes to a near one.
-    """
+    """Return codes `z` [n, p] with at least one active parameter changed in each row."""
     n, p = z.shape
     held = parameters.active(z)
     active = held & parameters.move_units

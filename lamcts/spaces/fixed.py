@@ -139,11 +139,7 @@ def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> 
 
 
 def remaining_conditions(space: Whole, values: Mapping[Key, object]) -> dict[Key, When | None]:
-    """Simplify the `when` conditions of each member once `values` are fixed.
-
-    None marks members that cannot be active; a space without conditions returns {}. The conditions of a fixed parent
-    pass to its children. ValueError if a fixed parameter can never be active.
-    """
+    """Simplify the `when` conditions of each member once `values` are fixed."""
     if not isinstance(space, Space) or space.conditions is None or space.names is None:
         return {}
     members, found = dict(zip(space.names, space.members, strict=True)), dict[Key, When | None]()

@@ -175,10 +175,7 @@ class Int(EncodedSpace):
         return self._with_ends(np.rint(value / step) * step)
 
     def _with_ends(self, value: Floats) -> Floats:
-        """Return rounded values, clipped to the bounds.
-
-        `high` also replaces values within half a step of it, which could share its coordinate.
-        """
+        """Return rounded values, clipped to the bounds."""
         high = float(self.high)
         reach = _step_size(np.array(high)) / 2
         return np.where(high - value <= reach, high, np.maximum(value, float(self.low)))

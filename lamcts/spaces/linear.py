@@ -80,10 +80,7 @@ def _scaled(space: SearchSpace) -> tuple[Floats, Floats] | None:
 
 
 def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Floats) -> Floats | None:
-    """Return the centre of the largest ball inside the cube and the half-spaces.
-
-    The half-spaces are `low <= matrix @ x <= high`; the ball satisfies `equal @ x == level`.
-    """
+    """Return the centre of the largest ball inside the cube and the half-spaces."""
     from scipy.optimize import linprog
 
     d = matrix.shape[1]

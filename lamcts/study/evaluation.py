@@ -24,10 +24,7 @@ Call = Callable[..., object] | Guarded  # what is evaluated
 
 
 class Job(NamedTuple):
-    """One evaluation to do: what it is for, and the arguments.
-
-    `memory`: the state of a `StatefulObjective`, else None. `packed`: what the evaluation gets of it; None: all of it.
-    """
+    """One evaluation to do: what it is for, and the arguments."""
 
     what: Any
     point: Point

@@ -27,11 +27,7 @@ from lamcts.utils import interrupts
 
 
 class WorkerProcess(Renewed):
-    """A process that evaluates one job at a time, by `evaluate_installed`. The function travels once to it.
-
-    variables: of its environment. timeout: seconds after which an evaluation is ended with the process (None: never).
-    checks: whether to wait until it has started, and has loaded the function.
-    """
+    """A process that evaluates one job at a time, by `evaluate_installed`. The function travels once to it."""
 
     def __init__(self, f: Any, variables: Mapping[str, str], timeout: float | None, checks: bool) -> None:
         super().__init__(self._start)

@@ -185,10 +185,7 @@ def _is_fresh(term: Term, statement: Statement, nest: Program) -> bool:
 
 
 def _first_reads(task: Task, place: int) -> tuple[float, Polynomial | None]:
-    """Return how many of the loads may be first reads of elements of a term, and a closed form or None.
-
-    A sum of its own has at most one an element, even where it shares them with other accesses.
-    """
+    """Return how many of the loads may be first reads of elements of a term, and a closed form or None."""
     term = task.terms[place]
     loops = tuple(loop for loop in task.statement.loops if loop.name in term.names)
     words = float(task.tiles().elements(task.caps)[0][place])

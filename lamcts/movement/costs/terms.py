@@ -83,10 +83,7 @@ def clash(one: Access, two: Access, statement: Statement, sizes: Mapping[str, in
 def fillers(
     access: Access, statement: Statement, statements: Sequence[Statement], sizes: Mapping[str, int]
 ) -> list[Statement]:
-    """Return the other statements that may write an element before a statement reads it.
-
-    Of the element that it writes itself, as in a sum, they may also have read the first value.
-    """
+    """Return the other statements that may write an element before a statement reads it."""
     own = (access.array, access.indices) == (statement.target.array, statement.target.indices)
     here, found = next(at for at, other in enumerate(statements) if other is statement), list[Statement]()
     for at, other in enumerate(statements):

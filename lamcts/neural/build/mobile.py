@@ -34,11 +34,7 @@ EIGHT = 8  # channels are a multiple of it, unless that loses more than a tenth:
 def mobile(
     space: MobileBlocks, point: Point, channels: int, classes: int, *, width: float = 1.0, stem_stride: int = 2
 ) -> nn.Module:
-    """Return the network of a point.
-
-    Blocks of `EfficientNet` have the widths of Once-for-All after a first block without expansion. Blocks of other
-    spaces have the widths and strides of EfficientNet-B0, which is a point of `AccelNasBench`.
-    """
+    """Return the network of a point."""
     stem = rounded(width * STEM)
     body = [nn.Sequential(*conv_norm(channels, stem, 3, stem_stride), nn.SiLU())]
     widths, before = WIDTHS, stem

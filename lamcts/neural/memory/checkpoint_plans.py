@@ -25,11 +25,7 @@ class CheckpointBlock(NamedTuple):
 
 
 def blocks(graph: StepGraph) -> list[CheckpointBlock]:
-    """Return the blocks of a traced module in the order in which they run.
-
-    A block is a child of a Sequential or ModuleList, found by the first number in the path of a step: "layers.3" for
-    "layers.3.attention.mm". A module outside any list is one block.
-    """
+    """Return the blocks of a traced module in the order in which they run."""
     found: list[CheckpointBlock] = []
     for name, steps in groupby(graph.steps[: graph.forward_count], lambda step: _block(step.name)):
         begin = found[-1].end if found else 0
@@ -62,11 +58,7 @@ def selective(graph: StepGraph) -> Plan:
 
 
 def economical(graph: StepGraph, plan: Plan) -> Plan:
-    """Return the plan with small by-products kept, such as the mean of a normalisation.
-
-    A plan recomputes each storage alone, so the three results of a normalisation would cost three runs; PyTorch runs it
-    once.
-    """
+    """Return the plan with small by-products kept, such as the mean of a normalisation."""
     actions, number = list(plan.actions), {one: i for i, one in enumerate(graph.movable)}
     for step in graph.steps[: graph.forward_count]:
         largest = max((graph.storages[one].bytes for one in step.writes if one in number), default=0)

@@ -129,11 +129,7 @@ def whole_step(
     loss: Loss | None,
     turn: Callable[[Tensor], None],
 ) -> None:
-    """Run a step of `module` on the arguments `call`, with `held` as parameters and buffers.
-
-    After the forward pass `turn` gets the loss. Parameters and buffers are held until the end, since checkpoints call
-    the module again in the backward pass.
-    """
+    """Run a step of `module` on the arguments `call`, with `held` as parameters and buffers."""
     args, kwargs = call
     functional_call(_Step(module, loss, turn), {f"module.{name}": one for name, one in held.items()}, args, kwargs)
 

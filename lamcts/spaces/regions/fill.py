@@ -107,11 +107,7 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
 
 def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
-    """Return at most `n` distinct unevaluated points of the whole space, [k, d].
-
-    Fewer only where no more are left. With keys and too many points to list, also after three fruitless rounds of the
-    largest size.
-    """
+    """Return at most `n` distinct unevaluated points of the whole space, [k, d]."""
     if (left := _listed(space, seen)) is not None:
         return left[rng.permutation(len(left))[:n]]
     wanted = n if seen.repeat else min(n, space.size - seen.distinct)

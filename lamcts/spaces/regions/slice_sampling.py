@@ -88,10 +88,7 @@ def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> t
 
 
 def _keenest_first(region: Region, starts: Floats, rng: np.random.Generator) -> Region:
-    """Return the same region with its splits reordered: those that reject most points first.
-
-    The order of a conjunction is free, so most misses cost one split instead of the whole path.
-    """
+    """Return the same region with its splits reordered: those that reject most points first."""
     x = starts[rng.integers(len(starts), size=PROBE)]
     x = region.space.snap(x + (rng.random(x.shape) - x) * rng.random((PROBE, 1)))
     misses = [np.count_nonzero(split.good(x) != good) for split, good in region.steps]

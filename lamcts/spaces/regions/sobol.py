@@ -16,10 +16,7 @@ MAX_DIMENSIONS = 21201  # length of the table of direction numbers (Joe and Kuo 
 
 
 def sobol(n: int, dim: int, rng: np.random.Generator) -> Floats:
-    """Return the first `n` points of a scrambled Sobol sequence, [n, dim].
-
-    Each call draws a new scrambling from `rng`. Beyond `MAX_DIMENSIONS` a Latin hypercube is returned.
-    """
+    """Return the first `n` points of a scrambled Sobol sequence, [n, dim]."""
     if n <= 0 or dim > MAX_DIMENSIONS:
         return latin_hypercube(n, dim, rng)
     # scipy spawns from a generator's seed, which a restored one has not: it gets a generator of its own.

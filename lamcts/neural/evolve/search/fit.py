@@ -249,11 +249,7 @@ def mine(models: "Iterable[nn.Module]", batch: "Tensor", size: int = computation
 
 
 def best_points(evolution: "Evolution", result: "Result", count: int) -> list[dict[str, Any]]:
-    """Return the points to train with several seeds: the best by score, and others.
-
-    With costs as objectives, the others are of the Pareto front, by their sums of ranks among all children (A.5.4), so
-    that children of low cost are finalists, too. Else, and behind the front, they are the next by score.
-    """
+    """Return the points to train with several seeds: the best by score, and others."""
     names = list(evolution.space.decode(np.zeros(evolution.space.dim)))
     score = evolution.training.score_name
     rows = [row for row in result.rows() if not row["message"] and math.isfinite(row[score])]

@@ -140,11 +140,7 @@ ROUNDS = 3  # of refinement; more separate more segments before the search, whic
 
 
 def distinct(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """Yield the segments that are not isomorphic to an earlier one.
-
-    Two segments are isomorphic if the same operations, with the same attributes and channels in proportion, are
-    connected alike, whatever the order of nodes, inputs and outputs.
-    """
+    """Yield the segments that are not isomorphic to an earlier one."""
     seen: set[str] = set()
     buckets: defaultdict[str, list[Any]] = defaultdict(list)
     for segment in segments:

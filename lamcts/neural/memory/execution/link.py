@@ -104,10 +104,7 @@ class Link:
         return None if streams is None else streams.current(device)
 
     def fetch_ahead(self, sent: Sent, stream: torch.Stream | None) -> Transfer | None:
-        """Begin to fetch behind the work of a stream; return None if that fails.
-
-        If memory is short, the storage is fetched when it is needed. Destructors cannot raise: `raise_failure` does.
-        """
+        """Begin to fetch behind the work of a stream; return None if that fails."""
         try:
             return self.fetch(sent, stream)
         except torch.OutOfMemoryError:

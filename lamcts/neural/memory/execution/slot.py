@@ -97,10 +97,7 @@ class StorageSlot:
             self.link.drop_ahead = partial(_drop, weakref.ref(self))
 
     def __del__(self) -> None:
-        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph.
-
-        That may happen on any thread, such as by the cyclic collector, so the stream is that of the last use.
-        """
+        """Prefetch the next slot when this one is freed after use; do nothing in a discarded graph."""
         self.storage = None
         following = self.next() if self.came else None
         if following is not None:
