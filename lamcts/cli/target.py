@@ -27,17 +27,14 @@ TRIES = 100  # draws for a point whose costs are known (untuned)
 
 
 class Target(NamedTuple):
-    """An objective, its name, a short name for a folder, and the settings that a resumed run shares.
-
-    files: the settings that are paths; a run resumes when such a file has moved.
-    """
+    """An objective, its name, a short name for a folder, and the settings that a resumed run shares."""
 
     objective: Any
     name: str
     short: str
     settings: Json
     budget: int = BUDGET
-    files: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()  # the settings that are paths; a run resumes when such a file has moved
 
     def brief(self, name: str) -> str:
         """Return the value of a setting as a part of a folder's name."""

@@ -83,19 +83,15 @@ def many(things: Any, expected: str) -> list[Any]:
 
 
 class Taken(NamedTuple):
-    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed.
-
-    predicted: by place, the final losses of those that were pruned. others: [k], what else a dict held.
-    sems: by place, the standard errors of the losses that have some.
-    """
+    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed."""
 
     f: Floats
     g: Floats
     kind: Rows
     messages: list[str | None]
-    predicted: dict[int, Predicted]
-    others: list[Mapping[Any, object]]
-    sems: dict[int, Sems]
+    predicted: dict[int, Predicted]  # by place, the final losses of those that were pruned
+    others: list[Mapping[Any, object]]  # [k], what else a dict held
+    sems: dict[int, Sems]  # by place, the standard errors of the losses that have some
 
 
 def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:

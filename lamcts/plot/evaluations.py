@@ -52,21 +52,17 @@ IMPORTANCE = "total Sobol index: share of the variance of the model"  # what the
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
-    """Evaluations in order of arrival: values [n, m] in the user's units, constraints g [n, c], kinds [n], x [n, d].
-
-    signature: of the space. reference: of the hypervolume, [m], in the user's units. trial: numbers of trials [n], -1
-    for known results; None: all are the run's own. sems: standard errors of the losses, [n, m].
-    """
+    """Evaluations in order of arrival: values [n, m] in the user's units, constraints g [n, c], kinds [n], x [n, d]."""
 
     goals: Goals
     values: Floats
     g: Floats
     kind: Rows
     x: Floats
-    signature: object = None
-    reference: Floats | None = None
-    trial: Rows | None = None
-    sems: Floats | None = None
+    signature: object = None  # of the space
+    reference: Floats | None = None  # of the hypervolume, [m], in the user's units
+    trial: Rows | None = None  # numbers of trials [n], -1 for known results; None: all are the run's own
+    sems: Floats | None = None  # standard errors of the losses, [n, m]
 
     def __len__(self) -> int:
         return len(self.values)

@@ -30,19 +30,15 @@ class Line(NamedTuple):
 
 
 class Plane(NamedTuple):
-    """Predictions over two parameters, or over three of a mixture in ternary axes.
-
-    x, y: places of the grid [g], a square but for a mixture. dots: places of the evaluations [n, 2], nan where a
-    parameter is inactive. best: that of the best point. corners: the amounts at the corners, in the user's units.
-    """
+    """Predictions over two parameters, or over three of a mixture in ternary axes."""
 
     axes: tuple[NamedParameter, ...]
-    x: Floats
+    x: Floats  # and y: places of the grid [g], a square but for a mixture
     y: Floats
     predicted: Predicted
-    dots: Floats
-    best: Floats
-    corners: list[str]
+    dots: Floats  # places of the evaluations [n, 2], nan where a parameter is inactive
+    best: Floats  # that of the best point
+    corners: list[str]  # the amounts at the corners, in the user's units
 
 
 def line_of(run: Evaluations, i: int) -> Line:

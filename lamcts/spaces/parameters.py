@@ -183,15 +183,12 @@ class Parameters:
 
 
 class _Parameter(NamedTuple):
-    """Coordinates and levels of a parameter.
-
-    owner: the space of a number with too many levels to list. joint: of the first column, the space of all columns.
-    """
+    """Coordinates and levels of a parameter."""
 
     part: slice
     levels: Floats | None
-    owner: SearchSpace | None = None
-    joint: JointSpace | None = None
+    owner: SearchSpace | None = None  # the space of a number with too many levels to list
+    joint: JointSpace | None = None  # of the first column, the space of all columns
 
 
 class _Activity(NamedTuple):

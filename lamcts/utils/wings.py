@@ -22,19 +22,14 @@ class Command(NamedTuple):
 
 
 class Wing(NamedTuple):
-    """What a package adds.
+    """What a package adds."""
 
-    `objectives`: modules that register objectives. `commands` by name. `figures`: module by function of `lamcts.plot`.
-    `settings`: module by class of settings that a file may name. `lists`: returns what ``lamcts list`` shows of it.
-    `searches`: a module whose `names()` has, by name, what returns arguments of `Optimizer` by `settings(space)`.
-    """
-
-    objectives: Sequence[str]
-    commands: Mapping[str, Command]
-    figures: Mapping[str, str] = {}
-    settings: Mapping[str, str] = {}
-    lists: Callable[[], Sequence[Listed]] = tuple
-    searches: str | None = None
+    objectives: Sequence[str]  # modules that register objectives
+    commands: Mapping[str, Command]  # by name
+    figures: Mapping[str, str] = {}  # module by function of `lamcts.plot`
+    settings: Mapping[str, str] = {}  # module by class of settings that a file may name
+    lists: Callable[[], Sequence[Listed]] = tuple  # returns what ``lamcts list`` shows of it
+    searches: str | None = None  # module whose `names()` returns, by name, arguments of `Optimizer` by `settings(space)`
 
 
 @cache

@@ -38,18 +38,14 @@ class Vertex(NamedTuple):
 
 @dataclass(frozen=True)
 class Covering:
-    """The programme of the weights; all ranges and capacities are logarithms.
+    """The programme of the weights; all ranges and capacities are logarithms."""
 
-    cover [m, l]: 1 where access j determines loop variable t. group, family [m]: numbers of accesses. gain [m]:
-    elements of an access for each word. caps [l]: ranges of the loop variables. memory: the capacity in words.
-    """
-
-    cover: Floats
-    group: NDArray[np.int64]
+    cover: Floats  # [m, l], 1 where access j determines loop variable t
+    group: NDArray[np.int64]  # [m], and family: numbers of accesses
     family: NDArray[np.int64]
-    gain: Floats
-    caps: Floats
-    memory: float
+    gain: Floats  # [m], elements of an access for each word
+    caps: Floats  # [l], ranges of the loop variables
+    memory: float  # the capacity in words
 
 
 @dataclass(frozen=True)

@@ -46,16 +46,12 @@ class Formula:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The concave programme of one statement; an index that is a sum such as `i+y` takes |I| + |Y| - 1 values.
-
-    divisors [m]: how many elements of each access cost one word. caps [l]: logarithm of the range of each loop
-    variable.
-    """
+    """The concave programme of one statement; an index that is a sum such as `i+y` takes |I| + |Y| - 1 values."""
 
     terms: Sequence[Term]
     names: tuple[str, ...]
-    divisors: Floats
-    caps: Floats
+    divisors: Floats  # [m], how many elements of each access cost one word
+    caps: Floats  # [l], logarithm of the range of each loop variable
 
     @cached_property
     def _columns(self) -> list[list[list[int]]]:

@@ -14,13 +14,10 @@ from lamcts.neural.memory.plan import Plan
 
 
 class Event(NamedTuple):
-    """An allocation or free of a movable storage.
-
-    order: 0 before the step writes, 1 as it writes, 2 when it ends.
-    """
+    """An allocation or free of a movable storage."""
 
     step: int
-    order: int
+    order: int  # 0 before the step writes, 1 as it writes, 2 when it ends
     storage: int
     allocates: bool
 

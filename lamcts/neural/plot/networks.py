@@ -32,16 +32,12 @@ Edge = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """Slots by their middle `at` [s, 2] and `size` [s, 2]: all of a column are as wide as it is.
-
-    `chains` [e]: the slots of each edge from end to end. `named` [e]: the slot in which its label stands, -1 where it
-    has none.
-    """
+    """Slots by their middle `at` [s, 2] and `size` [s, 2]: all of a column are as wide as it is."""
 
     at: Floats
     size: Floats
-    chains: list[list[int]]
-    named: list[int]
+    chains: list[list[int]]  # [e], the slots of each edge from end to end
+    named: list[int]  # [e], the slot in which its label stands, -1 where it has none
 
 
 def layered(sizes: Floats, edges: Sequence[Edge], label_sizes: Floats) -> Layout:

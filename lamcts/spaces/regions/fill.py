@@ -32,14 +32,11 @@ FRUITLESS_ROUNDS = 3  # rounds without a fresh point after which a discrete regi
 
 
 class Fill(NamedTuple):
-    """Points of a region and how they were drawn.
+    """Points of a region and how they were drawn."""
 
-    x [k, d]: the points, in the unit cube. how: the method. acceptance: share of the draws that fell inside.
-    """
-
-    x: Floats
-    how: str
-    acceptance: float
+    x: Floats  # [k, d], the points, in the unit cube
+    how: str  # the method
+    acceptance: float  # share of the draws that fell inside
 
 
 def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, how: How = "auto") -> Fill:

@@ -43,17 +43,13 @@ class Pass(Protocol):
 
 
 class ModelPart(NamedTuple):
-    """A pass whose model has returned.
-
-    until: operations and saved tensors of the trace after which the plan needs none. kept: bytes of kept storages.
-    numbers, refs: known storages by address.
-    """
+    """A pass whose model has returned."""
 
     run: Pass
     end: ModelEnd
-    until: tuple[int, int]
-    kept: dict[int, int]
-    numbers: dict[int, int]
+    until: tuple[int, int]  # operations and saved tensors of the trace after which the plan needs none
+    kept: dict[int, int]  # bytes of kept storages
+    numbers: dict[int, int]  # and refs: known storages by address
     refs: list[StorageWeakRef]
 
 

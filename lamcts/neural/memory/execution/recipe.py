@@ -88,19 +88,14 @@ SOURCES = (Read, Outside, Unread)  # of tensors that an operation reads
 
 
 class Operation(NamedTuple):
-    """An operation that wrote a storage.
-
-    args, kwargs: its arguments, with the source of each tensor. sources: slots that it reads. output: index of its
-    result in the storage (None: modified in place). with_grad: gradient mode of the run, since oneDNN's LSTM has
-    another workspace without gradients.
-    """
+    """An operation that wrote a storage."""
 
     function: Op
-    args: list[Any]
+    args: list[Any]  # and kwargs: its arguments, with the source of each tensor
     kwargs: Kwargs
-    sources: frozenset["StorageSlot"]
-    output: int | None
-    with_grad: bool
+    sources: frozenset["StorageSlot"]  # slots that it reads
+    output: int | None  # index of its result in the storage (None: modified in place)
+    with_grad: bool  # gradient mode of the run, since oneDNN's LSTM has another workspace without gradients
     random: Random
 
     def run(self, own: UntypedStorage | None, resident: Resident) -> UntypedStorage:
@@ -125,16 +120,12 @@ class Operation(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Positions of tensors among the arguments of an operation, by its schema.
+    """Positions of tensors among the arguments of an operation, by its schema."""
 
-    tensors, lists: positions of tensors and of lists of tensors, either of which may be None. reads_shapes: whether
-    only shapes of its inputs are read. changes: whether it modifies arguments, declared in the schema or not.
-    """
-
-    tensors: tuple[int, ...]
+    tensors: tuple[int, ...]  # and lists: positions of tensors and of lists of tensors, either of which may be None
     lists: tuple[int, ...]
-    reads_shapes: bool
-    changes: bool
+    reads_shapes: bool  # whether only shapes of its inputs are read
+    changes: bool  # whether it modifies arguments, declared in the schema or not
 
 
 @cache

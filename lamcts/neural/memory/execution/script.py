@@ -14,15 +14,12 @@ NO_SLOT = -1  # the number of storages without a slot
 
 
 class Call(NamedTuple):
-    """An operation and its writes: storage, and index of its result (None: modified in place).
-
-    plain: whether a replay records nothing. random: whether a recomputation repeats it with its random numbers.
-    """
+    """An operation and its writes: storage, and index of its result (None: modified in place)."""
 
     function: Op
     writes: tuple[tuple[int, int | None], ...]
-    plain: bool = False
-    random: bool = False
+    plain: bool = False  # whether a replay records nothing
+    random: bool = False  # whether a recomputation repeats it with its random numbers
 
 
 END = Call(None, ())  # type: ignore[arg-type]  # follows the last operation, and equals none

@@ -12,17 +12,13 @@ NEAR = 0.98  # share of the budget that a step takes where the loop ends, unless
 
 
 class Tried(NamedTuple):
-    """A planned step that was measured.
-
-    total: bytes of all of the step, None if they could not be measured. error: by how much they exceed what was planned
-    for. whole: whether nothing is recomputed or moved. seconds: modelled, of a step.
-    """
+    """A planned step that was measured."""
 
     what: Any
-    total: int | None
-    error: int = 0
-    whole: bool = False
-    seconds: float = 0.0
+    total: int | None  # bytes of all of the step, None if they could not be measured
+    error: int = 0  # by how much they exceed what was planned for
+    whole: bool = False  # whether nothing is recomputed or moved
+    seconds: float = 0.0  # modelled, of a step
 
 
 class Deadline:
