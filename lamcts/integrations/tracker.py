@@ -19,24 +19,18 @@ MOST_ERRORS = 3  # calls in a row that fail before the tracker is left alone: ea
 
 @dataclass(frozen=True)
 class TrackedTrial:
-    """One finished evaluation as trackers show it.
+    """One finished evaluation as trackers show it."""
 
-    number: of the trial. count: of the evaluation, from 1. state: "complete", "failed", "pruned", "checked", "partial".
-    numbers: objectives, excesses of constraints and metrics by name, without nan. notes: metrics that are texts. best:
-    the best feasible value so far, or None. reports: intermediate values by step and tag, which is "intermediate", or
-    "intermediate.NAME" of several objectives.
-    """
-
-    number: int
-    count: int
-    state: str
+    number: int  # of the trial
+    count: int  # of the evaluation, from 1
+    state: str  # "complete", "failed", "pruned", "checked" or "partial"
     parameters: Json
-    numbers: dict[str, float]
-    notes: dict[str, str]
-    best: float | None
+    numbers: dict[str, float]  # objectives, excesses of constraints and metrics by name, without nan
+    notes: dict[str, str]  # metrics that are texts
+    best: float | None  # the best feasible value so far
     seconds: float
     message: str | None
-    reports: Mapping[int, Mapping[str, float]]
+    reports: Mapping[int, Mapping[str, float]]  # by step and "intermediate", or "intermediate.NAME" of several
 
     def row(self) -> Json:
         """Return everything but the intermediate values by name; a parameter that clashes is `point.NAME`."""

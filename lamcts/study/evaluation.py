@@ -41,21 +41,16 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of it: the value, or the name and text of the exception; `seconds` is the evaluation's own time.
-
-    `note` is what a learner has seen, None for other functions and where it failed. `held`: what constraints bound, by
-    name, where they are functions. `pruned`: it was stopped on its way, as `error` says. `reports`: step and value of
-    each. `metrics`: what `trial.note` was given, None for functions without a trial.
-    """
+    """What came of an evaluation."""
 
     value: Any
-    error: tuple[str, str] | None
-    seconds: float
-    note: object = None
-    held: dict[str, float] | None = None
-    pruned: bool = False
-    reports: tuple[tuple[int, Value], ...] = ()
-    metrics: Metrics | None = None
+    error: tuple[str, str] | None  # name and text of the exception
+    seconds: float  # the evaluation's own time
+    note: object = None  # what a learner has seen, None where it failed
+    held: dict[str, float] | None = None  # what constraints that are functions bound, by name
+    pruned: bool = False  # whether it was stopped on its way, as `error` says
+    reports: tuple[tuple[int, Value], ...] = ()  # step and value of each
+    metrics: Metrics | None = None  # what `trial.note` was given; None for functions without a trial
 
     @property
     def told(self) -> object:

@@ -28,22 +28,16 @@ class Clock:
 
 @dataclass
 class Bucket:
-    """Parameters whose gradients are reduced together, in a step.
+    """Parameters whose gradients are reduced together, in a step."""
 
-    keys: the parameters, by number. shapes: their shapes, in the order of the flat gradient. step: steps before this
-    one. seed: seed of random numbers. kept: what a scheme keeps from step to step, by parameter; equal on all workers.
-    clock: takes the seconds by stage. rest: whether the gradients have to become what was not sent. sent: the indices
-    that each worker of this process sent, filled in by sparse schemes.
-    """
-
-    keys: tuple[int, ...]
-    shapes: tuple[torch.Size, ...]
-    step: int = 0
-    seed: int = 0
-    kept: dict[int, Tensor] = field(default_factory=dict)
-    clock: Clock = field(default_factory=Clock)
-    rest: bool = True
-    sent: list[Tensor] = field(default_factory=list)
+    keys: tuple[int, ...]  # the parameters, by number
+    shapes: tuple[torch.Size, ...]  # in the order of the flat gradient
+    step: int = 0  # steps before this one
+    seed: int = 0  # of random numbers
+    kept: dict[int, Tensor] = field(default_factory=dict)  # what a scheme keeps, by parameter; equal on all workers
+    clock: Clock = field(default_factory=Clock)  # seconds by stage
+    rest: bool = True  # whether the gradients have to become what was not sent
+    sent: list[Tensor] = field(default_factory=list)  # indices that each worker of this process sent; of sparse schemes
 
     @property
     def sizes(self) -> list[int]:

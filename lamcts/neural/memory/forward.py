@@ -10,24 +10,17 @@ from lamcts.neural.memory.plan import MOVED, RECOMPUTED, Action
 
 
 class Forward(NamedTuple):
-    """The simulated forward pass, and the schedule of the backward one.
+    """The simulated forward pass, and the schedule of the backward one."""
 
-    first, last [n]: backward live ranges, see `live_ranges`.
-    live: bytes of each forward step. resident_until [n]: last forward step of each storage on the device.
-    resident [n]: whether it is on the device when the forward pass ends. frees, prefetches, waits: by backward step,
-    storages that are freed when it ends, prefetched when it begins, and needed back by then. stall: ticks of waiting,
-    and of following operations until the last use of a storage that leaves.
-    """
-
-    first: list[int]
+    first: list[int]  # [n], and last: backward live ranges, see `live_ranges`
     last: list[int]
-    live: list[int]
-    resident_until: list[int]
-    resident: list[bool]
-    frees: dict[int, list[int]]
-    prefetches: dict[int, list[int]]
-    waits: dict[int, list[int]]
-    stall: int
+    live: list[int]  # bytes of each forward step
+    resident_until: list[int]  # [n], last forward step on the device
+    resident: list[bool]  # [n], whether a storage is on the device when the forward pass ends
+    frees: dict[int, list[int]]  # by backward step, storages that are freed when it ends
+    prefetches: dict[int, list[int]]  # by backward step, storages that are prefetched when it begins
+    waits: dict[int, list[int]]  # by backward step, storages that are needed back by then
+    stall: int  # ticks of waiting, and of following operations until the last use of a storage that leaves
     sent_bytes: int
 
 

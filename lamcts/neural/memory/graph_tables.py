@@ -18,16 +18,12 @@ TICKS = 2**64  # a second; integer times make sums independent of their order, s
 
 
 class Ticks(NamedTuple):
-    """Times in ticks.
+    """Times in ticks."""
 
-    elapsed [S + 1]; recompute [n]; transfer [n], one way over the link to the host; follow [forward steps + 1], host
-    time of the executor in the first forward steps.
-    """
-
-    elapsed: list[int]
-    recompute: list[int]
-    transfer: list[int]
-    follow: list[int]
+    elapsed: list[int]  # [S + 1]
+    recompute: list[int]  # [n]
+    transfer: list[int]  # [n], one way over the link to the host
+    follow: list[int]  # [forward steps + 1], host time of the executor in the first forward steps
 
 
 @dataclass(frozen=True, eq=False)

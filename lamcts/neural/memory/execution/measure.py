@@ -142,17 +142,12 @@ MARK = "lamcts operation "  # names of profiled ranges, each with the number of 
 
 @dataclass
 class AllocationPeak:
-    """Peaks above the bytes that were allocated before; None if they were not measured.
-
-    reserved_bytes: on CUDA, peak of the segments that the allocator holds, with its rounding and its free blocks.
-    scratch: on the CPU, bytes that operations allocate and release while they run, by their work; seconds: the least
-    that they took.
-    """
+    """Peaks above the bytes that were allocated before; None if they were not measured."""
 
     peak_bytes: int | None = None
-    reserved_bytes: int | None = None
-    scratch: dict[Work, int] = field(default_factory=dict)
-    seconds: dict[Work, float] = field(default_factory=dict)
+    reserved_bytes: int | None = None  # on CUDA, of the allocator's segments, with its rounding and free blocks
+    scratch: dict[Work, int] = field(default_factory=dict)  # on the CPU, bytes that operations release while they run
+    seconds: dict[Work, float] = field(default_factory=dict)  # on the CPU, the least that operations took
 
 
 @contextmanager

@@ -24,17 +24,13 @@ EMPTY_LIKE, EMPTY_STRIDED = torch.ops.aten.empty_like.default, torch.ops.aten.em
 
 
 class Read(NamedTuple):
-    """A tensor that an operation reads.
+    """A tensor that an operation reads."""
 
-    source: its slot; None is the recomputed storage itself. copied: whether the operation modifies it, so that it needs
-    a copy. witness: an alias without memory, with its version at the read; None if the source is recomputed itself.
-    """
-
-    source: "StorageSlot | None"
+    source: "StorageSlot | None"  # its slot; None: the recomputed storage itself
     shape: Shape
-    copied: bool
-    witness: Tensor | None = None
-    version: int = 0
+    copied: bool  # whether the operation modifies it, so that it needs a copy
+    witness: Tensor | None = None  # an alias without memory; None if the source is recomputed itself
+    version: int = 0  # of the witness at the read
 
     def taken(self, own: UntypedStorage | None, resident: Resident) -> Tensor:
         """Return the tensor; raise RuntimeError if it was modified since the read."""

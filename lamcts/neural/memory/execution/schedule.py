@@ -20,22 +20,16 @@ AGAIN = (
 
 @dataclass(frozen=True, eq=False)
 class PlanSchedule:
-    """Actions and transfers of a plan.
-
-    actions, writes: action of each movable storage that the backward pass needs, and number of steps that write it.
-    leaving: storages that are not on the device after the forward pass. fetched: prefetched storages in order of need.
-    staying: prefetched storages that are too short-lived to offload. held_bytes: resident bytes that autograd saved or
-    a recomputation reads. sizes: bytes of storages that the first step found other than the trace.
-    """
+    """Actions and transfers of a plan."""
 
     traced: Trace
-    actions: dict[int, Action]
-    writes: dict[int, int]
-    leaving: frozenset[int]
-    fetched: list[int]
-    staying: frozenset[int]
-    held_bytes: int
-    sizes: dict[int, int] = field(default_factory=dict)
+    actions: dict[int, Action]  # of each movable storage that the backward pass needs
+    writes: dict[int, int]  # number of steps that write these storages
+    leaving: frozenset[int]  # storages that are not on the device after the forward pass
+    fetched: list[int]  # prefetched storages in order of need
+    staying: frozenset[int]  # prefetched storages that are too short-lived to offload
+    held_bytes: int  # resident bytes that autograd saved or a recomputation reads
+    sizes: dict[int, int] = field(default_factory=dict)  # of storages that the first step found other than the trace
 
     def is_size(self, number: int, tensor: Tensor, call: tuple[Op, Args, Kwargs, object] | None = None) -> bool:
         """Return whether a tensor has the bytes of a storage, and learn them where the trace does not know them.
