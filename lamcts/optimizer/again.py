@@ -1,7 +1,4 @@
-"""Known points to evaluate again where values are noisy: those that a model of all values may still prefer.
-
-Expected gains pool neighbours, since the model does, so that few repeats of a point decide.
-"""
+"""Known points to evaluate again where values are noisy: those that a model of all values may still prefer."""
 
 import numpy as np
 

@@ -1,8 +1,4 @@
-"""The columns of every table of a run: sheets, CSV files, data frames, reports, and tables of known results.
-
-A name that is another column's is `point.NAME`, `value.NAME`, `quantity.NAME` or `metric.NAME`. A mixture has a column
-`NAME.PART` for each part.
-"""
+"""The columns of every table of a run: sheets, CSV files, data frames, reports, and tables of known results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML.
-
-A row is one evaluation: trial, values, standard errors, constrained quantities, parameters, metrics, seconds, message.
-"""
+"""What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML."""
 
 import csv
 import html

@@ -1,8 +1,4 @@
-"""The journal of an optimizer: what it holds of the settings, how an optimizer goes on from it, `save` and `load`.
-
-Parts that no file can hold, such as a sampler of the user's own, have to be given again. The fingerprint in the journal
-is compared with the settings.
-"""
+"""The journal of an optimizer: what it holds of the settings, how an optimizer goes on from it, `save` and `load`."""
 
 import os
 from collections.abc import Collection

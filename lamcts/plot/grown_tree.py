@@ -1,8 +1,4 @@
-"""The tree of a run, grown from its evaluations: that of `LaMcts`, or a map of another search by the default settings.
-
-A tree is a pure function of evaluations and settings, so a journal need not hold it. Of the settings in a journal only
-the classes of PARTS and plain values are taken.
-"""
+"""The tree of a run, grown from its evaluations: that of `LaMcts`, or a map of another search by default settings."""
 
 from typing import NamedTuple
 

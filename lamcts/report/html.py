@@ -1,8 +1,4 @@
-"""Sections of a report (texts, tables, figures), and how each is written as HTML.
-
-All words from a journal are escaped here, in one place: no builder of a section can forget it. Figures are data and
-layout of Plotly as plain dicts, of which every text is escaped but the templates of this package.
-"""
+"""Sections of a report (texts, tables, figures), and how each is written as HTML."""
 
 import html
 import json

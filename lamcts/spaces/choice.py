@@ -1,7 +1,4 @@
-"""Boolean and categorical parameters.
-
-A parameter with one value is a constant: it takes one coordinate, which is always 0.
-"""
+"""Boolean and categorical parameters."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Evaluations on `concurrent.futures` executors. No started job is lost.
-
-A worker that dies may take all jobs of its executor with it. Each of them runs again alone, so that the one that kills
-its worker is known: after a second death it counts as failed.
-"""
+"""Evaluations on `concurrent.futures` executors. No started job is lost."""
 
 import os
 from collections import deque

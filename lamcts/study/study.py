@@ -49,29 +49,9 @@ FOUND = ("target", "patience", "min_gain")  # reasons that end a search before i
 
 
 class Study:
-    """One run of `minimize`, `maximize` or `run`.
+    """One run of `minimize`, `maximize` or `run`."""
 
-    Parameters
-    ----------
-    f, space, budget, **options
-        As in `minimize`.
-    maximize : bool or None
-        Whether higher values are better. None takes the sense of an `Objective`, and else minimises.
-
-    Attributes
-    ----------
-    optimizer : Optimizer
-        The optimizer; it exists from the first evaluation on, as does `result()`.
-
-    Examples
-    --------
-    >>> from lamcts.study import Study
-    >>> study = Study(lambda x: x[0] ** 2, [(-1, 1)], False, budget=12, seed=0)
-    >>> study.solve().nfev
-    12
-    """
-
-    optimizer: "Optimizer"
+    optimizer: "Optimizer"  # from the first evaluation on, as `result()`
     _journal: "Journal | None"
     _stopping: Stopping
 

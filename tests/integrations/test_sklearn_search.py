@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lamcts
-from lamcts.integrations.sklearn.parameters import SklearnParameters
+from lamcts.integrations.sklearn.search import SklearnParameters
 from lamcts.sklearn import LamctsSearchCV
 
 X, Y = np.random.default_rng(0).random((24, 2)), np.arange(24) % 2

@@ -1,7 +1,4 @@
-"""Initial weights from a seed: those of a module depend on its path in the network only.
-
-So networks that differ in one operation start with equal weights elsewhere.
-"""
+"""Initial weights from a seed: those of a module depend on its path in the network only."""
 
 import zlib
 from collections.abc import Callable

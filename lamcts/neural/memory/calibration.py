@@ -1,7 +1,4 @@
-"""Measure the rates of a device and the host time of operations and plans, for `Machine`. Needs torch.
-
-Rates come from large operations. Host times come from training steps of a small network, whose device time is small.
-"""
+"""Measure the rates of a device and the host time of operations and plans, for `Machine`. Needs torch."""
 
 import time
 from collections.abc import Callable, Sequence

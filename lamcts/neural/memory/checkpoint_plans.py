@@ -1,8 +1,4 @@
-"""Activation checkpointing by block (`torch.utils.checkpoint`), as plans for a traced step.
-
-A plan recomputes each storage at its first need, `torch.utils.checkpoint` a whole block at once. So the simulated peaks
-are lower bounds.
-"""
+"""Activation checkpointing by block (`torch.utils.checkpoint`), as plans for a traced step."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""Local search on plans by simulated annealing: change an action, swap two, set several, or copy a layer.
-
-Under a budget, a swap reaches plans that single changes cannot: one storage is freed so that another can be kept.
-"""
+"""Local search on plans by simulated annealing: change an action, swap two, set several, or copy a layer."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,8 +1,4 @@
-"""Measured properties of a step that its trace on fake tensors lacks.
-
-Scratch memory of kernels (a convolution's backward pass reorders its inputs, for example), times, and the sizes of
-storages such as the workspace of a recurrent layer.
-"""
+"""Measured properties of a step that its trace on fake tensors lacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

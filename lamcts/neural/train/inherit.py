@@ -1,7 +1,4 @@
-"""Weight transfer (AlphaX, thesis 3.2.4): a network starts with the weights it shares with a trained one.
-
-The donor is the trained network with the smallest edit distance of encodings; other layers keep their initial weights.
-"""
+"""Weight transfer (AlphaX, thesis 3.2.4): a network starts with the weights it shares with a trained one."""
 
 import json
 from collections.abc import Iterable, Mapping
