@@ -71,6 +71,7 @@ REMOVED: dict[str, dict[str, str]] = {
         "SurrogateObjective": SURROGATE,
         "table_converter": "run python -m lamcts.neural.nas.conversion",
     },
+    "lamcts.neural.train": {"digits4096": "benchmarks/neural/nas/digits4096.py has the recipe and the networks"},
     "lamcts.neural.trace": {"saved_bytes": "use the property of a trace, trace(module, batch).saved_bytes"},
     "lamcts.neural.proxies": {"first_networks": PROXY},
 }

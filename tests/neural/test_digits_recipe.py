@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.harness.sheet import RESULTS, read
 from benchmarks.neural.nas import digits_table
+from benchmarks.neural.nas.digits4096 import network, recipe
 from lamcts.neural.train import Recipe, digits, train
-from lamcts.neural.train.digits4096 import network, recipe
 
 pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 

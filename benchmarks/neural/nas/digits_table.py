@@ -4,7 +4,7 @@
     python -m benchmarks.neural.nas.digits_table --pack
 
 Cells that differ in edges that no path passes are one network, bit for bit, so that 2,128 of 4,096 are trained, with
-three seeds, for 3 and for 12 epochs (the recipe: `lamcts.neural.train.digits4096`). A row holds what a cell and a seed
+three seeds, for 3 and for 12 epochs (the recipe: `digits4096.py`). A row holds what a cell and a seed
 came to: images of 360 for validation and of 360 for test that it classifies rightly. Rows go to results/digits4096.csv;
 what has a row is not trained again, so that a run goes on where another stopped. --at-once networks are trained at
 once. --pack writes the table into the package, once all rows are there.
@@ -81,8 +81,8 @@ def groups(left: list[Run], at_once: int) -> list[list[Run]]:
 def trained(group: list[Run], epochs: Sequence[int]) -> Iterator[dict[str, int]]:
     """Yield what each network of a group comes to."""
     from benchmarks.neural.nas import batched
+    from benchmarks.neural.nas.digits4096 import network, recipe
     from lamcts.neural.train import digits
-    from lamcts.neural.train.digits4096 import network, recipe
 
     data, columns = digits(), dict[str, Any]()
     seeds = [seed for _, seed in group]
@@ -142,7 +142,7 @@ def cost(cell: Cell) -> tuple[int, int]:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from lamcts.neural.train.digits4096 import network
+    from benchmarks.neural.nas.digits4096 import network
 
     net = network(SPACE.point(cell), 0).eval()
     with FlopCounterMode(display=False) as counter, torch.no_grad():

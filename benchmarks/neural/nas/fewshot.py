@@ -195,8 +195,8 @@ def costs(table: Table, truth: Any) -> dict[str, str]:
 @cache
 def size_of(cell: Cell) -> tuple[int, int]:
     """Return the parameters and operations of a network."""
+    from benchmarks.neural.nas.digits4096 import CELLS, WIDTHS
     from lamcts.neural.build.sizes import size
-    from lamcts.neural.train.digits4096 import CELLS, WIDTHS
 
     found = size(SPACE, SPACE.point(cell), SHAPE, CLASSES, {"widths": WIDTHS, "cells": CELLS})
     return found.parameters, found.flops
@@ -204,9 +204,9 @@ def size_of(cell: Cell) -> tuple[int, int]:
 
 def fitted(case: Case, keep: Path | None = None) -> Any:
     """Return the sub-supernets of a case, trained; those of one way, seed and first training share a folder."""
+    from benchmarks.neural.nas.digits4096 import CELLS, WIDTHS, recipe
     from lamcts.neural.fewshot import FewShot
     from lamcts.neural.train import digits
-    from lamcts.neural.train.digits4096 import CELLS, WIDTHS, recipe
 
     how, _, splits = case.arm.partition("-")
     sizes, again = {"widths": WIDTHS, "cells": CELLS}, recipe(max(1, case.epochs * AGAIN // EPOCHS))

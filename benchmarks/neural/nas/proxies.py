@@ -79,9 +79,9 @@ def scored(case: Case, table: Table) -> Any:
         return mean_rank([scored(case._replace(proxy=name), table) for name in ("parameters", SUPERNET)])
     if case.proxy == SUPERNET:
         return by_supernet(case.seed, table)
+    from benchmarks.neural.nas.digits4096 import CELLS, WIDTHS
     from lamcts.neural.proxies import ProxyObjective
     from lamcts.neural.train import digits
-    from lamcts.neural.train.digits4096 import CELLS, WIDTHS
 
     sizes, data = {"widths": WIDTHS, "cells": CELLS}, digits()
     f = ProxyObjective(SPACE, data, case.proxy, sizes, examples=case.examples, weights_seed=case.seed)

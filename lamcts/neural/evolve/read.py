@@ -255,7 +255,7 @@ class _Reader:
     def _shape(self, node: fx.Node) -> Shape | None:
         """Return a value's shape without the batch axis, or None if it has none."""
         value = node.meta.get("val")
-        if not isinstance(value, Tensor) or not value.ndim or not _equal(value.shape[0], self.batch):
+        if not isinstance(value, Tensor) or not value.ndim or str(value.shape[0]) != str(self.batch):
             return None
         try:
             return _whole(value.shape[1:])
@@ -341,10 +341,6 @@ def _training(node: fx.Node) -> int | None:
     names = [] if schema is None else [one.name for one in schema.arguments]
     places = [names.index(one) for one in ("training", "train") if one in names]
     return places[0] if places and places[0] < len(node.args) else None
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return str(one) == str(other)
 
 
 def _whole(shape: Sequence[Any]) -> Shape:

@@ -70,7 +70,7 @@ def save_source(net: GraphNetwork, path: Path | str, about: str = "") -> Path:
     if path.suffix != ".py":
         raise ValueError(f"path: expected a file that ends in .py, got {path.name!r}")
     file = path.with_suffix(".safetensors")
-    state = {_plain(name): value for name, value in net.state_dict().items()}
+    state = {name.removeprefix("own."): value for name, value in net.state_dict().items()}
     layers = [f"self.{key} = {_module(module)}" for key, module in net.own.items()]
     layers += [*_tied(net), *_opaque(net)]
     text = FILE.format(
@@ -97,10 +97,6 @@ def write_weights(path: Path, state: dict[str, Tensor]) -> None:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
-
-
-def _plain(name: str) -> str:
-    return name.removeprefix("own.")
 
 
 def _module(module: nn.Module) -> str:

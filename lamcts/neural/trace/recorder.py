@@ -166,7 +166,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         done = Step(label, kind, self.forward, reads, writes, flops, moved, flops > 0)
         self.steps.append(done._replace(node=self._node(), copied_bytes=self._copied(func, *call[:2])))
         self._hold()
-        self._alive = [one for one in self._alive if not _gone(self._refs[one])]
+        self._alive = [one for one in self._alive if not self._refs[one].expired()]
         self._until.update(dict.fromkeys(self._alive, len(self.steps) - 1))
 
     def _node(self) -> int:
@@ -225,10 +225,6 @@ class ModuleNames:
 
     def _leave(self, *_: object) -> None:
         self.recorder.place.pop()
-
-
-def _gone(memory: StorageWeakRef) -> bool:
-    return bool(memory.expired())  # type: ignore[no-untyped-call]
 
 
 def _named(given: dict[str, int], name: str) -> str:

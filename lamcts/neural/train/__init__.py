@@ -13,6 +13,7 @@ from lamcts.neural.train.presets import Preset, preset
 from lamcts.neural.train.recipe import Recipe
 from lamcts.neural.train.seeds import Seeds
 from lamcts.neural.train.task import Task
+from lamcts.utils.removed import refuses
 
 if TYPE_CHECKING:
     from lamcts.neural.train.loop import train as train
@@ -44,7 +45,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name != "train":
-        raise AttributeError(f"module 'lamcts.neural.train' has no attribute {name!r}")
+        refuses(__name__)(name)
     from lamcts.neural import needs_torch  # noqa: F401
     from lamcts.neural.train.loop import train
 

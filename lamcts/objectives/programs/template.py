@@ -231,17 +231,12 @@ def _obeyed(member: SearchSpace, spec: str) -> str | None:
     """Return a value of a parameter that a shell would not read as a plain word; None where there is none."""
     if spec.endswith("c"):
         return "any character"
-    return next((text for text in map(str, map(_written, options_of(member))) if not _is_plain(text)), None)
+    return next((text for text in map(str, map(_written, options_of(member))) if shlex.quote(text) != text), None)
 
 
 def _alone(text: str, parts: Sequence[Part]) -> bool:
     """Return whether a parameter is all of its word, or follows the `=` of an option."""
     return len(parts) == 1 and (not text or OPTION.fullmatch(text) is not None)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a shell reads a text literally, wherever it is inserted."""
-    return shlex.quote(text) == text
 
 
 def _programs(words: Sequence[str]) -> list[str]:
