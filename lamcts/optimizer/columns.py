@@ -20,18 +20,14 @@ NO_PARTS: Mapping[str, Sequence[str]] = {}
 
 
 class Names(NamedTuple):
-    """The columns of a table by the names of parameters, of objectives, of constrained quantities, and of errors.
-
-    parts: the parts of a mixture by the name of its parameter. given: the parameter and the part of each quantity that
-    is a part of the point, `NAME.PART`, and has no column of its own.
-    """
+    """The columns of a table by the names of parameters, of objectives, of constrained quantities, and of errors."""
 
     points: Mapping[str, str]
     goals: Mapping[str, str]
     quantities: Mapping[str, str]
     sems: Mapping[str, str]  # standard errors by objective
-    parts: Mapping[str, Sequence[str]]
-    given: Mapping[str, tuple[str, str]]
+    parts: Mapping[str, Sequence[str]]  # of a mixture, by the name of its parameter
+    given: Mapping[str, tuple[str, str]]  # parameter and part of a quantity `NAME.PART`, which has no column
 
     @classmethod
     def of(cls, space: SearchSpace, goals: Goals) -> "Names":

@@ -28,42 +28,28 @@ class Ticks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphTables:
-    """Tables of a step graph by step [S] and by movable storage [n].
-
-    fixed_before, fixed_during, fixed_count [S]: live bytes of the other storages when a step begins and while it runs,
-        and their number while it runs.
-    needs [S]: movable storages that a backward step reads; empty for forward steps.
-    need_groups [S]: the same storages in groups, which are materialised one after the other.
-    node_ends [S]: last step of the same node.
-    seconds [S], elapsed [S + 1]: time of each step, and the cumulative sums.
-    size, recompute_seconds, scratch [n]: bytes, time of a recomputation, and its scratch bytes.
-    inputs [n]: movable storages that a recomputation reads; their `last_write` is earlier.
-    first_write, last_write, last_forward_use [n]: forward steps.
-    first_need, last_need [n]: backward steps that read the storage; NEVER and -1 if there is none.
-    recomputable [n]: whether no input is overwritten later, in place or by the backward pass, and whether it is the
-        result of a step.
-    """
+    """Tables of a step graph by step [S] and by movable storage [n]."""
 
     graph: StepGraph
     machine: Machine
-    fixed_before: list[int]
-    fixed_during: list[int]
-    fixed_count: list[int]
-    needs: list[list[int]]
-    need_groups: list[list[list[int]]]
-    node_ends: list[int]
-    seconds: list[float]
-    elapsed: list[float]
-    size: list[int]
-    recompute_seconds: list[float]
-    scratch: list[int]
-    inputs: list[list[int]]
-    first_write: list[int]
-    last_write: list[int]
-    last_forward_use: list[int]
-    first_need: list[int]
-    last_need: list[int]
-    recomputable: list[bool]
+    fixed_before: list[int]  # [S], live bytes of the other storages when a step begins
+    fixed_during: list[int]  # [S], and while it runs
+    fixed_count: list[int]  # [S], their number while it runs
+    needs: list[list[int]]  # [S], movable storages that a backward step reads; empty for forward steps
+    need_groups: list[list[list[int]]]  # [S], these in groups, which are materialised one after the other
+    node_ends: list[int]  # [S], last step of the same node
+    seconds: list[float]  # [S], of each step
+    elapsed: list[float]  # [S + 1], cumulative sums of these
+    size: list[int]  # [n], bytes
+    recompute_seconds: list[float]  # [n]
+    scratch: list[int]  # [n], bytes of a recomputation
+    inputs: list[list[int]]  # [n], movable storages that a recomputation reads; their `last_write` is earlier
+    first_write: list[int]  # [n], forward step
+    last_write: list[int]  # [n], forward step
+    last_forward_use: list[int]  # [n], forward step
+    first_need: list[int]  # [n], backward step that reads the storage; NEVER if there is none
+    last_need: list[int]  # [n], backward step; -1 if there is none
+    recomputable: list[bool]  # [n], whether it is the result of a step, and no input is overwritten later
 
     @cached_property
     def ticks(self) -> Ticks:

@@ -43,32 +43,23 @@ class ModelEnd(NamedTuple):
 
 
 class Script:
-    """Operations of a verified forward pass.
-
-    calls: operations of its model without views, each with the writes that a replay records. reads: storages that
-    recomputations read, in order; -1 for those without a slot. moved: storages that are not kept. end: the end of the
-    model's part; None if nothing follows it.
-    packs: number of saved tensors until the last one that is moved. packed: storages of these, -1 for those that are
-    kept. held_bytes: saved bytes on the device. repeatable: whether each slot begins as the result of an operation.
-    new_slots: by storage. views: ids of operations that write nothing, as far as seen. shapes: layouts of `reads` in
-    the last step.
-    """
+    """Operations of a verified forward pass."""
 
     def __init__(
         self, schedule: PlanSchedule, calls: list[Call], reads: list[int], held_bytes: int, end: ModelEnd | None
     ) -> None:
         self.schedule, self.reads, self.held_bytes, self.end = schedule, reads, held_bytes, end
-        self.moved = schedule.moved
+        self.moved = schedule.moved  # storages that are not kept
         slots = self.moved.union(reads)
-        self.calls = [self._reduced(one, slots) for one in calls]
+        self.calls = [self._reduced(one, slots) for one in calls]  # each with the writes that a replay records
         graph, actions = schedule.traced.graph, schedule.actions
         known = {n: graph.storages[n].bytes for n in slots.intersection(actions)}
         self.new_slots = {
             n: NewSlot(size and schedule.sizes.get(n, size), graph.storages[n].name, graph.makers[n][-1], actions[n])
             for n, size in known.items()
         }
-        self.views: set[int] = set()
-        self.shapes: list[Shape | None] = [None] * len(reads)
+        self.views: set[int] = set()  # ids of operations that write nothing, as far as seen
+        self.shapes: list[Shape | None] = [None] * len(reads)  # layouts of `reads` in the last step
         first: dict[int, int | None] = {}
         for call in self.calls:
             for number, output in call.writes:
