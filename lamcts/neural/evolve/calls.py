@@ -24,16 +24,12 @@ class Parameter(NamedTuple):
 
 
 class OpaqueCall(NamedTuple):
-    """A call that is computed as it was read.
+    """A call that is computed as it was read."""
 
-    `target` is the name of the function, such as "torch.ops.aten.view.default" or "operator.mul", and `training` the
-    place of the argument that says whether the network is trained, or None.
-    """
-
-    target: str
+    target: str  # the name of the function, such as "torch.ops.aten.view.default" or "operator.mul"
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
-    training: int | None
+    training: int | None  # the place of the argument that says whether the network is trained
 
 
 def name_of(target: Any) -> str:

@@ -121,18 +121,14 @@ class FewShot:
 
 
 class SplitNode:
-    """A supernet of the tree: a leaf, or a split node without weights.
-
-    path: child numbers from the root. region: its architectures. split: its split (None: a leaf). children: one for
-    each group of operations. losses: mean validation loss after each round, in nats.
-    """
+    """A supernet of the tree: a leaf, or a split node without weights."""
 
     def __init__(self, net: Supernet, path: tuple[int, ...]) -> None:
         self.net: Supernet | None = net
-        self.path, self.region = path, net.region
-        self.split: SupernetSplit | None = None
-        self.children: list[SplitNode] = []
-        self.losses: list[float] = []
+        self.path, self.region = path, net.region  # child numbers from the root, and the architectures
+        self.split: SupernetSplit | None = None  # None: a leaf
+        self.children: list[SplitNode] = []  # one for each group of operations
+        self.losses: list[float] = []  # mean validation loss after each round, in nats
 
     @property
     def trained(self) -> Supernet:

@@ -49,19 +49,14 @@ class Packed:
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Record the steps of a forward and a backward pass.
-
-    outside: tensors that exist before and after, such as parameters and inputs. fake: converts other real tensors, such
-    as labels, before use; else their views would get separate storages. `outside`, `packed`: storages of these and of
-    the saved tensors, in order.
-    """
+    """Record the steps of a forward and a backward pass, with tensors `outside` that exist before and after."""
 
     def __init__(self, outside: list[Tensor], fake: Callable[[Tensor], Tensor] = lambda one: one) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.fake = fake
+        self.fake = fake  # converts other real tensors, such as labels, whose views would get separate storages
         self.steps: list[Step] = []
         self.storages: list[Storage] = []
-        self.packed: list[int] = []
+        self.packed: list[int] = []  # storages of the saved tensors, in order
         self.without_grad: set[int] = set()  # steps of the forward pass under no_grad
         self.place: list[str] = []
         self.forward = True

@@ -105,21 +105,15 @@ def apply(model: nn.Module, plan: Plan, traced: Trace) -> Iterator["Executor"]:
 
 
 class Executor(TorchDispatchMode):
-    """Follow the steps of a model: the first one by its trace, later ones of the same form by its script.
-
-    Operations are seen only where the plan needs that: never if a verified step keeps everything, and in other steps
-    until the last tensor that the plan moves is saved.
-
-    held_bytes: saved bytes on the device after the last forward pass (0 before the first).
-    """
+    """Follow the steps of a model: the first one by its trace, later ones of the same form by its script."""
 
     def __init__(self, model: nn.Module, schedule: PlanSchedule) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.schedule, self.link = model, schedule, Link()
         self.step: ForwardPass | Replay | LossPass | None = None
-        self.held_bytes = 0
+        self.held_bytes = 0  # saved bytes on the device after the last forward pass
         self._below: list[TorchDispatchMode] = []  # modes that were entered before
-        self._thread, self._sees, self._inside = threading.get_ident(), False, 0
+        self._thread, self._sees, self._inside = threading.get_ident(), False, 0  # sees what the plan needs
         self._compiled = False  # whether the model was called inside what torch.compile returned
         self._form: object = None  # of the current step
         self._script: tuple[object, Script] | None = None  # of a form

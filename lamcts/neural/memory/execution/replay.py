@@ -25,18 +25,14 @@ from lamcts.neural.trace.recorder import Args, Kwargs, Op, changed_by
 
 
 class Replay:
-    """A forward pass that repeats a script; raise RuntimeError if it deviates.
+    """A forward pass that repeats a script; raise RuntimeError if it deviates."""
 
-    whole: whether the last saved tensor that the plan moves is packed; what follows is kept without a check. first,
-    same: as in `ForwardPass`.
-    """
-
-    first, same = False, dict[int, int]()
+    first, same = False, dict[int, int]()  # as in `ForwardPass`
 
     def __init__(self, script: Script, link: Link) -> None:
         self.verified, self.link, self.schedule = script, link, script.schedule
         self.graph = script.schedule.traced.graph
-        self.whole = not script.packs
+        self.whole = not script.packs  # whether the last saved tensor that the plan moves is packed
         self.ran = self.packed = self._read_count = 0
         self._calls = iter(script.calls)
         self._call = next(self._calls, END)

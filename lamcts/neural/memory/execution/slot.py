@@ -26,19 +26,15 @@ NOTHING_TO_DO = nullcontext()
 
 
 class StorageSlot:
-    """One movable storage and its action.
-
-    order: higher for its dependents. writes: operations that wrote it so far. next: the slot to prefetch when this one
-    is freed after its use.
-    """
+    """One movable storage and its action; the order is higher for its dependents."""
 
     def __init__(self, name: str, order: int, action: Action, link: Link) -> None:
         self.name, self.order, self.action, self.link = name, order, action, link
         self.recomputed = action in RECOMPUTED
         self.storage: UntypedStorage | None = None
         self.recipe: list[Operation] = []
-        self.writes = 0
-        self.next: Callable[[], StorageSlot | None] = lambda: None
+        self.writes = 0  # operations that wrote it so far
+        self.next: Callable[[], StorageSlot | None] = lambda: None  # to prefetch when this one is freed after use
         self._sent: Sent | None = None
         self._coming: Transfer | None = None
         self.came = False  # whether its end begins the next fetch
