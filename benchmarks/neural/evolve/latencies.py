@@ -24,7 +24,7 @@ from benchmarks.neural.evolve.end_to_end import COLUMNS as SEARCHED
 from benchmarks.neural.evolve.end_to_end import HALF, KEY, WIDTH, data_of, edits_of, network, time_ratio
 from lamcts.neural.evolve import GraphNetwork, ReadModel, read
 from lamcts.neural.evolve.operations import compute
-from lamcts.neural.evolve.search.fit import SHRINKING
+from lamcts.neural.evolve.search import SHRINKING
 from lamcts.neural.graphs.computation import EditPaths, OperationNode, flops
 from lamcts.neural.graphs.computation.kinds import POINTWISE, pair
 from lamcts.neural.train import Data

@@ -17,7 +17,7 @@ from lamcts.study.load import JOURNAL
 from lamcts.types import Json
 
 if TYPE_CHECKING:
-    from lamcts.neural.evolve.search import Found
+    from lamcts.neural.evolve import Found
 
 BUDGET, SEEDS, FINALISTS = 200, 3, 5  # trainings, those of each finalist, and finalists; as `evolve.fit`
 BEST, RESULT = "best.py", "result.json"  # in the folder of a run
@@ -113,7 +113,7 @@ def _places(args: argparse.Namespace) -> tuple[Path, Path]:
 
 def _settings(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Return the keyword arguments of `evolve.fit`."""
-    from lamcts.neural.evolve.search import SegmentDatabase
+    from lamcts.neural.evolve import SegmentDatabase
 
     recipe = trained.values_of("--recipe", args.recipe)
     recipe |= {} if args.epochs is None else {"epochs": args.epochs}

@@ -4,18 +4,11 @@ from typing import TYPE_CHECKING
 
 from lamcts.neural import needs_torch  # noqa: F401
 from lamcts.neural.compress.hook import hook
-from lamcts.neural.compress.schemes import (
-    SCHEMES,
-    Dense,
-    Fft,
-    PowerSgd,
-    Qsgd,
-    Scheme,
-    SharedTopK,
-    TernGrad,
-    TopK,
-    shrinking_theta,
-)
+from lamcts.neural.compress.schemes import SCHEMES
+from lamcts.neural.compress.schemes.base import Dense, Scheme
+from lamcts.neural.compress.schemes.power_sgd import PowerSgd
+from lamcts.neural.compress.schemes.quantised import Qsgd, TernGrad
+from lamcts.neural.compress.schemes.top_k import Fft, SharedTopK, TopK, shrinking_theta
 from lamcts.neural.compress.state import Report, State
 from lamcts.neural.compress.workers import SimulatedWorkers
 from lamcts.neural.compress.worth import Rate, SchemeTime, Worth, measured_rates, worth

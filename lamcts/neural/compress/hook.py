@@ -9,7 +9,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from lamcts.neural.compress.group import TorchGroup
-from lamcts.neural.compress.schemes import Scheme, make
+from lamcts.neural.compress.schemes import make
+from lamcts.neural.compress.schemes.base import Scheme
 from lamcts.neural.compress.state import State
 
 Hook = Callable[[State, Any], "torch.futures.Future[Tensor]"]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lamcts.neural.compress.bucket import Bucket, Clock
 from lamcts.neural.compress.group import Group, Traffic
-from lamcts.neural.compress.schemes import Dense, Scheme
+from lamcts.neural.compress.schemes.base import Dense, Scheme
 
 HEADERS = 670  # bytes of TCP, IP and gloo a message: benchmarks/results/compress_wire.csv
 

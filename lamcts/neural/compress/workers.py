@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from lamcts.neural.compress.group import Simulated
-from lamcts.neural.compress.schemes import Scheme, make
+from lamcts.neural.compress.schemes import make
+from lamcts.neural.compress.schemes.base import Scheme
 from lamcts.neural.compress.state import Report, State
 
 Gradients = Sequence[Sequence[Tensor | None]]  # by worker, by parameter

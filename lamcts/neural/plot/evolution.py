@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lamcts.neural.evolve.search import Child, Found
+    from lamcts.neural.evolve import Child, Found
 
 MEASURED = ("peak_mb", "latency_ms")  # costs that take seconds: not measured for children of the search
 
@@ -25,7 +25,7 @@ def evolution_front(found: "Found", cost: str | None = None) -> "Figure":
     Parameters
     ----------
     found : Found
-        What `lamcts.neural.evolve.search.fit` returned.
+        What `lamcts.neural.evolve.fit` returned.
     cost : str, optional
         A cost by name, drawn as a share of the parent's; by default the first one of `against`, else "flops".
     """
@@ -85,7 +85,7 @@ def evolution_graphs(found: "Found", child: "Child | None" = None) -> "Figure":
     Parameters
     ----------
     found : Found
-        What `lamcts.neural.evolve.search.fit` returned.
+        What `lamcts.neural.evolve.fit` returned.
     child : Child, optional
         The child; by default the best.
     """

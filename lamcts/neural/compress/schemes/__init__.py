@@ -6,23 +6,9 @@ from typing import Any
 from lamcts.neural.compress.schemes.base import Dense, Scheme
 from lamcts.neural.compress.schemes.power_sgd import PowerSgd
 from lamcts.neural.compress.schemes.quantised import Qsgd, TernGrad
-from lamcts.neural.compress.schemes.top_k import Fft, SharedTopK, TopK, shrinking_theta
+from lamcts.neural.compress.schemes.top_k import Fft, SharedTopK, TopK
 
 SCHEMES: dict[str, Any] = {one.name: one for one in (Dense, TopK, SharedTopK, Fft, Qsgd, TernGrad, PowerSgd)}
-
-__all__ = [
-    "SCHEMES",
-    "Dense",
-    "Fft",
-    "PowerSgd",
-    "Qsgd",
-    "Scheme",
-    "SharedTopK",
-    "TernGrad",
-    "TopK",
-    "make",
-    "shrinking_theta",
-]
 
 
 def make(scheme: str | Scheme, options: dict[str, Any]) -> Scheme:

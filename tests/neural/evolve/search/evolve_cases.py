@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lamcts.neural.evolve import search as evolve
+from lamcts.neural import evolve
 from lamcts.neural.graphs.computation.database import SegmentDatabase
 from lamcts.neural.train import Data, Recipe
 from lamcts.neural.train.data import Part, part_of

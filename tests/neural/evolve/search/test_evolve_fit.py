@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import dropout
 
 from lamcts.errors import JournalError
-from lamcts.neural.evolve import search as evolve
+from lamcts.neural import evolve
 from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
 from tests.neural.evolve.search.evolve_cases import QUICK, Network, data, made, quick, segments
 

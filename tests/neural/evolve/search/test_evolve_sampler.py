@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install '.[torc
 pytest.importorskip("networkx", reason="networkx is not installed: pip install '.[evolve]'")
 
 import lamcts
-from lamcts.neural.evolve.search import Evolve, select
+from lamcts.neural.evolve import Evolve, select
 from lamcts.neural.graphs.computation import ComputationGraph, flops, parameters
 from lamcts.neural.graphs.computation.paths import SEEDS, EditPaths
 from lamcts.spaces import Canonical, Int, Space

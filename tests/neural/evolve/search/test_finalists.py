@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
 
-from lamcts.neural.evolve.search.fit import best_points
+from lamcts.neural.evolve.search import best_points
 from lamcts.spaces import Int, Space
 
 SEARCHED = {

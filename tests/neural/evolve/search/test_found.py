@@ -13,8 +13,8 @@ pytest.importorskip("networkx", reason="networkx is not installed: pip install '
 import torch
 
 from lamcts import plot
-from lamcts.neural.evolve import search as evolve
-from lamcts.neural.evolve.search.fit import absolute, front_of, ordered
+from lamcts.neural import evolve
+from lamcts.neural.evolve.search import absolute, front_of, ordered
 from lamcts.neural.graphs.computation.database import SegmentDatabase
 from tests.neural.evolve.search.evolve_cases import data, made, quick
 

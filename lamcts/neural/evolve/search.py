@@ -10,8 +10,8 @@ import numpy as np
 
 import lamcts
 from lamcts.neural import evolve, train
-from lamcts.neural.evolve.search.found import Child, Found
-from lamcts.neural.evolve.search.sampler import FRESH, Evolve, select
+from lamcts.neural.evolve.found import Child, Found
+from lamcts.neural.evolve.sampler import FRESH, Evolve, select
 from lamcts.neural.graphs import computation
 from lamcts.types import whole_number
 
