@@ -161,7 +161,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         done = Step(label, kind, self.forward, reads, writes, flops, moved, flops > 0)
         self.steps.append(done._replace(node=self._node(), copied_bytes=self._copied(func, *call[:2])))
         self._hold()
-        self._alive = [one for one in self._alive if not self._refs[one].expired()]
+        self._alive = [one for one in self._alive if not self._refs[one].expired()]  # type: ignore[no-untyped-call]
         self._until.update(dict.fromkeys(self._alive, len(self.steps) - 1))
 
     def _node(self) -> int:
