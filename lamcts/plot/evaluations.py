@@ -213,7 +213,7 @@ def evaluations_of(
         return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial, sems)
     if isinstance(source, History):
         goals = _with_sense(source.goals, source.maximize)
-        f = goals.signs * source.values.reshape(len(source), -1)
+        f = goals.signs * source.values.reshape(len(source), len(goals.objectives))
         signature = source.points.space.signature()
         sems = StandardErrors(source.sems)
         return _of(goals, f, source.constraints, source.kind, source.x, signature, source.trial, sems)
