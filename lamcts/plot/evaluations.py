@@ -212,7 +212,7 @@ def evaluations_of(
         sems = StandardErrors(source.sems)
         return _of(goals, columns.f, columns.g, columns.kind, columns.x, held, columns.trial, sems)
     if isinstance(source, History):
-        goals = _with_sense(source.goals, source.maximize)
+        goals = source.goals
         f = goals.signs * source.values.reshape(len(source), len(goals.objectives))
         signature = source.points.space.signature()
         sems = StandardErrors(source.sems)
@@ -238,13 +238,6 @@ def _of(
 def _drawable(values: Floats) -> Floats:
     """Return values with those at the ends of the floats moved inwards."""
     return np.where(np.isfinite(values), np.clip(values, -FARTHEST, FARTHEST), values)
-
-
-def _with_sense(goals: Goals, maximize: bool) -> Goals:
-    """Return goals whose only objective is maximised, or not."""
-    if len(goals.objectives) > 1:
-        return goals
-    return replace(goals, objectives=(replace(goals.objectives[0], maximize=maximize),))
 
 
 def _of_values(
