@@ -29,7 +29,7 @@ class Wing(NamedTuple):
     figures: Mapping[str, str] = {}  # module by function of `lamcts.plot`
     settings: Mapping[str, str] = {}  # module by class of settings that a file may name
     lists: Callable[[], Sequence[Listed]] = tuple  # returns what ``lamcts list`` shows of it
-    searches: str | None = None  # module whose `names()` returns, by name, arguments of `Optimizer` by `settings(space)`
+    searches: str | None = None  # module whose `names()` have by `settings(space)` arguments of `Optimizer`
 
 
 @cache
