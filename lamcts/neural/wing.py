@@ -19,6 +19,7 @@ def lists() -> list[Listed]:
 WING = Wing(
     objectives=[
         "lamcts.neural.memory.objective",
+        "lamcts.neural.nas.own_table",
         "lamcts.neural.nas.published",
         "lamcts.neural.nas.published201",
         "lamcts.neural.nas.tradeoffs",
