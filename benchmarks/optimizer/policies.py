@@ -97,19 +97,19 @@ def scores(run: Run) -> dict[str, str]:
 def table(rows: list[dict[str, str]]) -> str:
     """Return a line for each budget and method, on the runs that all methods have.
 
-    Differences from the default are shares of the range of all means in an environment.
+    Differences from the default are shares of the range of the means in an environment after as many evaluations.
     """
     from scipy.stats import wilcoxon
 
-    places = {row["environment"] for row in rows}
-    means = {place: [float(row["mean"]) for row in rows if row["environment"] == place] for place in places}
-    ranges = {place: np.ptp(values) or 1.0 for place, values in means.items()}
+    means: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        means.setdefault((row["environment"], row["budget"]), []).append(float(row["mean"]))
     lines = []
     for budget in sorted({int(row["budget"]) for row in rows}):
         shares: dict[str, dict[tuple[str, str], tuple[float, float]]] = {}
         for row in rows:
             if int(row["budget"]) == budget:
-                pair, unit = (row["environment"], row["seed"]), ranges[row["environment"]]
+                pair, unit = (row["environment"], row["seed"]), np.ptp(means[row["environment"], row["budget"]]) or 1.0
                 shares.setdefault(row["method"], {})[pair] = float(row["mean"]) / unit, float(row["claimed"]) / unit
         shared = sorted(set.intersection(*(set(own) for own in shares.values())))
         values = {method: np.array([own[pair] for pair in shared]) for method, own in shares.items()}
