@@ -54,6 +54,10 @@ class Funnels:
         """The minimum, [d]."""
         return np.asarray(self.centres[0])
 
+    @property
+    def noisy(self) -> bool:
+        return self.noise > 0
+
     def fingerprint(self) -> Json:
         parts = (self.centres, self.depths, self.heights, self.powers, self.shapes, self.ripples)
         return {"function": self.name, "placed": digest(*parts), "noise": float(self.noise)}

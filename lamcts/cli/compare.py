@@ -9,7 +9,7 @@ from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs, output_folder
 from lamcts.cli.parser import Parser
 from lamcts.cli.run import add_settings, add_target, named_in
-from lamcts.cli.search import number_or_threads
+from lamcts.cli.search import add_option, number_or_threads
 from lamcts.cli.target import target_of
 from lamcts.study.comparison import DEFAULT, compare
 from lamcts.study.peers import PEERS
@@ -27,6 +27,7 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     how.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
     how.add_argument("--budget", type=int, default=60, metavar="N", help="evaluations of each run (default: 60)")
     line = "runs at a time, each in a process; -1: one a core (default: 1)"
+    add_option(how, "noisy", " (default: what the objective declares)", action=argparse.BooleanOptionalAction)
     how.add_argument("--workers", type=number_or_threads, metavar="N", help=line)
     line = "folder of the journals and the figure (default: named by the function)"
     how.add_argument("--out", "-o", metavar="DIR", type=output_folder, help=line)
@@ -39,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
     folder = Path(args.out or f"compare-{target.short}")
     say(f"{target.name}: {counted(args.seeds, 'run')} of {args.budget} evaluations a method, output in {folder}/")
     words = {"budget": args.budget, "peers": args.peers, "seeds": args.seeds, "workers": args.workers}
-    found = compare(target.objective, folder=folder, **words)
+    found = compare(target.objective, folder=folder, **words, **({} if args.noisy is None else {"noisy": args.noisy}))
     for line in str(found).splitlines():
         say(line)
     outputs = Outputs(args)

@@ -126,7 +126,8 @@ def print_best(result: Result, found: Json, optimum: float | None = None) -> Non
         say(f"front of {front_text(front)}")
         say(f"knee {pairs(best['value'])} {where}")
     elif front is None and result.success:
-        say(f"best {number(best['value'])}{_mean(result)} {where}")
+        note = f" ({result.fun_note})" if result.fun_note else ""
+        say(f"best {number(best['value'])}{note} {where}")
         for line in _predicted(result, optimum):
             say(line)
     else:
@@ -152,14 +153,3 @@ def _predicted(result: Result, optimum: float | None) -> list[str]:
         trust = f"with 90 % probability; leave-one-out R² {gain.r2:.2f}"
         lines.append(f"left to gain by the model at most {most:.2g} ({trust})")
     return lines
-
-
-def _mean(result: Result) -> str:
-    """Return how many evaluations the best value is the mean of, where points were re-evaluated."""
-    if "candidates" not in result:
-        return ""
-    best = result.candidates[0]
-    if not best.repeats:
-        return " (what a model of all values expects)"
-    error = f", standard error {number(best.error)}" if best.repeats > 1 else ""
-    return f" (mean of {best.repeats} re-evaluations{error})"

@@ -42,7 +42,8 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     add_option(how, "related", action="store_true")
     values = ": lr=0.1, or x2=0 for a coordinate of an array; repeatable"
     add_option(how, "fix", values, action="append", metavar="NAME=VALUE")
-    add_option(how, "noisy", ", on at most a tenth of the budget", action="store_true")
+    line = ", on at most a tenth of the budget (default: what the objective declares)"
+    add_option(how, "noisy", line, action=argparse.BooleanOptionalAction)
     add_option(how, "workers", "; -1: one a core; or 'threads' (default: 1)", type=number_or_threads, metavar="N")
     add_option(how, "devices", ", such as 0,2 (sets CUDA_VISIBLE_DEVICES)", type=number_or_list, metavar="N")
     stop = one.add_argument_group("stopping early")

@@ -361,6 +361,12 @@ class Journal:
             raise JournalError(f"the journal {self.path} lost its log during a write; do what you did again")
 
 
+def recorded_in(path: str | os.PathLike[str]) -> Recorded | None:
+    """Return the content of a journal, None where there is none yet."""
+    path = named(path)
+    return Journal.read(path) if path != MEMORY and inspect_header(path) else None
+
+
 def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     """Return the seed and the size of the initial design of a recorded run.
 
@@ -380,10 +386,8 @@ def begun_with(path: str | os.PathLike[str]) -> tuple[int | None, int | None]:
     >>> begun_with(":memory:")
     (None, None)
     """
-    path = named(path)
-    if path == MEMORY or not inspect_header(path):
-        return None, None
-    held = Journal.read(path).fingerprint
+    record = recorded_in(path)
+    held = {} if record is None else record.fingerprint
     seed, design = held.get("seed"), held.get("design")
     n_init = design.get("n_init") if isinstance(design, dict) else None
     return seed if isinstance(seed, int) else None, n_init if isinstance(n_init, int) else None

@@ -20,7 +20,8 @@ class Objective(Protocol):
     """A function of points of a space, and what is known about it.
 
     A journal resumes only with an objective of the same `fingerprint()`, if it has this method. `sampler="auto"` is its
-    attribute `recommended_sampler`, the name of a sampler, if it has one.
+    attribute `recommended_sampler`, the name of a sampler, if it has one. With an attribute `noisy` that is True, runs
+    behave as with `noisy=True` unless they are told otherwise.
     """
 
     @property

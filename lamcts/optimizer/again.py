@@ -16,8 +16,8 @@ DECIDED = 1e-4  # expected gain, in standard deviations of the values, that is n
 
 
 def share_of(noisy: object) -> float:
-    """Return the largest share of the budget for re-evaluations; ValueError for anything but a bool or a share."""
-    if isinstance(noisy, (bool, np.bool_)):
+    """Return the largest share of the budget for re-evaluations, 0 of None; ValueError for no bool and no share."""
+    if noisy is None or isinstance(noisy, (bool, np.bool_)):
         return SHARE if noisy else 0.0
     if not isinstance(noisy, (int, float, np.integer, np.floating)) or not 0 <= noisy <= 0.5:
         raise ValueError(f"noisy: expected True, False or a share of the budget in [0, 0.5], got {brief(noisy)}")

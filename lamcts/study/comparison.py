@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from lamcts import samplers
 from lamcts.errors import JournalError, LamctsError, MissingExtra
 from lamcts.journal import Journal
+from lamcts.journal.journal import recorded_in
 from lamcts.optimizer.optimizer import Optimizer
 from lamcts.outcomes.constrained_rank import total_violation
 from lamcts.rng import Purpose, derive
@@ -43,7 +44,9 @@ SAME = 1e-9  # of a range: the tolerance of a point that a method asks for again
 MARKS = (0.25, 0.5, 1.0)  # shares of the budget at which methods are ranked
 MOST_EXACT = 8  # seeds up to which p-values are exact, as SciPy has it without ties; 12,870 permutations take 0.4 s
 LEGEND = "won : lost and p (Mann-Whitney) are of lamcts against the method, by final values"
-OPTIONS = ("constraints", "objectives", "fix", "x0", "valid", "check_first", "reference")  # which all methods heed
+AGAIN = 10  # further evaluations of each best point under noise (untuned): their mean has a third of the noise of one
+LEGEND_AGAIN = f"final values are means of {AGAIN} further evaluations of best points; the budget does not count them"
+OPTIONS = ("constraints", "objectives", "fix", "x0", "valid", "check_first", "reference", "noisy")  # which all heed
 _EARLIER: dict[str, str] = {}  # identity after a comparison in this process -> before it, as runs may change data
 
 
@@ -78,7 +81,9 @@ def compare(
     workers : int, str or None, default None
         Number of runs at a time, as in `minimize`.
     **options
-        `maximize`, `constraints`, `objectives` (one), `fix`, `x0` and `valid` of `minimize`.
+        `maximize`, `constraints`, `objectives` (one), `fix`, `x0`, `valid` and `noisy` of `minimize`. Where values are
+        noisy, also as the objective declares, methods are ranked by 10 further evaluations of each best point, as the
+        best single value is lucky. Their journals are in the folder "again"; the budget does not count them.
 
     Returns
     -------
@@ -112,6 +117,8 @@ def compare(
     maximize = options.pop("maximize", None)
     problem = problem_of(f, space, maximize, RunSettings.of({"budget": budget, **options}))
     _check(problem)
+    if problem.declared.noisy and options.get("noisy") is None:
+        options["noisy"] = problem.noisy
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     what = f, problem.space.signature(), problem.goals.arguments(), problem.maximize, budget, options
@@ -126,7 +133,9 @@ def compare(
         if key is not None and (now := identity_of(what)) is not None:
             _EARLIER[now] = key
     kept = [method for method in methods if method not in failed]
-    return Comparison(budget, {m: [Journal.read(places[m, seed].path) for seed in numbers] for m in kept})
+    runs = {m: [Journal.read(places[m, seed].path) for seed in numbers] for m in kept}
+    again = {m: [recorded_in(places[m, seed].again.path) for seed in numbers] for m in kept}
+    return Comparison(budget, runs, again if options.get("noisy") else None)
 
 
 def _run_all(run: "OneRun", workers: int | str | None) -> set[str]:
@@ -196,6 +205,11 @@ class Place(NamedTuple):
     path: Path
     key: str
 
+    @property
+    def again(self) -> "Place":
+        """Where further evaluations of the best point are recorded."""
+        return Place(self.path.parent / "again" / self.path.name, self.key)
+
 
 def _place(folder: Path, method: str, seed: int, comparison: str | None) -> Place:
     """Return the journal of a run: one of a longer name where the short one is that of another comparison."""
@@ -231,21 +245,27 @@ class OneRun:
     options: Json
 
     def __call__(self, case: tuple[str, int]) -> None:
-        method, seed = case
-        path, key = self.places[case]
+        (method, seed), place, memory = case, self.places[case], None
         words: Json = {"budget": self.budget, **self.options}
-        if method not in PEERS:
+        problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
+        if method in PEERS:
+            search = RecordedSearch(problem, method, seed, self.budget, place)
+            with suppress(Enough):
+                PEERS[method].run(search)
+            point = None if search.opt.best is None else search.opt.best.point
+        else:
             if method.partition(":")[0] in samplers.names() or method == OURS:
                 words["sampler"] = "auto" if method == OURS else method
             else:
-                problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
                 words |= searches()[method].settings(problem.space)
-            words |= {"seed": seed, "journal": path, "progress": False, "about": {"comparison": key}}
-            Study(self.f, self.space, self.maximize, **words).solve()
-            return
-        problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
-        with suppress(Enough):
-            PEERS[method].run(RecordedSearch(problem, method, seed, self.budget, self.places[case]))
+            words |= {"seed": seed, "journal": place.path, "progress": False, "about": {"comparison": place.key}}
+            found = Study(self.f, self.space, self.maximize, **words).solve()
+            point, memory = found.x, found.get("memory")
+        if self.options.get("noisy") and point is not None:
+            place.again.path.parent.mkdir(exist_ok=True)
+            again = RecordedSearch(problem, method, seed, AGAIN, place.again, self.budget, memory)
+            for _ in range(AGAIN):
+                again.loss(problem.space.encode(point))
 
 
 class PeerSampler:
@@ -272,9 +292,12 @@ class RecordedSearch:
     """The function of a problem on the unit cube, lower is better, recorded in a journal: see `peers.Search`.
 
     What the journal holds is not evaluated again, as each method asks for the same points in the same order.
+    first: number of the first evaluation, which its seed depends on. memory: state of a `StatefulObjective`, if any.
     """
 
-    def __init__(self, problem: RunProblem, method: str, seed: int, budget: int, place: Place) -> None:
+    def __init__(
+        self, problem: RunProblem, method: str, seed: int, budget: int, place: Place, first: int = 0, memory: Any = None
+    ) -> None:
         self.problem, self.seed, self.budget, self.n = problem, seed, budget, 0
         self.space, self.dim = problem.space, problem.space.dim
         goals = problem.goals
@@ -283,7 +306,7 @@ class RecordedSearch:
         about = {"objective": problem.name, "budget": budget, "comparison": place.key}
         self.opt._record_in(place.path, about=about)
         self.bounded = bool(goals.constraints)
-        self._seeded = takes(problem.call, "seed")
+        self._seeded, self._first, self._memory = takes(problem.call, "seed"), first, memory
         self._last, self._used = b"", set[str]()  # the last point, and what was asked for there
 
     @property
@@ -328,8 +351,8 @@ class RecordedSearch:
             raise Enough
         row = self.n
         if row >= len(self.opt.seen):
-            point, seed = self.space.decode(x), derive(self.seed, Purpose.EVALUATION, row)
-            outcome = evaluate(self.problem.call, self._seeded, point, seed)
+            point, seed = self.space.decode(x), derive(self.seed, Purpose.EVALUATION, self._first + row)
+            outcome = evaluate(self.problem.call, self._seeded, point, seed, self._memory)
             held = None if outcome.held is None else [outcome.held]
             self.opt.tell_points([point], [outcome.told], held, seconds=[outcome.seconds])
         elif not np.allclose(self.opt.seen.x[row], x, atol=SAME):
@@ -363,10 +386,14 @@ class Comparison:
         Evaluations of each run.
     runs : dict of str to list
         By method, the record of each seed; `lamcts.plot.best_so_far(comparison.runs)` draws them.
+    again : dict of str to list, or None
+        Where values are noisy, by method the record of the further evaluations of each seed's best point, None for a
+        seed without a best point. None: values are not noisy.
     """
 
     budget: int
     runs: "Mapping[str, list[Recorded]]"
+    again: "Mapping[str, list[Recorded | None]] | None" = None
 
     @property
     def rows(self) -> list[Json]:
@@ -374,19 +401,25 @@ class Comparison:
 
         Its final value (median and quartiles), its mean rank among the methods at a quarter, at half and at all of the
         budget, the seeds in which `lamcts` won and lost against it, the p-value of the Mann-Whitney test of the final
-        values (exact with up to 8 seeds, also for ties), and its own seconds per evaluation.
+        values (exact with up to 8 seeds, also for ties), and its own seconds per evaluation. Where values are noisy,
+        final values are means of the evaluations in `again`, ranks are of these alone, and `best_value` is the median
+        of the best single values.
         """
         from scipy.stats import rankdata
 
         curves = {name: np.array([_curve(run, self.budget) for run in runs]) for name, runs in self.runs.items()}
-        table = np.array([*curves.values()])  # [methods, seeds, budget]
-        ranks = rankdata(table[:, :, [mark - 1 for mark in self._marks]], axis=0).mean(1)  # [methods, marks]
-        ours, rows = curves[OURS][:, -1], []
+        losses = {name: curve[:, [mark - 1 for mark in self._marks]] for name, curve in curves.items()}
+        if self.again is not None:
+            losses = {name: np.array([[_mean_loss(run)] for run in self.again[name]]) for name in curves}
+        ranks = rankdata(np.array([*losses.values()]), axis=0).mean(1)  # [methods, marks]
+        ours, rows = losses[OURS][:, -1], []
         for (name, curve), rank in zip(curves.items(), ranks, strict=True):
-            final, records = curve[:, -1], self.runs[name]
+            final, records = losses[name][:, -1], self.runs[name]
             sign = float(records[0].goals.signs[0])
             low, middle, high = sorted(sign * np.quantile(final, [0.25, 0.5, 0.75], method="nearest"))
             row: Json = {"method": name, "median": middle, "quartiles": (low, high), "rank": rank.tolist()}
+            if self.again is not None:
+                row["best_value"] = float(sign * np.quantile(curve[:, -1], 0.5, method="nearest"))
             if name != OURS:
                 row |= {"won": int((ours < final).sum()), "lost": int((ours > final).sum())}
                 row["p"] = _p_value(ours, final)
@@ -396,17 +429,20 @@ class Comparison:
     @property
     def _marks(self) -> list[int]:
         """Numbers of evaluations after which methods are ranked."""
-        return [max(1, round(share * self.budget)) for share in MARKS]
+        return [max(1, round(share * self.budget)) for share in (MARKS if self.again is None else MARKS[-1:])]
 
     def __repr__(self) -> str:
         marks = " / ".join(map(str, self._marks))
-        lines = [["method", "median", "quartiles", f"mean rank at {marks}", "won : lost", "p", "own ms an evaluation"]]
+        head = ["method", "median", "quartiles", f"mean rank at {marks}", "won : lost", "p", "own ms an evaluation"]
+        noise = self.again is not None
+        lines = [[*head, "best value"] if noise else head]
         for row in self.rows:
             low, high = row["quartiles"]
             pair = [f"{row['won']} : {row['lost']}", f"{round(row['p'], 4):.6g}"] if "won" in row else ["", ""]
             ranks, own = " / ".join(f"{rank:.1f}" for rank in row["rank"]), f"{1000 * row['own_seconds']:.1f}"
-            lines.append([row["method"], f"{row['median']:.6g}", f"{low:.6g} to {high:.6g}", ranks, *pair, own])
-        return "\n".join([*(f"  {line}" for line in columns(lines)), LEGEND])
+            line = [row["method"], f"{row['median']:.6g}", f"{low:.6g} to {high:.6g}", ranks, *pair, own]
+            lines.append([*line, f"{row['best_value']:.6g}"] if noise else line)
+        return "\n".join([*(f"  {line}" for line in columns(lines)), LEGEND, *[LEGEND_AGAIN] * noise])
 
 
 def _p_value(ours: Floats, theirs: Floats) -> float:
@@ -424,6 +460,12 @@ def _curve(run: "Recorded", budget: int) -> Floats:
     losses = np.where(run.feasible, run.columns.f[:, 0], np.inf)[:budget]
     losses = np.where(np.isfinite(losses), losses, np.inf)
     return np.minimum.accumulate(np.append(losses, np.full(budget - len(losses), np.inf)))
+
+
+def _mean_loss(run: "Recorded | None") -> float:
+    """Return the mean loss of the further evaluations of a point, without those that failed; inf for none."""
+    losses = np.empty(0) if run is None else run.columns.f[:, 0]
+    return float(np.mean(losses[np.isfinite(losses)])) if np.isfinite(losses).any() else np.inf
 
 
 def _own_seconds(run: "Recorded") -> float:

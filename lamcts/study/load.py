@@ -68,6 +68,8 @@ def result_of(record: "Recorded", space: SearchSpace) -> Result:
     message = f"{record.n} evaluations, read from {record.path}"
     result = summarise(run_of(record, space), record.asks, "loaded", message, record.curves)
     result.update(space=space, about=record.about)
+    if record.about.get("noisy") or record.about.get("declared_noisy"):
+        result["noisy"] = True
     if isinstance(record.memory, dict):
         result["memory"] = record.memory.get("now" if "candidates" in result else "best")
     return result

@@ -88,11 +88,12 @@ class RunSettings:
     """Function that is called with the `Result` so far after each evaluation. The run stops if it returns True."""
     progress: bool | TextIO | None = None
     """Whether to show progress, or a stream to show it on. None shows it on a terminal and in a notebook."""
-    noisy: bool | float = False
+    noisy: bool | float | None = None
     """Whether values are noisy: a model of all values chooses the result, and which points to evaluate again at the
-    end. A number is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What the
-    model does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one objective
-    without constraints."""
+    end. None is the attribute `noisy` of an objective that has one, else False; a resumed run keeps the choice of its
+    journal. A number is the largest share of the budget for re-evaluations, at most 0.5; True is a tenth, untuned. What
+    the model does not need goes to new points. A stop by `seconds` or `callback` skips re-evaluations. For one
+    objective without constraints."""
     objectives: Iterable[str] | Mapping[str, str] | int | None = None
     """Objectives by name, by name with "min" or "max", or their number. The function then returns a dict by name, or
     the objectives and then the constrained quantities; None for all objectives means that a point was checked and not

@@ -8,6 +8,7 @@ import numpy as np
 from lamcts.optimizer.arguments import space_of
 from lamcts.outcomes.goals import Goals
 from lamcts.spaces.base import SearchSpace
+from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.fixed import fixed
 from lamcts.spaces.valid import Valid
 from lamcts.spaces.values import brief
@@ -29,6 +30,7 @@ class Declared(NamedTuple):
     reports: bool | None
     fingerprint: Callable[[], Json] | None
     recommended_sampler: str | None
+    noisy: bool | None
 
     @classmethod
     def of(cls, f: object) -> "Declared":
@@ -55,6 +57,11 @@ class RunProblem(NamedTuple):
     goals: Goals = Goals()
     functions: tuple[ConstraintFunction, ...] = ()
     check_first: bool = False
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a run is to behave as with `noisy=True`, where nothing else is given: one value that is noisy."""
+        return bool(self.declared.noisy) and self.goals.plain and FidelityAxis.of(self.space) is None
 
     @property
     def call(self) -> Callable[..., object] | Guarded:

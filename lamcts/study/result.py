@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN = (
     "x",
     "fun",
+    "fun_note",  # under noise
     "feasible",
     "violation",
     "constraints",
@@ -34,7 +35,7 @@ SHOWN = (
     "message",
     "front",
 )
-IF_ANY = ("constraints", "failed", "pruned")
+IF_ANY = ("fun_note", "constraints", "failed", "pruned")
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,8 @@ class Result(dict[str, Any]):
         infeasible one if none is feasible; with several objectives, the knee of the front.
     fun : float or dict
         The value of `x` in the user's sign, nan if there is none; with several objectives, a dict by name. With
-        noisy=True, the mean of its re-evaluations, or what the model expects there.
+        noisy=True, the mean of its re-evaluations, or what the model expects there. Else it is one evaluation, which is
+        lucky under noise; `fun_note` says which of these it is, and what the model expects.
     nfev : int
         Number of evaluations, including those of earlier sessions on the same journal.
     nit : int
@@ -165,6 +167,8 @@ class Result(dict[str, Any]):
         With noisy=True, the re-evaluated points in the order of their posterior means, the best first; it is `x`.
     cost : float
         With a `Fidelity`, the cost of all evaluations in full evaluations.
+    noisy : bool
+        True where the run or its objective declares noise; else missing.
     memory : JSON value
         With a `StatefulObjective`, the state that the evaluation of `x` was given; with re-evaluations, the last state.
     """
@@ -199,6 +203,25 @@ class Result(dict[str, Any]):
         best = best_of(self._predictor, _told(history), history.feasible, history.trial)
         return best._replace(point=history.points[best.point])
 
+    @property
+    def fun_note(self) -> str:
+        """How `fun` was obtained where values are noisy, such as "mean of 3 re-evaluations"; else empty."""
+        if "candidates" in self:
+            best: Candidate = self["candidates"][0]
+            error = f", standard error {best.error:.6g}" if best.repeats > 1 else ""
+            mean = f"mean of {best.repeats} re-evaluation{'s' * (best.repeats > 1)}{error}"
+            return mean if best.repeats else "posterior mean of the model"
+        if "noisy" not in self or self.get("x") is None:
+            return ""
+        text = "one noisy evaluation, selected for its value"
+        if isinstance(self["fun"], dict):
+            return text
+        try:
+            model = self.predict([self["x"]])
+        except ValueError:  # too few values, or equal ones
+            return text
+        return f"{text}; the model expects {model.mean[0]:.6g} ± {model.std[0]:.2g} at x"
+
     @cached_property
     def remaining_gain(self) -> RemainingGain | None:
         """The estimate of `Optimizer.remaining_gain`."""
@@ -211,9 +234,11 @@ class Result(dict[str, Any]):
 
     @property
     def under_noise(self) -> dict[str, BestPredicted]:
-        """`best_predicted` by name where standard errors or re-evaluations show noise, for summaries; else empty."""
+        """`best_predicted` by name where values are known to be noisy, for summaries; else empty."""
         history: History | None = self.get("history")
-        if history is None or not (history.sems or history.again.any()) or len(history.goals.objectives) > 1:
+        if history is None or len(history.goals.objectives) > 1:
+            return {}
+        if not (self.get("noisy") or history.sems or history.again.any()):
             return {}
         try:
             return {"best_predicted": self.best_predicted}
@@ -233,7 +258,8 @@ class Result(dict[str, Any]):
     def _shown(self) -> Json:
         """What is shown, by name."""
         failures = self["history"].failures if "history" in self else {}
-        values = {**self, "failed": {kind: len(rows) for kind, rows in failures.items()}}
+        counts = {kind: len(rows) for kind, rows in failures.items()}
+        values = {**self, "failed": counts, "fun_note": self.fun_note}
         shown = {name: values[name] for name in SHOWN if name in values and (name not in IF_ANY or values[name])}
         return shown | self.modelled
 

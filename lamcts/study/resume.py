@@ -71,7 +71,7 @@ def begin(
         design=settings.design,
         x0=problem.x0,
         repeat=settings.repeat,
-        noisy=settings.noisy,
+        noisy=_noisy(problem, settings),
         related=[[one[:3] for one in task] for task in related],
         **({"objectives": goals.names} if goals.plain else goals.arguments()),
     )
@@ -81,6 +81,16 @@ def begin(
     if start.memory is None:
         start.memory = SharedState.of(problem.f)
     return start
+
+
+def _noisy(problem: RunProblem, settings: RunSettings) -> bool | float:
+    """Return whether values are noisy: as given, else as the journal has it, else as the objective declares."""
+    from lamcts.journal.journal import recorded_in
+
+    if settings.noisy is not None:
+        return settings.noisy
+    record = None if settings.journal is None else recorded_in(settings.journal)
+    return problem.noisy if record is None else float(record.about.get("noisy", 0.0))
 
 
 def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
@@ -109,6 +119,8 @@ def _resumed(optimizer: "Optimizer", problem: RunProblem, settings: RunSettings,
     about = {"objective": problem.name, "budget": int(settings.budget), **(settings.about or {})}
     if "objective" not in (settings.about or {}) and (code := source_hash(problem.f)) is not None:
         about["source"] = code
+    if problem.declared.noisy:
+        about["declared_noisy"] = True
     if settings.budget_unit is not None:
         about["budget_unit"] = settings.budget_unit
     own = problem.declared.fingerprint

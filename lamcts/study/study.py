@@ -250,6 +250,8 @@ class Study:
         words["budget"] = self.spending.words
         message = MESSAGES[status].format(**words, seconds=settings.seconds, exhausted=self._exhausted)
         result = summarise(RunState.of(self.optimizer), self._asks, status, message, self.pruning.losses)
+        if self.optimizer.noisy or self.problem.declared.noisy:
+            result["noisy"] = True
         if self.memory is not None:  # candidates were re-evaluated by what is known now
             result["memory"] = self.memory.now if "candidates" in result else self.memory.best
         return result

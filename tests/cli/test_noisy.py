@@ -17,7 +17,7 @@ def test_means_of_fresh_evaluations_decide_and_are_said(capsys, tmp_path, monkey
     assert (code, err) == (0, "") and len(candidates) > 0 and found["evaluations"] == 30
     assert best["value"] == candidates[0]["mean"]
     assert best["point"] == candidates[0]["point"] and 0 <= best["trial"] < 30
-    assert f"(mean of {candidates[0]['repeats']} re-evaluations" in out
+    assert f"(mean of {candidates[0]['repeats']} re-evaluation" in out
     assert "best by the model" in out and {"point", "mean", "std", "r2"} <= found["best_predicted"].keys()
     shown = said(capsys, "show", "r", "--csv")[1].splitlines()[best["trial"] + 1]
     assert float(shown.split(",")[1]) == pytest.approx(candidates[0]["first"])

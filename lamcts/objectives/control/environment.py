@@ -49,6 +49,11 @@ class Gym(MeanReturn[Network]):
         return Box(-1, 1, dim=self.form.dim)
 
     @property
+    def noisy(self) -> bool:
+        """Whether each evaluation plays new episodes."""
+        return self.seeds == "fresh"
+
+    @property
     def x0(self) -> NDArray[np.float64]:
         """The policy whose last layer gives nothing."""
         return np.zeros(self.form.dim)
@@ -98,7 +103,7 @@ def gym(
     rollouts : int, default 3
         episodes whose returns are averaged.
     seeds : str, default "fresh"
-        start states of the episodes, fresh or fixed.
+        start states of the episodes, fresh or fixed. With fresh ones the objective declares that it is noisy.
     base_seed : int, default 0
         seed of fixed start states.
     moments : str, path-like, Moments, pair of arrays or None, default None

@@ -61,6 +61,11 @@ class Lander:
     threshold = 200.0  # gymnasium: "an episode is considered a solution if it scores at least 200 points"
 
     @property
+    def noisy(self) -> bool:
+        """Whether each evaluation draws new terrains."""
+        return self.seeds == "fresh"
+
+    @property
     def space(self) -> Box:
         return Box(0, 2, dim=WEIGHTS)
 

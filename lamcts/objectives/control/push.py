@@ -52,6 +52,10 @@ class Push:
     ceiling = float(np.linalg.norm(GOALS - STARTS, axis=1).sum())  # 11.07
 
     @property
+    def noisy(self) -> bool:
+        return self.noise > 0
+
+    @property
     def space(self) -> Box:
         return Box([*LOW, *LOW, -SPIN, -SPIN], [*HIGH, *HIGH, SPIN, SPIN])
 

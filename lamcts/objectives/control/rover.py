@@ -99,6 +99,10 @@ class Rover:
     ceiling = 5.0
 
     @property
+    def noisy(self) -> bool:
+        return self.noise > 0
+
+    @property
     def space(self) -> Box:
         return Box(0, 1, dim=DIM)
 

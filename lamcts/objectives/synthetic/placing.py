@@ -68,6 +68,10 @@ class Synthetic:
         """The least value possible, as the formula itself rounds it; noise is not counted."""
         return float(self.formula(np.zeros((1, len(self.centre))))[0])
 
+    @property
+    def noisy(self) -> bool:
+        return self.noise > 0
+
     def fingerprint(self) -> Json:
         found = {"function": self.name, "placed": digest(self.centre, self.rotation), "noise": float(self.noise)}
         if self.bend is not None:

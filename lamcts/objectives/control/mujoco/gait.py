@@ -56,6 +56,7 @@ class Gait(MeanReturn[LinearPolicy]):
     constraints: tuple[str, ...] = ()
 
     hypervolume = None
+    noisy = False  # docs/control.md has results without re-evaluations; `noisy=True` of a run adds them
 
     @property
     def recommended_sampler(self) -> str | None:
