@@ -46,7 +46,8 @@ class ConstrainedStep:
     def solve(self) -> Floats:
         """Return the step [d]."""
         mended = self._mended()
-        self._allowed = np.maximum(self._at(mended)[1:], 0.0)
+        over = self._at(mended)[1:]
+        self._allowed = np.where(over > SLSQP_TOLERANCE, over, 0.0)
         return self._lowest(mended)
 
     def multipliers(self, s: Floats) -> Floats:
