@@ -272,7 +272,9 @@ def test_every_wing_is_an_entry_point_and_its_names_are_there() -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
     for wing in wings():
         for command in wing.commands.values():
-            assert import_module(command.module).main and import_module(command.module).add_options
+            module = import_module(command.module)
+            own = [import_module(each.module) for each in getattr(module, "COMMANDS", {}).values()]
+            assert all(each.main and each.add_options for each in own or [module])
         for name, module in {**wing.figures, **wing.settings}.items():
             assert getattr(import_module(module), name)
 

@@ -32,7 +32,7 @@ OURS = {  # names that look like ours, with the reason why they lead to nothing
 USERS = {  # files of a user, in examples
     *("run.db", "lab.db", "journal.db"),
     *("my.py", "mine.py", "small.py", "train.py", "tune.py", "here/mine.py", "path/to/file.py"),
-    *("trials.csv", "dry.csv", "importance.png", "run-slice-cost.png", "hopper-seed0/result.json"),
+    *("trials.csv", "dry.csv", "my.csv", "importance.png", "run-slice-cost.png", "hopper-seed0/result.json"),
 }
 PLACEHOLDER = re.compile(r"(?:^|[/.-])[A-Z]+(?:[./]|$)")  # FILE.py, results/runs/PROBLEM.csv, benchmarks.TOPIC.NAME
 

@@ -1,11 +1,12 @@
 """The command `lamcts`: a command is a module of this folder or of a wing.
 
-It has `add_options(parser, argv)` and `main(args)`. Mistakes of users are one line on stderr and exit code 2.
+It has `add_options(parser, argv)` and `main(args)`, or `COMMANDS`, which are commands of its own. Mistakes of users are
+one line on stderr and exit code 2.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 from lamcts import __version__
@@ -55,7 +56,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return 0
     who = name_of(args)
     try:
-        with warnings_as_lines(who):
+        with warnings_as_lines(who, getattr(args, OPTIONS)):
             return int(import_module(getattr(args, MODULE)).main(args) or 0)  # None, as of sys.exit: all is well
     except ReaderLeft:
         silence()
@@ -86,15 +87,22 @@ def parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser of the command line; of the commands, only the one in `argv` is imported for its options."""
     root = Parser(prog="lamcts", description="Black-box optimisation of expensive functions.")
     root.add_argument("--version", action="version", version=f"lamcts {__version__}")
-    commands = root.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    _add_commands(root, _commands, argv)
+    return root
+
+
+def _add_commands(
+    parent: Parser, commands: Callable[[str], Mapping[str, Command]], argv: Sequence[str], prefix: str = ""
+) -> None:
+    """Add commands to a parser; `commands` returns them for the word that was typed."""
+    group = parent.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
     chosen = next((i for i, word in enumerate(argv) if not word.startswith("-")), len(argv))
     typed = argv[chosen] if chosen < len(argv) else ""
-    for name, (module, line) in _commands(typed).items():
-        one = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
+    for name, (module, line) in commands(typed).items():
+        parser = group.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         if typed == name:
-            root.command = one
-            _add_options(one, name, module, argv[chosen + 1 :])
-    return root
+            parent.command = parser
+            _add_options(parser, prefix + name, module, argv[chosen + 1 :])
 
 
 def _commands(typed: str) -> dict[str, Command]:
@@ -104,13 +112,19 @@ def _commands(typed: str) -> dict[str, Command]:
 
 
 def _add_options(one: Parser, name: str, module: str, argv: Sequence[str]) -> None:
-    """Add the options of a command, and what its errors call them."""
-    one.add_argument("--traceback", action="store_true", help="print the traceback of an error")
+    """Add the options of a command, and what its errors call them, or its own commands."""
     for word in argv:
         option = word.partition("=")[0]
         if cure := hint(f"lamcts {name}", option):
             one.error(f"expected no {option}, got one{cure}")
-    import_module(module).add_options(one, argv)
+    found = import_module(module)
+    if (commands := getattr(found, "COMMANDS", None)) is not None:
+        if argv and argv[0].startswith("--") and argv[0] != "--help":
+            one.error(f"expected one of {', '.join(commands)} before all options, got {argv[0]}")
+        _add_commands(one, lambda _: commands, argv, f"{name} ")
+        return
+    one.add_argument("--traceback", action="store_true", help="print the traceback of an error")
+    found.add_options(one, argv)
     options = {
         action.dest.removeprefix(SETTING): action.option_strings[0] for action in one._actions if action.option_strings
     }

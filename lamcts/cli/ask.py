@@ -106,9 +106,12 @@ def _check_out(out: str | None) -> None:
 
 def _withdrawn(opt: Optimizer, numbers: Sequence[int]) -> list[Trial]:
     """Forget pending trials, and return them; ValueError before any is forgotten if one is not pending."""
-    pending = {trial.id: trial for trial in opt.pending}
+    pending = {trial.id: trial for trial in opt.pending if trial.id not in opt.incomplete}
     if unknown := [number for number in numbers if number not in pending]:
-        raise ValueError(f"--withdraw: expected pending trials ({brief([*pending])}), got {unknown[0]}: leave it out")
+        got = f"{unknown[0]}: leave it out"
+        if known := opt.incomplete.get(unknown[0]):
+            got = f"{unknown[0]}, whose {', '.join(known.values)} is known: tell its line with a message"
+        raise ValueError(f"--withdraw: expected pending trials ({brief([*pending])}), got {got}")
     found = [pending[number] for number in dict.fromkeys(numbers)]
     for trial in found:
         opt.forget(trial)
@@ -152,14 +155,16 @@ def header(space: SearchSpace, goals: Goals) -> list[str]:
 
 
 def write_sheet(opt: Optimizer, trials: Sequence[Trial], args: argparse.Namespace) -> None:
-    """Write a line for each trial: its number, its parameters, empty cells for what is measured, and the run."""
+    """Write a line for each trial: its number, its parameters, cells for what is measured, and the run."""
     columns, members = Names.of(opt.space, opt.goals), members_of(opt.space)
+    empty = header(opt.space, opt.goals)
     run, rows = {RUN_ID: Journal.read(args.journal).run_id}, list[Json]()
     for trial in trials:
         rows.append({"trial": trial.id})
         for name, value in parts_of(trial.point):
             rows[-1] |= columns.cells(name, _shown(members.get(name), scalar(value)))
-    names = [*dict.fromkeys(name for row in rows for name in row), *header(opt.space, opt.goals), RUN_ID]
+        rows[-1] |= _known(opt, trial.id, columns, [*rows[-1], *empty[:-1]])  # the last is for notes, which are metrics
+    names = [*dict.fromkeys([*(name for row in rows for name in row if name not in empty), *empty, RUN_ID])]
     rows = [row | run for row in rows]
     if args.out is None:
         write_csv(rows, names, SCREEN)
@@ -173,6 +178,20 @@ def write_sheet(opt: Optimizer, trials: Sequence[Trial], args: argparse.Namespac
     else:
         with open(args.out, "x", encoding="utf-8", newline="") as file:
             write_csv(rows, names, file)
+
+
+def _known(opt: Optimizer, trial: int, columns: Names, others: Sequence[str]) -> Json:
+    """Return the cells of a pending trial that are filled: what was told of it."""
+    if (found := opt.incomplete.get(trial)) is None:
+        return {}
+    noted = columns_of(found.metrics, [*OWN, *columns.points.values(), *others], "metric")
+    measured: Json = {**columns.quantities, **columns.goals}
+    cells: Json = {noted[name]: each for name, each in found.metrics.items()}
+    for name, value in found.values.items():
+        number, sem = value if isinstance(value, tuple) else (value, None)
+        for column, cell in ((measured.get(name), number), (columns.sems.get(name), sem)):
+            cells |= {} if column is None or cell is None else {column: cell}
+    return cells
 
 
 def _shown(member: SearchSpace | None, value: Point) -> Point:

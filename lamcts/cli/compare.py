@@ -21,7 +21,8 @@ def add_options(one: Parser, argv: Sequence[str]) -> None:
     """Add the options of the command."""
     add_target(one)
     how = one.add_argument_group("comparison")
-    line = f"names out of {', '.join(PEERS)}, or samplers (default: {','.join(DEFAULT)}, as far as they are installed)"
+    line = f"names out of {', '.join(PEERS)}, or samplers and searches of `lamcts list`"
+    line += f" (default: {','.join(DEFAULT)}, as far as they are installed)"
     how.add_argument("--peers", metavar="A,B", type=lambda text: text.split(","), help=line)
     how.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
     how.add_argument("--budget", type=int, default=60, metavar="N", help="evaluations of each run (default: 60)")

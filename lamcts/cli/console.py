@@ -47,12 +47,12 @@ def complain(who: str, what: str) -> None:
 
 
 @contextmanager
-def warnings_as_lines(who: str) -> Iterator[None]:
-    """Print each Python warning once and as one line to stderr, `who: warning: text`, while entered."""
+def warnings_as_lines(who: str, options: Mapping[str, str]) -> Iterator[None]:
+    """Print each Python warning once to stderr, as one line with options for arguments, `who: warning: text`."""
     usual, printed = warnings.formatwarning, set[str]()
 
     def line(message: Warning | str, *_: object, **__: object) -> str:
-        text = visible(f"{who}: warning: {' '.join(str(message).split())}") + "\n"
+        text = visible(f"{who}: warning: {in_options(' '.join(str(message).split()), options)}") + "\n"
         new = text not in printed
         printed.add(text)
         return text if new else ""

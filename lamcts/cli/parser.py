@@ -149,7 +149,8 @@ def _convert(text: str, kind: Any) -> Any:
             return held
     elif issubclass(origin, Sequence) and origin is not str:
         inner = [each for each in get_args(kind) if each is not ...]
-        return [_convert(part, inner[0] if inner else float) for part in text.split(",")]
+        parts = [part.strip() for part in text.split(",")]
+        return parts if inner == [str] else [_convert(part, inner[0] if inner else float) for part in parts]
     raise ValueError(text)
 
 

@@ -52,10 +52,16 @@ def add_search_options(one: argparse.ArgumentParser, how: argparse._ArgumentGrou
     add_option(stop, "patience", type=int, metavar="N")
     add_option(stop, "min_gain", "; 'noise': the noise of an evaluation", type=number_or_noise, metavar="VALUE")
     add_option(stop, "give_up", f" (default: {GIVE_UP}; 0: never)", type=int, default=GIVE_UP, metavar="N")
-    out = one.add_argument_group("output")
+    out = add_output_options(one)
+    add_option(out, "journal", ", and from which it resumes (default: DIR/journal.db)", metavar="FILE")
+    return out
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the options of the files that a command writes, and return their group."""
+    out = parser.add_argument_group("output")
     line = "folder of all files (default: named by objective and seed)"
     out.add_argument("--out", "-o", metavar="DIR", type=output_folder, help=line)
-    add_option(out, "journal", ", and from which it resumes (default: DIR/journal.db)", metavar="FILE")
     out.add_argument("--no-plot", action="store_true", help="write no figures")
     out.add_argument("--quiet", action="store_true", help="print no progress")
     return out

@@ -157,7 +157,8 @@ def _counts(record: "Recorded") -> str:
     unrun += f", {partial} below full fidelity" if partial else ""
     done = int(np.count_nonzero(record.trial >= 0))
     known = f"{record.n - done} known, " if done < record.n else ""
-    counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending"
+    some = f" ({record.incomplete} with some values)" if record.incomplete else ""
+    counts = f"{done} finished ({known}{kept}{failed} failed{why}{unrun}), {len(record.pending)} pending{some}"
     episodes = episodes_of(record.about)
     return counts if episodes is None else f"{counts}, {done * episodes} episodes"
 

@@ -43,7 +43,7 @@ class Target(NamedTuple):
         """Return the value of a setting as a part of a folder's name."""
         value = self.settings[name]
         if isinstance(value, list):
-            return "-".join(map(str, value))
+            return re.sub(r"[*?/]", "-", "-".join(map(str, value)))
         return Path(value).stem if name in self.files else file_name(str(value))
 
 

@@ -258,7 +258,7 @@ class Journal:
         tables.put_pending(db, delta, self._sampler)
         tables.put_searches(db, delta, self._sampler)
         LEADERS.put(db, ((row, pack(plain(point), "point")) for row, point in delta.leaders))
-        tables.put_meta(db, {"core": vars(delta.core)})
+        tables.put_meta(db, {"core": delta.core.to_json()})
 
     def _begin_writing(self) -> None:
         with explained(self.path):

@@ -77,6 +77,11 @@ class Recorded:
         return code[:8].translate(LETTERS)
 
     @property
+    def incomplete(self) -> int:
+        """Number of pending trials of which some values are known."""
+        return 0 if self.core is None else len(self.core.incomplete)
+
+    @property
     def n(self) -> int:
         return len(self.columns.x)
 

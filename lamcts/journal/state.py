@@ -56,13 +56,18 @@ class Core:
     rng: Json
     searches: int  # begun so far
     converged: list[int]  # rows at which searches have converged
+    incomplete: dict[str, Json] = field(default_factory=dict)  # number of a pending trial -> what is known of it
+
+    def to_json(self) -> Json:
+        """Return JSON values, without incomplete results where there are none."""
+        return {name: entry for name, entry in vars(self).items() if name != "incomplete" or entry}
 
     @classmethod
     def of(cls, entries: JsonValue) -> "Core":
         """Return the core whose `vars` are given; ValueError where they are none."""
         try:
             core = cls(**{name: entry for name, entry in entries.items() if name != "placements"})  # of older versions
-            counts = [core.trials, core.designed, core.searches, *core.converged]
+            counts = [core.trials, core.designed, core.searches, *core.converged, *map(int, core.incomplete)]
             if not all(type(count) is int and 0 <= count <= MOST for count in counts):
                 raise ValueError(f"expected whole numbers, got {brief(counts)}")
             restore(core.rng)
@@ -92,7 +97,7 @@ class State:
             {
                 "format": FORMAT,
                 "fingerprint": self.fingerprint,
-                "core": vars(self.core),
+                "core": self.core.to_json(),
                 "columns": _lists(self.columns),
                 "failures": {str(row): message for row, message in self.failures.items()},
                 "pending": [vars(trial) | {"x": trial.x.tolist()} for trial in self.pending],
@@ -225,6 +230,7 @@ def check_consistent(state: State, designed: int) -> None:
         f"between 0 and {designed} points of the design": core.designed <= designed,
         "fewer trials told and out than issued": max([*told, *out], default=-1) < core.trials,
         "each pending trial once, and not told": len({*out}) == len(out) and not told & {*out},
+        "incomplete results of pending trials": {*map(int, state.core.incomplete)} <= {*out},
         "fewer live searches than begun": max(state.searches, default=-1) < core.searches,
         f"rows below {n}": all(0 <= row < n for row in rows),
     }

@@ -15,7 +15,7 @@ from lamcts.models.known_noise import KnownNoise
 from lamcts.models.multi_output import MultiOutput
 from lamcts.models.output_transforms import UNITS, Bilog, half_rank, rank_correlation, unit_of
 from lamcts.models.posterior import Posterior
-from lamcts.models.predicted_rows import errors_of, losses_of, modelled
+from lamcts.models.predicted_rows import KnownColumns, errors_of, losses_of, modelled
 from lamcts.models.prior_mean import PriorMean, RelatedModels
 from lamcts.models.priors import KernelPrior, Prior
 from lamcts.models.success import success_near
@@ -33,7 +33,7 @@ MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
 WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:
 # without, two of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
 SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective share: costs are often sums (tuned)
-Group = tuple[int, Rows, list[Floats]]  # the first of some constraints, their rows [n], and their columns [n] each
+Group = tuple[int, Floats, list[Floats]]  # the first of some constraints, their points [n, d], and columns [n] each
 
 
 @dataclass
@@ -60,7 +60,7 @@ class LocalModel:
     others are in those of UNITS that best tell rows left out. real: whether all parameters are real: one loss shares
     a kernel with its constraints (apart, the default's rank on bbob-constrained was 1.62, and 1.38 so, at 20
     evaluations), and each third fit begins at the prior, too. What it returns depends on `state` and `seen` alone, bit
-    for bit: it is built at every ask.
+    for bit: it is built at every ask. Each column also has the values of incomplete results, up to MAX_ROWS in all.
     """
 
     def __init__(
@@ -85,17 +85,16 @@ class LocalModel:
         m, c = seen.f.shape[1], seen.g.shape[1]
         state.columns += [None] * (2 * m + c - len(state.columns))  # objectives in both units
         state.units += [0] * (m - len(state.units))
-        good = modelled(seen)
+        self._known, good = KnownColumns.of(seen), modelled(seen)
         rows = self.nearest(good[np.isfinite(losses_of(seen, good)).all(1)], centre)
         groups, violation = self._violations(centre)
         joint = self._joint(groups, rows) if m == 1 else []
         objectives = [self._objective(j, rows, due, joint) for j in range(m) if len(rows)]
-        self.unit = unit_of(losses_of(seen, rows)[:, 0], objectives[0].z[:, 0]) if m == 1 and objectives else 0.0
-        constraints = [
-            self._process(m + j, self.inputs(seen.x[own]), np.array(z).T, due) for j, own, z in groups.values()
-        ]
+        n = len(rows)  # then come those that are incomplete
+        self.unit = unit_of(losses_of(seen, rows)[:, 0], objectives[0].z[:n, 0]) if m == 1 and objectives else 0.0
+        constraints = [self._process(m + j, self.inputs(x), np.array(z).T, due) for j, x, z in groups.values()]
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
-        losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:, 0] for own in objectives]
+        losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:n, 0] for own in objectives]
         front = np.array(losses).reshape(m, -1).T  # [n, k]
         success = success_near(seen, seen.x[centre], self.inputs, None if due else state.success)
         state.success = None if success is None else success.hyper
@@ -113,27 +112,43 @@ class LocalModel:
         The cost of a tour is a sum over pairs, which a warp hides; a warp helps widely spread losses.
         On half of a front an objective is bad, where `half_rank` hides its values.
         """
-        y, m, inputs = losses_of(self._seen, rows)[:, j], self._seen.f.shape[1], self.inputs(self._seen.x[rows])
+        x, y, sems = self._told(j, rows)
+        m, inputs = self._seen.f.shape[1], self.inputs(x)
         if m == 1 and not inputs.orders.shape[1]:
-            return self._loss(j, j, rows, inputs, np.array([self._units(y), *joint]).T, due)
+            return self._loss(j, inputs, y, sems, np.array([self._units(y), *joint]).T, due)
         slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
         shared, ahead = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
         if due:
             made = [
-                self._loss(j, slots[u], rows, inputs, units(y)[:, None], due, shared) for u, units in enumerate(UNITS)
+                self._loss(slots[u], inputs, y, sems, units(y)[:, None], due, shared) for u, units in enumerate(UNITS)
             ]
             warped, plain = (rank_correlation(process.left_out()[:, 0], y) for process in made)
             self.state.units[j] = int(plain > warped - ahead)
             return made[self.state.units[j]]
         chosen = self.state.units[j]
-        return self._loss(j, slots[chosen], rows, inputs, UNITS[chosen](y)[:, None], due, shared)
+        return self._loss(slots[chosen], inputs, y, sems, UNITS[chosen](y)[:, None], due, shared)
+
+    def _told(self, j: int, rows: Rows) -> tuple[Floats, Floats, Floats | None]:
+        """Return the points [n, d], losses [n] and standard errors [n] of an objective, of incomplete results last."""
+        x, y, sems = self._seen.x[rows], losses_of(self._seen, rows)[:, j], errors_of(self._seen, rows)
+        errors = None if sems is None else sems[:, j]
+        own, known = self._more(self._known.f[:, j], len(rows)), self._known
+        if not len(own):
+            return x, y, errors
+        if errors is not None or np.isfinite(known.sems[own, j]).any():
+            errors = np.r_[np.full(len(rows), np.nan) if errors is None else errors, known.sems[own, j]]
+        return np.vstack([x, known.x[own]]), np.r_[y, known.f[own, j]], errors
+
+    @staticmethod
+    def _more(column: Floats, n: int) -> Rows:
+        """Return which incomplete results have a value in a column [p], as many as fit next to `n` rows."""
+        return np.flatnonzero(np.isfinite(column))[: max(MAX_ROWS - n, 0)]
 
     def _loss(
-        self, j: int, slot: int, rows: Rows, inputs: Inputs, z: Floats, due: bool, shared: float = 0.0
+        self, slot: int, inputs: Inputs, y: Floats, sems: Floats | None, z: Floats, due: bool, shared: float = 0.0
     ) -> Posterior:
-        """Return the process of objective `j`, whose losses in its units are the first of the columns `z` [n, r]."""
-        f, sems = losses_of(self._seen, rows), errors_of(self._seen, rows)
-        known = None if sems is None else KnownNoise.of(sems[:, j], f[:, j], z[:, 0])
+        """Return the process of losses `y` [n], which in its units are the first of the columns `z` [n, r]."""
+        known = None if sems is None else KnownNoise.of(sems, y, z[:, 0])
         prior = None if self._related is None else self._related.mean(inputs, z[:, 0])
         return self._process(slot, inputs, z, due, shared, known, prior)
 
@@ -145,15 +160,19 @@ class LocalModel:
         over, groups = list[Floats](), dict[bytes, Group]()
         for j, g in enumerate(self._seen.g.T):
             rows = self.nearest(np.flatnonzero(np.isfinite(g)), centre)
-            if (g[rows] > 0).any():
-                unit = Bilog.of(g[rows])
-                groups.setdefault(rows.tobytes(), (j, rows, []))[2].append(unit.down(g[rows]))
+            more = self._more(self._known.g[:, j], len(rows))
+            held = np.r_[g[rows], self._known.g[more, j]]
+            if (held > 0).any():
+                unit = Bilog.of(held)
+                points = np.vstack([self._seen.x[rows], self._known.x[more]])
+                key = rows.tobytes() + more.tobytes()
+                groups.setdefault(key, (j, points, []))[2].append(unit.down(held))
                 over.append(np.maximum(unit.down(g), 0.0))  # nan where it is not known
         return groups, float(np.nanmin(np.sum(over, axis=0), initial=np.inf)) if over else np.inf
 
     def _joint(self, groups: dict[bytes, Group], rows: Rows) -> list[Floats]:
         """Take the columns that share the kernel of one loss out of the groups: those of its rows."""
-        alone = self._related is not None or errors_of(self._seen, rows) is not None
+        alone = self._related is not None or errors_of(self._seen, rows) is not None or bool(len(self._known.x))
         if alone or not self._real or rows.tobytes() not in groups:
             return []
         return groups.pop(rows.tobytes())[2]

@@ -1,13 +1,39 @@
 """Rows and losses that a Gaussian process learns from: evaluations, and pruned trials with a predicted loss.
 
-Letters: k rows, m losses.
+The columns of incomplete results that are known come next to them.
+
+Letters: k rows, m losses, c constraints, p incomplete results.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.observations import Observations
 from lamcts.types import Floats, Rows
+
+
+class KnownColumns(NamedTuple):
+    """What is known of incomplete results: x [p, d], losses f [p, m], excesses g [p, c], errors of f [p, m], or nan."""
+
+    x: Floats
+    f: Floats
+    g: Floats
+    sems: Floats
+
+    @classmethod
+    def of(cls, seen: Observations) -> "KnownColumns":
+        """Return the incomplete results in the order of their trials."""
+        m, c, rows = seen.f.shape[1], seen.g.shape[1], sorted(seen.incomplete.items())
+        p = len(rows)
+        unknown = (np.nan,) * m
+        return cls(
+            np.array([seen.pending[number] for number, _ in rows]).reshape(p, seen.dim),
+            np.array([row.f for _, row in rows]).reshape(p, m),
+            np.array([row.g for _, row in rows]).reshape(p, c),
+            np.array([row.sems or unknown for _, row in rows]).reshape(p, m),
+        )
 
 
 def modelled(seen: Observations) -> Rows:

@@ -11,8 +11,8 @@ def lists() -> list[Listed]:
     searches = [[name, search.line] for name, search in network_searches.names().items()]
     networks = [[name, kind.line] for name, kind in KINDS.items()]
     return [
-        ("Searches of network architectures: lamcts nas --space SPACE --search SEARCH", searches),
-        ("Networks that can be trained: lamcts nas --space SPACE --evaluate train", networks),
+        ("Searches of network architectures: lamcts nas table TABLE --search SEARCH", searches),
+        ("Networks that can be trained: lamcts nas train --space SPACE", networks),
     ]
 
 
@@ -21,7 +21,7 @@ WING = Wing(
     commands={
         "nas": Command(
             "lamcts.neural.cli.nas",
-            "search network architectures, by a published table or by training; the same command again resumes",
+            "search network architectures, by a table, training, or shared weights; the same command again resumes",
         ),
         "evolve": Command(
             "lamcts.neural.cli.evolve",
@@ -50,4 +50,5 @@ WING = Wing(
         "MetaDnn": "lamcts.neural.metadnn.meta_dnn",
     },
     lists=lists,
+    searches="lamcts.neural.searches.network_searches",
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lamcts.journal.state import Core, SearchState, State, Waiting
+from lamcts.optimizer.losses import left_out
 from lamcts.optimizer.saving import core_of, corrected, load_into
 from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Columns
@@ -157,6 +158,9 @@ def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
             elif isinstance(trial, Note):
                 opt.metrics = opt.metrics | {trial.row: opt.metrics.get(trial.row, {}) | storable(metrics, {})}
                 opt._corrected = True
+            elif trial is None and left_out(value, constraints, opt.goals):
+                own = opt._trials.issue(opt.space.encode(point), -1, None)
+                opt._take(opt._told(own, value, None, constraints, metrics, None))
             elif trial is None:
                 opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
             else:

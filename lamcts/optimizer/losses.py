@@ -116,6 +116,45 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
     return found._replace(others=[others for _, others in parts], sems=sems)
 
 
+def completed(value: object, held: object, before: Mapping[str, object], goals: Goals) -> object:
+    """Return a told value with what was told of its trial before; held: what is told of constraints now."""
+    if not before or isinstance(value, Pruned):
+        return value
+    if (value is None and held is None) or isinstance(value, BaseException) or _is_lone_failure(value):
+        measured = before.keys() >= {*goals.names}  # then what is missing will never be known, and nothing failed
+        return {**dict.fromkeys(goals.quantities), **before} if measured else value
+    if isinstance(value, Mapping):
+        return {**before, **value}
+    numbers = [] if value is None else _list(value)
+    return (
+        {**before, **dict(zip(goals.names, numbers, strict=False))} if len(numbers) in (0, len(goals.names)) else value
+    )
+
+
+def left_out(value: object, held: object, goals: Goals) -> list[str]:
+    """Return the names that a dict leaves out, which are pending: none where it has other names, or has failed."""
+    names = (*goals.names, *goals.quantities)
+    if goals.plain or not isinstance(value, Mapping) or {*value} - {*names}:
+        return []
+    found = numbers_of(apart(value, goals).value, held, goals)
+    known = {name for name, number in found.items() if number is not None and math.isfinite(number)}
+    failed = any(name in found and name not in known for name in goals.names)
+    return [] if failed or not known else [name for name in names if name not in found]
+
+
+def numbers_of(value: object, held: object, goals: Goals) -> dict[str, float | None]:
+    """Return what a dict of values, and what was told of constraints, have by name."""
+    return _named(value, goals, ()) | _quantities(held, goals)
+
+
+def whole(value: object, held: object, goals: Goals) -> object:
+    """Return what a function returned, None for constraints alone; ValueError where it leaves out a name."""
+    if not (names := left_out(value, held, goals)) or not isinstance(value, Mapping):
+        return value
+    taken([value], [held], goals)
+    return {**dict.fromkeys(names), **value}
+
+
 def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
     """Return what is sought and bounded of a told value, and the rest of it; held: what was told of constraints."""
     if not isinstance(value, Mapping):

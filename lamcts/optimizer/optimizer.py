@@ -20,6 +20,7 @@ from lamcts.models.remaining_gain import RemainingGain
 from lamcts.optimizer import again, arguments, changes, prediction, recording, records, saving
 from lamcts.optimizer.design import Design, Kind, WarmStart, encoded
 from lamcts.optimizer.export import dataframe_of
+from lamcts.optimizer.incomplete import Incomplete
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import Searches
 from lamcts.optimizer.trials import Told, Trials
@@ -60,7 +61,7 @@ class Optimizer:
     n_init : int or None, default None
         Number of points in the initial design. None is 1, the centre, for `GpCma`; else 2 d as in TuRBO, 10 to 100. It
         is d + 2, 8 to 12, if half of the d parameters are discrete, or some of at most 20, and with constraints or
-        several objectives in more than 40 dimensions; else d + 1 under constraints.
+        several objectives in more than 40 dimensions; else d + 1 under constraints. LaNAS has 200.
     design : {"sobol", "lhs", "uniform"}, default "sobol"
         Kind of the initial design; untuned. TuRBO uses "lhs".
     x0 : point or list of points, default None
@@ -126,6 +127,8 @@ class Optimizer:
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed, self.noisy = arguments.checked_seed(seed), arguments.checked_noisy(noisy, self.space, self.goals)
         self.related = arguments.related_tasks(related, self.space, self.goals)
+        if (after := getattr(sampler, "after_design", None)) is not None:  # of LaNAS, whose rounds depend on n_init
+            n_init, sampler = after(n_init)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
         first = bool(self.sampler.starts_at_centre)
         codes, points = encoded(self.space, x0)
@@ -232,8 +235,9 @@ class Optimizer:
             one; a failed trial may be told once more with a value. With several objectives or constraints, a value is
             a dict by name, or numbers in the order of the objectives. Without one of them (None or nan) the evaluation
             has failed, and the others are kept. Other names of a dict are metrics. A constrained quantity that is not
-            known is None or nan. `(value, sem)` or `Measured(value, sem)` is a value with its standard error, which
-            models take as known noise.
+            known is None or nan. What a dict without metrics leaves out is pending: the trial stays pending, too, until
+            a later call has the rest, and models of the other columns use their values. `(value, sem)` or
+            `Measured(value, sem)` is a value with its standard error, which models take as known noise.
         seconds : number or list of numbers, default None
             Duration of each evaluation.
         constraints : dict or list, default None
@@ -271,6 +275,7 @@ class Optimizer:
         """What was told -> rows -> the searches that asked."""
         if told.moved is not None and told.moved in self._trials.pending:
             self._drop(self._trials.pending[told.moved])
+        self._trials.keep(told.incomplete)
         f, g, kind, messages, predicted, _, sems = told.outcome
         rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
@@ -319,7 +324,7 @@ class Optimizer:
         changes.complete(self, lambda: self._take(told))
 
     def forget(self, trial: Trial) -> None:
-        """Drop a pending trial that will never be told, such as that of a lost worker.
+        """Drop a pending trial without a value that will never be told, such as that of a lost worker.
 
         Parameters
         ----------
@@ -329,6 +334,12 @@ class Optimizer:
         trial = self._trials.own_record(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
+        if trial.id in self.incomplete:
+            known = ", ".join(self.incomplete[trial.id].values)
+            cure = "tell None, or a message in its sheet, where the other values will never be known"
+            raise ValueError(
+                f"forget: expected a trial without a value, got trial {trial.id}, whose {known} is known; {cure}"
+            )
         changes.complete(self, lambda: self._drop(trial))
 
     @own_numerics()
@@ -382,6 +393,11 @@ class Optimizer:
     def pending(self) -> list[Trial]:
         """Trials that were asked and not yet told, in order of their numbers."""
         return list(self._trials.pending.values())
+
+    @property
+    def incomplete(self) -> dict[int, Incomplete]:
+        """Results of pending trials of which some values are known, by trial: their `values`, `metrics`, `seconds`."""
+        return dict(self._trials.incomplete)
 
     def region(self) -> Region:
         """Return the whole space with all successful rows, as a search is given it."""

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from lamcts.models.predicted_rows import KnownColumns
 from lamcts.models.predictor import BestPredicted, Evaluated, Prediction, RunModel
 from lamcts.models.remaining_gain import RemainingGain, remaining_gain
 from lamcts.optimizer.again import promising, re_evaluations
@@ -33,20 +34,30 @@ def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = 
     return RunModel(space, goals, told, robust)
 
 
+def _with_known(told: Evaluated, known: KnownColumns, goals: Goals) -> Evaluated:
+    """Return evaluations and then the columns of incomplete results that are known."""
+    if not len(known.x):
+        return told
+    sems = np.full(told.f.shape, np.nan) if told.sems is None else told.sems
+    columns = (told.x, known.x), (told.f, known.f), (told.g, goals.per_constraint(known.g)), (sems, known.sems)
+    return Evaluated(*map(np.vstack, columns))
+
+
 class Models:
     """The models of a run, each fitted once for as many rows."""
 
     def __init__(self, space: SearchSpace, goals: Goals, seen: Observations, noisy: bool) -> None:
         self._space, self._goals, self._seen, self._noisy = space, goals, seen, noisy
-        self._fitted: tuple[tuple[int, bool], RunModel] | None = None  # rows, whether it is robust, and the model
+        self._fitted: tuple[tuple[object, ...], RunModel] | None = None  # what it was fitted to, and the model
 
     def of(self, robust: bool | None = None) -> RunModel:
         """Return the model of all rows; robust: to outliers, None: where rows came again."""
         if robust is None:
             robust = bool(re_evaluations(self._space, self._seen).any())
-        now = len(self._seen), robust
+        known = KnownColumns.of(self._seen)
+        now = len(self._seen), robust, *(column.tobytes() for column in known)
         if self._fitted is None or self._fitted[0] != now:
-            told = evaluated(self._goals, self._seen, len(self._seen))
+            told = _with_known(evaluated(self._goals, self._seen, len(self._seen)), known, self._goals)
             self._fitted = now, predictor(self._space, self._goals, told, robust)
         return self._fitted[1]
 

@@ -70,7 +70,8 @@ def delta(opt: "Optimizer", since: Mark) -> Delta:
 
 def core_of(opt: "Optimizer") -> Core:
     """Return the small state of an optimizer."""
-    return Core(opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged])
+    counts = opt._trials.issued, opt._designed, rng.save(opt._rng), opt._searches.next, [*opt._searches.converged]
+    return Core(*counts, {str(number): each._asdict() for number, each in sorted(opt._trials.incomplete.items())})
 
 
 def load_into(opt: "Optimizer", state: State) -> None:
@@ -78,7 +79,7 @@ def load_into(opt: "Optimizer", state: State) -> None:
     core = state.core
     _load_evaluations(opt, state)
     opt._designed, opt._rng = core.designed, rng.restore(core.rng)
-    opt._trials.load(core.trials, state.out)
+    opt._trials.load(core.trials, state.out, core.incomplete)
     opt._searches.next, opt._searches.converged = core.searches, list(core.converged)
     opt._searches.load(state.searches, Region(opt.space, (), opt.seen.good), state.lost)
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamcts.journal.state import Waiting
-from lamcts.optimizer.losses import Taken, as_list, many, seconds_of, taken
+from lamcts.optimizer.incomplete import Incomplete
+from lamcts.optimizer.losses import Taken, as_list, completed, left_out, many, seconds_of, taken
 from lamcts.optimizer.sessions import TrialResult
-from lamcts.outcomes.constrained_rank import CHECKED, OK, PARTIAL, PRUNED
+from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED
 from lamcts.outcomes.front import parts_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics, storable
@@ -20,7 +21,7 @@ from lamcts.rng import Purpose, derive
 from lamcts.spaces.base import SearchSpace, unwrapped
 from lamcts.spaces.exact import exact, is_same
 from lamcts.spaces.fidelity import FidelityAxis
-from lamcts.types import Floats, Note, Point, Rows
+from lamcts.types import Floats, Json, Note, Point, Rows
 
 NO_POINTS: Mapping[bytes, Point] = MappingProxyType({})
 FINAL = (OK, PRUNED, PARTIAL)  # a trial that is of these kinds is told nothing more
@@ -31,7 +32,7 @@ class Told(NamedTuple):
 
     `trials` [k]: the trial of each result, None for an unsolicited point. `points` [k]: points as told, None where
     decoding x gives the same. `metrics` [k]: what was told next to the values. `moved`: the number of the trial of a
-    single result that is of another point.
+    single result that is of another point. `incomplete`: results of which columns are pending, by trial.
     """
 
     trials: list[Trial | None]
@@ -41,6 +42,7 @@ class Told(NamedTuple):
     points: list[Point]
     metrics: list[Metrics]
     moved: int | None = None
+    incomplete: Mapping[int, Incomplete] = MappingProxyType({})
 
     @property
     def numbers(self) -> Rows:
@@ -67,6 +69,7 @@ class Trials:
         self._space, self._seen, self._seed, self._goals = space, seen, seed, goals
         self._points, self._fidelity = points, FidelityAxis.of(space)
         self.pending: dict[int, Trial] = {}
+        self.incomplete: dict[int, Incomplete] = {}  # what is known of some that are pending
         self.late: dict[int, Trial] = {}  # told as failed, or checked: a late worker may still bring a value
         self.issued = 0
 
@@ -104,20 +107,56 @@ class Trials:
         single = isinstance(trials, Trial)
         trials = [trials] if isinstance(trials, Trial) else many(trials, "tell: expected trials that ask() returned")
         own = [self.own_record(trial) for trial in trials]
-        n, times = len(trials), seconds_of(seconds, len(trials))
+        n, times = len(trials), list(seconds_of(seconds, len(trials)))
         values, held = self._told_of(values, n, "values", single), self._told_of(constraints, n, "constraints", single)
         numbers = [trial.id for trial in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"tell: expected each trial once in a call, got the numbers {numbers}")
-        outcome = taken(values, held, self._goals)
+        noted = self._told_of(metrics, n, "metrics", single)
+        results = [self._completed(*told) for told in zip(own, values, held, times, noted, strict=True)]
+        parts = {trial.id: self._part(trial, *told) for trial, *told in results if self._is_incomplete(trial, *told)}
+        results = [told for told in results if told[0].id not in parts]
+        own, values, held, times, noted = ([told[i] for told in results] for i in range(5))
+        outcome = self._with_known(own, taken(values, held, self._goals))
         for trial, kind, message in zip(own, outcome.kind, outcome.messages, strict=True):
             if trial.id in self.late and kind != OK and not self._was_checked(trial):
                 raise ValueError(f"trial {trial.id} was told as failed already: expected a value now, got {message}")
-        noted = self._told_of(metrics, n, "metrics", single)
         found = self._metrics(outcome, [self._point(trial.x) for trial in own], noted)  # users may change theirs
         points = [self._exact(trial.x) for trial in own]
         x = self._matrix([trial.x for trial in own])
-        return Told([*own], x, self.by_fidelity(outcome, x), times, points, found)
+        return Told([*own], x, self.by_fidelity(outcome, x), np.array(times, float), points, found, None, parts)
+
+    def _completed(self, trial: Trial, value: object, held: object, seconds: float, noted: object) -> tuple[Any, ...]:
+        """Return a result with what was told of its trial before."""
+        if (before := self.incomplete.get(trial.id)) is None:
+            return trial, value, held, seconds, noted
+        seconds = before.seconds if np.isnan(seconds) else seconds
+        noted = before.metrics | ({} if noted is None else storable(noted, {}))
+        return trial, completed(value, held, before.values, self._goals), held, seconds, noted
+
+    def _is_incomplete(self, trial: Trial, value: object, held: object, *_: object) -> bool:
+        """Return whether columns of a pending trial are still to be told."""
+        return trial.id in self.pending and bool(left_out(value, held, self._goals))
+
+    def _part(self, trial: Trial, value: Any, held: object, seconds: float, noted: object) -> Incomplete:
+        """Return an incomplete result, checked."""
+        found = Incomplete.told(value, held, seconds, self._goals)
+        checked = self._metrics(found.outcome(self._goals), [self._point(trial.x)], [noted])
+        return found._replace(metrics=checked[0])
+
+    def _with_known(self, trials: Sequence[Trial], outcome: Taken) -> Taken:
+        """Return outcomes with the columns of failed ones that were told before."""
+        for i, trial in enumerate(trials):
+            if outcome.kind[i] == FAILED and (before := self.incomplete.get(trial.id)) is not None:
+                known = before.outcome(self._goals)
+                for new, old in ((outcome.f[i], known.f[0]), (outcome.g[i], known.g[0])):
+                    new[:] = np.where(np.isnan(new), old, new)
+        return outcome
+
+    def keep(self, incomplete: Mapping[int, Incomplete]) -> None:
+        """Keep what is known of pending trials."""
+        for number, found in incomplete.items():
+            self.incomplete[number], self._seen.incomplete[number] = found, found.row(self._goals)
 
     def by_fidelity(self, outcome: Taken, x: Floats) -> Taken:
         """Mark the values of rows [k, d] below full fidelity: they are not compared with others."""
@@ -176,6 +215,8 @@ class Trials:
         trials = [same.pop() if same else None for same in here]  # the latest first
         x = self._matrix([code if trial is None else trial.x for code, trial in zip(codes, trials, strict=True)])
         found = self._metrics(outcome, points, as_list(metrics, n, "metrics"))
+        known = [self.incomplete.get(-1 if trial is None else trial.id) for trial in trials]
+        found = [new if each is None else {**each.metrics, **new} for new, each in zip(found, known, strict=True)]
         exact_points = [exact(self._space, code, point) for code, point in zip(x, points, strict=True)]
         return Told(trials, x, self.by_fidelity(outcome, x), seconds_of(seconds, n), exact_points, found)
 
@@ -242,17 +283,20 @@ class Trials:
         self._seen.close([trial.id for trial in trials])
         for trial in trials:
             del self.pending[trial.id]
+            self.incomplete.pop(trial.id, None)
 
     def state(self, besides: Collection[int] = ()) -> list[Waiting]:
         """Return the trials that are out, but for those of some numbers."""
         out = [trial for trial in self.pending.values() if trial.id not in besides]
         return [Waiting(trial.id, np.array(trial.x), trial.session, trial.note) for trial in out]
 
-    def load(self, issued: int, pending: Iterable[Waiting]) -> None:
+    def load(self, issued: int, pending: Iterable[Waiting], incomplete: Mapping[str, Json]) -> None:
         """Take over saved trials; `seen` holds the rows already."""
         self.issued = issued
         for waiting in pending:
             self._remember(waiting)
+        known = {int(number): Incomplete.of(entry) for number, entry in incomplete.items()}
+        self.keep({number: each for number, each in known.items() if number in self.pending})
         trial, done = self._seen.trial, np.isin(self._seen.kind, FINAL)
         late = set(trial[~done].tolist()) - set(trial[done].tolist()) - {-1}
         for row in np.flatnonzero(np.isin(trial, list(late))):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.outcomes.constrained_rank import FAILED, OK, ConstrainedRanks, constrained_rank, feasible, rankable
-from lamcts.outcomes.measured import Predicted, StandardErrors
+from lamcts.outcomes.measured import Predicted, Sems, StandardErrors
 from lamcts.outcomes.related import NO_TASKS, RelatedTasks
 from lamcts.types import Floats, Point, Rows
 
@@ -35,6 +35,14 @@ class Columns(NamedTuple):
     def y(self) -> Floats:
         """The first losses, [n]."""
         return self.f[:, 0]
+
+
+class IncompleteRow(NamedTuple):
+    """What is known of a pending trial: losses f [m], excesses g [c], nan where pending, and standard errors."""
+
+    f: Floats
+    g: Floats
+    sems: Sems | None
 
 
 class Observations:
@@ -86,6 +94,7 @@ class Observations:
         self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
         self.related: RelatedTasks = NO_TASKS  # evaluations of other tasks
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
+        self.incomplete: dict[int, IncompleteRow] = {}  # number of a pending trial -> its columns that are known
 
     def __len__(self) -> int:
         return self._n
@@ -229,6 +238,7 @@ class Observations:
         for trial, x in closed.items():
             self._count(x[None], -1)
             del self.pending[trial]
+            self.incomplete.pop(trial, None)
 
     @property
     def distinct(self) -> int:

@@ -55,6 +55,8 @@ def _overview(run: LabelledRun) -> Json:
         said["only constraints checked"] = int(np.count_nonzero(kind == CHECKED))
         said["feasible"] = int(run.shown.feasible.sum())
     said["pending"] = len(record.pending)
+    if record.incomplete:
+        said["pending with some values"] = record.incomplete
     if record.sems:
         said["values with a standard error"] = len(record.sems)
     said |= _found(run)

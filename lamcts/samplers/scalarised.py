@@ -180,7 +180,7 @@ class ScalarisedView(_View):
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
         super().__init__(seen)
         self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
-        self.predicted, self.sems = {}, StandardErrors()  # those are of the columns
+        self.predicted, self.sems, self.incomplete = {}, StandardErrors(), {}  # those are of the columns
 
     @property
     def y(self) -> Floats:

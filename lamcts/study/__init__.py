@@ -2,7 +2,8 @@
 
 from lamcts.study.api import maximize, minimize, run
 from lamcts.study.comparison import compare
+from lamcts.study.known.read_points import read_points
 from lamcts.study.load import load
 from lamcts.study.study import Study
 
-__all__ = ["Study", "compare", "load", "maximize", "minimize", "run"]
+__all__ = ["Study", "compare", "load", "maximize", "minimize", "read_points", "run"]

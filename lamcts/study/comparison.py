@@ -32,6 +32,7 @@ from lamcts.study.workers import pool_of
 from lamcts.text import columns
 from lamcts.types import Floats, Json, Mask, whole_number
 from lamcts.utils import interrupts
+from lamcts.utils.wings import searches
 
 if TYPE_CHECKING:
     from lamcts.journal.recorded import Recorded
@@ -66,8 +67,8 @@ def compare(
     budget : int
         Evaluations of each run.
     peers : list of str or None, default None
-        Names of `lamcts.study.peers.PEERS`, or of samplers. None: "cobyla", "cobyqa", "tpe", "cma" and "random", as far
-        as their packages are installed.
+        Names of `lamcts.study.peers.PEERS`, of samplers, or of searches of networks such as "lanas". None: "cobyla",
+        "cobyqa", "tpe", "cma" and "random", as far as their packages are installed.
     seeds : int or list of int, default 5
         Different seeds, or their number: with 5, 0 to 4. The runs of a seed have the same seeds of the noise.
         Peers but "random" also have the same initial design; samplers and the default have their own.
@@ -181,8 +182,9 @@ def _known(peers: Iterable[str] | None) -> list[str]:
         return [name for name in DEFAULT if PEERS[name].installed]
     names = [peers] if isinstance(peers, str) else list(peers)
     for name in names:
-        if name not in PEERS and name.partition(":")[0] not in samplers.names():
-            raise ValueError(f"peers: expected names of {', '.join([*PEERS, *samplers.names()])}, got {name!r}")
+        if name not in PEERS and name.partition(":")[0] not in samplers.names() and name not in searches():
+            known = ", ".join(dict.fromkeys([*PEERS, *samplers.names(), *searches()]))
+            raise ValueError(f"peers: expected names of {known}, got {name!r}")
         if name in PEERS and not PEERS[name].installed:
             raise MissingExtra.of(PEERS[name].package, "peers")
     return names
@@ -233,8 +235,12 @@ class OneRun:
         path, key = self.places[case]
         words: Json = {"budget": self.budget, **self.options}
         if method not in PEERS:
-            words |= {"sampler": "auto" if method == OURS else method, "seed": seed, "journal": path, "progress": False}
-            words["about"] = {"comparison": key}
+            if method.partition(":")[0] in samplers.names() or method == OURS:
+                words["sampler"] = "auto" if method == OURS else method
+            else:
+                problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))
+                words |= searches()[method].settings(problem.space)
+            words |= {"seed": seed, "journal": path, "progress": False, "about": {"comparison": key}}
             Study(self.f, self.space, self.maximize, **words).solve()
             return
         problem = problem_of(self.f, self.space, self.maximize, RunSettings.of(words))

@@ -59,6 +59,9 @@ def begin(
 
         known, begun = begun_with(settings.journal)
         seed, n_init = known if seed is None else seed, begun if n_init is None else n_init
+    share = max(1, int(evaluations * DESIGN_SHARE))
+    if n_init is None and (wanted := getattr(sampler, "n_init", None)) is not None:
+        n_init = min(wanted, share)
     optimizer = Optimizer(
         problem.space,
         maximize=problem.maximize,
@@ -73,7 +76,7 @@ def begin(
         **({"objectives": goals.names} if goals.plain else goals.arguments()),
     )
     if n_init is None:
-        optimizer.design.limit(max(1, int(evaluations * DESIGN_SHARE)))
+        optimizer.design.limit(share)
     start = Beginning(optimizer) if settings.journal is None else _resumed(optimizer, problem, settings, stack)
     if start.memory is None:
         start.memory = SharedState.of(problem.f)
@@ -81,7 +84,7 @@ def begin(
 
 
 def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
-    """Warn where a fresh run ends before a model of all parameters can be made."""
+    """Warn where a fresh run ends before a model of all parameters can be made, or within its initial design."""
     parameters = Parameters(optimizer.space)
     d = int(np.count_nonzero(parameters.non_constant))
     most = min(d, WIDE)  # beyond, a model learns from fewer evaluations than parameters
@@ -90,6 +93,12 @@ def warn_of_small_budget(budget: int, optimizer: "Optimizer") -> None:
         text = (
             f"budget: expected at least {least:.0f} evaluations, got {budget}: a model of {d} parameters needs "
             f"{most + 2}; raise the budget, or give some parameters one value (fix=)"
+        )
+        warnings.warn(text, UserWarning, stacklevel=2)
+    elif len(optimizer.design.given) < budget <= min(optimizer.n_init - len(optimizer.seen), optimizer.space.size - 1):
+        text = (
+            f"n_init: expected fewer than the budget of {budget} evaluations, got {optimizer.n_init}: the initial "
+            "design is all of the run; leave it out for at most a quarter of the budget"
         )
         warnings.warn(text, UserWarning, stacklevel=2)
 

@@ -15,6 +15,7 @@ import numpy as np
 from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.optimizer.again import reserve
+from lamcts.optimizer.losses import whole
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
@@ -219,7 +220,8 @@ class Study:
         pruned = self.pruning.ended(trial.id, outcome)
         words = {"seconds": [outcome.seconds], "constraints": held, "metrics": [outcome.metrics]}
         try:
-            self.optimizer.tell([trial], [pruned or outcome.told], **words)
+            told = pruned or whole(outcome.told, outcome.held, self.optimizer.goals)
+            self.optimizer.tell([trial], [told], **words)
         except ValueError as malformed:
             if not self._done:  # likely a mistake in the function, which is best mended now
                 raise

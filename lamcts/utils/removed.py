@@ -17,7 +17,7 @@ TIMED = "misses are exact; compile the nest yourself, and pass a function that t
 REMOVED: dict[str, dict[str, str]] = {
     "sampler": {
         "portfolio": "use 'coordinate' for many local optima along the axes, otherwise 'auto'",
-        "reinforce": "it is a search of networks now, lamcts nas --search reinforce, and its class is Reinforce there",
+        "reinforce": "it is one of the searches of lamcts nas now, and its class is Reinforce there",
         "Reinforce": "it is one of the searches of networks now",
         "Portfolio": "use LocalGlobal, or Coordinate for many local optima along the axes",
     },
@@ -48,7 +48,12 @@ REMOVED: dict[str, dict[str, str]] = {
         "--journal": KNOWN,
         "--only": "lamcts show run.db --csv --only KIND writes one kind",
     },
-    "lamcts nas": {"--first-by": PROXY, "--first-among": PROXY},
+    "lamcts nas": {
+        "--evaluate": "name the way to evaluate first: lamcts nas table, train, supernet, proxy or darts",
+        "--first-by": PROXY,
+        "--first-among": PROXY,
+    },
+    "lamcts nas table": {"--space": "name the table alone, as in lamcts nas table digits4096"},
     "lamcts.journal": {"merge": KNOWN},
     "lamcts.pruners": {"Extrapolation": "use Hyperband"},
     "lamcts.plot": {"tree": "partition draws the regions, and lamcts report lists the splits"},

@@ -252,7 +252,7 @@ def test_any_environment_of_gymnasium_is_an_objective_by_its_name(capsys, tmp_pa
 
 def test_list_names_the_searches_of_networks_and_so_does_help(capsys):
     _, listed, _ = said(capsys, "list")
-    _, helped, _ = said(capsys, "nas", "--help")
+    _, helped, _ = said(capsys, "nas", "table", "--help")
     told = listed.split("Searches of network")[1].split("\n\n")[0]
     for name, search in network_searches.names().items():
         assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.split()[:1] == [name]] == [search.line]

@@ -17,11 +17,12 @@ from lamcts.cli import parser
 from lamcts.cli import plot as plot_command
 from lamcts.cli.parser import SETTING, TYPED
 from lamcts.movement.costs.kernels import KERNELS
+from lamcts.neural.cli import nas
 from lamcts.spaces import kinds
 from lamcts.study.peers import PEERS
 from lamcts.utils.wings import wings
 
-COMMANDS = [*parser()._subparsers._group_actions[0].choices]
+COMMANDS = [*parser()._subparsers._group_actions[0].choices, *(f"nas {name}" for name in nas.COMMANDS)]
 OBJECTIVES = [*objectives.names(), "gym:Pendulum-v1"]
 LONG = 120  # characters of a line of `lamcts list`, and of the description of a setting
 ENTRY = r"^ *(?:\w+, )*{}(?:, \w+)*(?:: | : )"  # of a setting in a docstring
@@ -50,11 +51,14 @@ def line_fault(name: str, text: str | None) -> str | None:
 
 def faults(argv: list[str]) -> Iterator[str]:
     """Yield what is wrong with the help of a command, and of each of its options."""
-    root = parser(argv)
-    (commands,) = (action for action in root._actions if isinstance(action, argparse._SubParsersAction))
-    lines = {action.dest: action.help for action in commands._choices_actions}
-    options = [(action, action.option_strings or [action.dest]) for action in root.command._actions]
-    found = {argv[0]: line_fault(argv[0], lines[argv[0]])}
+    parent = parser(argv)
+    while parent.command.command is not None:
+        parent = parent.command
+    (commands,) = (action for action in parent._actions if isinstance(action, argparse._SubParsersAction))
+    lines, name = {action.dest: action.help for action in commands._choices_actions}, parent.command.prog.split()[-1]
+    options = [(action, action.option_strings or [action.dest]) for action in parent.command._actions]
+    options = [pair for pair in options if not isinstance(pair[0], argparse._SubParsersAction)]
+    found = {name: line_fault(name, lines[name])}
     for action, names in options:
         found[" ".join(names)] = fault(names[0], action.help)
         absent = [choice for choice in action.choices or () if str(choice) not in (action.help or "")]
@@ -75,7 +79,7 @@ def undescribed(owner: str, cls: type) -> Iterator[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_and_every_option_has_a_help_text(command: str) -> None:
-    assert [*faults([command])] == []
+    assert [*faults(command.split())] == []
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

@@ -66,11 +66,12 @@ def made(path: Path | None) -> Optimizer:
 
 
 def begun(path: Path | None) -> Optimizer:
-    """Return an optimizer with six rows, one of them a failure, and three pending trials."""
+    """Return an optimizer with six rows, one of them a failure, and three pending trials, one of them told in part."""
     opt = made(path)
     trials = opt.ask(9)
     opt.tell(trials[:5], [value(trial.point) for trial in trials[:5]])
     opt.tell(trials[5], None)
+    opt.tell(trials[8], {"pH": 7.5})
     return opt
 
 
@@ -80,6 +81,10 @@ def ask(opt: Optimizer) -> None:
 
 def tell(opt: Optimizer) -> None:
     opt.tell(opt.pending[:2], [value(trial.point) | {"colour": 3.0} for trial in opt.pending[:2]])
+
+
+def tell_in_part(opt: Optimizer) -> None:
+    opt.tell([opt.pending[0], opt.pending[2]], [{"yield": 70.0}, {"yield": 71.0}])
 
 
 def tell_elsewhere(opt: Optimizer) -> None:
@@ -99,7 +104,7 @@ def forget(opt: Optimizer) -> None:
     opt.forget(opt.pending[0])
 
 
-CALLS = (ask, tell, tell_elsewhere, tell_point, correct, forget)
+CALLS = (ask, tell, tell_in_part, tell_elsewhere, tell_point, correct, forget)
 Opened = Callable[[], Optimizer]
 
 

@@ -92,6 +92,17 @@ def test_a_budget_too_small_for_a_model_is_warned_of_once_with_the_least_that_is
     assert not warned(5) and not warned(4, fix={0: 0.5})
 
 
+def test_an_initial_design_that_takes_the_whole_budget_is_warned_of() -> None:
+    (text,) = warned(12, n_init=12)
+    assert text == (
+        "n_init: expected fewer than the budget of 12 evaluations, got 12: the initial design is all of the run; "
+        "leave it out for at most a quarter of the budget"
+    )
+    points = [[0.05 * i] * 3 for i in range(12)]
+    assert not warned(12, n_init=11) and not warned(12) and not warned(12, x0=points)
+    assert not warned(6, lambda point: float(len(point)), Choice(["a", "bc", "d", "ef"]), n_init=8)
+
+
 def test_in_more_than_40_dimensions_the_model_needs_no_more() -> None:
     wide = [(0, 1)] * 60
     assert "a model of 60 parameters needs 42" in warned(41, space=wide)[0] and not warned(42, space=wide)

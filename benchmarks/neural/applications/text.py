@@ -14,7 +14,7 @@ from lamcts.neural.train import Data, Part, Recipe, TrainObjective, load, save_n
 ROWS, FEW = 4096, 256  # training rows, and those of a smoke run; an epoch of the whole text takes a minute
 JUDGED = 400  # validation and test rows each
 NODES, WIDTH = 8, 48  # of a cell: 45,000 parameters
-RECIPE = Recipe(epochs=3, optimiser="adamw", rate=5e-3, clip=0.25)  # as `lamcts nas --space rnn`
+RECIPE = Recipe(epochs=3, optimiser="adamw", rate=5e-3, clip=0.25)  # as `lamcts nas train --space rnn`
 MEGA = 1e6  # of operations
 
 

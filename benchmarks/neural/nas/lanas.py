@@ -62,7 +62,11 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "lanas, bayes linear": lanas.improved(),
     "lanas, bayes linear of values": lanas.published(model=Ridge()),
     "lanas, bayes meta-DNN": lanas.published(model=DNN),
-    "meta-DNN, no tree": lanas.published(model=DNN) | {"sampler": lanas.published(model=DNN)["sampler"].inner},
+    "meta-DNN, no tree": lanas.published(model=DNN)
+    | {
+        "sampler": lanas.published(model=DNN)["sampler"].inner,
+        "n_init": lanas.FIRST,
+    },
     "lanas as its code": lanas.published(**CODE),
     "lanas as its code, bayes linear": lanas.published(**CODE, model=Ridge()),
 }

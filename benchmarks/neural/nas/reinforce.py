@@ -27,7 +27,7 @@ MARKS = (50, 100, 200, 300)  # samples
 METHODS = ("random", "evolution", "lanas", "reinforce", "default")
 ALONE = {"random": samplers.Uniform(), "evolution": samplers.Mutate(), "reinforce": Reinforce()}  # without a tree
 DATA = ("nasbench201", "digits4096")
-FIRST_SHARE = 5  # evaluations for each random network at the start of LaNAS, as in `lamcts nas`
+FIRST_SHARE = 5  # evaluations for each random network at the start of LaNAS, a fifth of the budget
 
 
 class Case(NamedTuple):

@@ -27,8 +27,8 @@ from lamcts.neural.train import Data, Recipe, digits, train
 
 FILE = RESULTS / "supernet201.npz"
 SPACE = nas.NasBench201()
-SIZES = {"widths": (8, 16), "cells": 1}  # as `lamcts nas --space nasbench201`
-RECIPE = Recipe(rate=0.05)  # of `lamcts nas`
+SIZES = {"widths": (8, 16), "cells": 1}  # as `lamcts nas supernet --space nasbench201`
+RECIPE = Recipe(rate=0.05)  # of `lamcts nas supernet`
 STEPS = 4000  # gradient steps; untuned
 SAVED = 500  # networks that are looked up before the file is written again
 FEW = 40  # networks of a smoke run

@@ -1,7 +1,8 @@
-"""`lamcts nas --evaluate darts`: search a cell by gradients, and train its network alone."""
+"""`lamcts nas darts`: search a cell by gradients, and train its network alone."""
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,35 +12,32 @@ from lamcts import plot
 from lamcts.cli.console import number, say, table
 from lamcts.cli.evaluate import RESULT
 from lamcts.cli.outputs import Outputs
-from lamcts.cli.parser import option
+from lamcts.cli.parser import Parser
 from lamcts.cli.results import write_json
-from lamcts.cli.search import folder_of
+from lamcts.cli.search import add_option, add_output_options, folder_of
 from lamcts.cli.target import Target
 from lamcts.neural.cli import trained
-from lamcts.neural.cli.supernets import LINES, SPLIT_BY, splits_of
+from lamcts.neural.cli.supernets import LINES, SPLIT_BY, add_supernet_options, splits_of
+from lamcts.samplers import AUTO
 from lamcts.types import Json
 
 if TYPE_CHECKING:
     from lamcts.neural.supernet import Searched
 
 STEPS = 400  # gradient steps of weights and shares: some minutes of a core for NASNet cells on digits; untuned
-EVALUATE = "darts"
+SEARCH = "darts"
 PER_BATCH = 2  # gradient steps: of the weights, and of the shares
-OF_SEARCHES = (  # options of searches that evaluate networks one by one
-    ("search", "auto"),
-    ("batch", 1),
-    ("noisy", False),
-    ("related", False),
-    *((name, None) for name in ("budget", "first", "known", "fix", "target", "seconds", "patience", "min_gain")),
-    *((name, None) for name in ("journal", "against", "workers", "devices")),
-)
 
 
-def add_darts_options(one: argparse.ArgumentParser) -> None:
-    """Add the option that only `--evaluate darts` takes."""
-    of = one.add_argument_group("search by gradients")
+def add_options(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    trained.add_training_options(parser)
+    group = add_supernet_options(parser, STEPS)
     line = "partial channels of NASNet and DARTS cells: operations work on 1 / K of them, as in PC-DARTS (default: 1)"
-    of.add_argument("--partial", type=int, metavar="K", help=line)
+    group.add_argument("--partial", type=int, metavar="K", help=line)
+    add_option(group, "seed", " (default: 0)", type=int, default=0)
+    add_output_options(parser)
+    parser.set_defaults(sampler=AUTO)
 
 
 class BestLeaf(NamedTuple):
@@ -56,7 +54,7 @@ def main(args: argparse.Namespace) -> int:
     _refuse(args)
     wanted = trained.training_of(args)
     about = _settings(args, wanted)
-    folder = folder_of(args, Target(None, EVALUATE, f"{wanted.short}-{EVALUATE}", about))
+    folder = folder_of(args, Target(None, SEARCH, f"{wanted.short}-{SEARCH}", about))
     alone = wanted.objective(args, folder)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{args.space} by shares of its operations on {wanted.data.name}"
@@ -64,13 +62,13 @@ def main(args: argparse.Namespace) -> int:
     found = _searched(args, wanted, about, folder)
     point, about = found.best.point, about | {"steps": found.steps, "leaves": found.leaves}
     accuracy = f"{number(100 * found.best.valid_accuracy)} per cent, loss {number(found.best.valid_loss)}"
-    known: Json = {"objective": name, "search": EVALUATE, "seed": args.seed, "best": {"point": point}}
+    known: Json = {"objective": name, "search": SEARCH, "seed": args.seed, "best": {"point": point}}
     known["darts"] = about | {"valid_loss": found.best.valid_loss, "shares": found.best.relaxed.shares}
     outputs = Outputs(args)
     table([["network", alone.architectures.text(point)], ["mixture", accuracy]])
     with outputs.part("training of the network"):
         alone.train(point, seed=args.seed)
-        trained.save_best(args, alone, outputs, point, [], known, {EVALUATE: about})
+        trained.save_best(args, alone, outputs, point, [], known, {SEARCH: about})
     with outputs.file(RESULT):
         write_json(folder / RESULT, known)
     if not args.no_plot:
@@ -80,10 +78,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _refuse(args: argparse.Namespace) -> None:
-    """Raise ValueError for options that have no effect on a search by gradients, and for other spaces."""
-    for name, default in OF_SEARCHES:
-        if getattr(args, name) != default:
-            raise ValueError(f"{option(name)}: expected none with --evaluate {EVALUATE}, which evaluates no networks")
+    """Raise ValueError for spaces that cannot be searched by gradients."""
     from lamcts.neural.nas.cells import EdgeCells
     from lamcts.neural.nas.genotypes import DartsCells, NasNet
 
@@ -95,7 +90,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace, wanted: trained.Training) -> Json:
     """Return the settings that decide the search, which name the folder."""
-    steps, epoch = STEPS if args.steps is None else args.steps, _epoch(wanted)
+    steps, epoch = args.steps, _epoch(wanted)
     if steps < epoch:
         raise ValueError(f"--steps: expected at least {epoch}, an epoch of {wanted.data.name}, got {steps}")
     about: Json = {"steps": steps // epoch * epoch} | splits_of(args)
@@ -117,8 +112,7 @@ def _searched(args: argparse.Namespace, wanted: trained.Training, about: Json, f
     few = FewShot(wanted.space, about.get("splits", 0), about.get("split_by", SPLIT_BY[0]), sizes=sizes)
     recipe = replace(wanted.recipe, epochs=about["steps"] // _epoch(wanted))
     report = None if args.quiet else partial(_epoch_done, recipe.epochs)
-    device = args.device or "cpu"
-    found = few_shot_darts(few, wanted.data, recipe, seed=args.seed, device=device, folder=folder, report=report)
+    found = few_shot_darts(few, wanted.data, recipe, seed=args.seed, device=args.device, folder=folder, report=report)
     return BestLeaf(found.best, len(found.leaves), found.steps)
 
 

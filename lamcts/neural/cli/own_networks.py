@@ -47,11 +47,6 @@ def space_named(text: str) -> object:
     return _value("--space", text)
 
 
-def given(space: str | None, build: str | None) -> bool:
-    """Return whether options name networks of the user's own."""
-    return build is not None or is_own(space)
-
-
 def own_data(text: str) -> "Data":
     """Return the data of FILE.py:NAME: a `Data`, or data sets for training, validation and test."""
     from lamcts.neural.train import Data, from_datasets

@@ -1,13 +1,15 @@
-"""`lamcts nas --evaluate proxy`: score untrained networks by a zero-cost proxy, and train the best."""
+"""`lamcts nas proxy`: score untrained networks by a zero-cost proxy, and train the best."""
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lamcts.cli.outputs import Outputs
-from lamcts.cli.search import Report, folder_of
+from lamcts.cli.parser import Parser
+from lamcts.cli.search import folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
-from lamcts.neural.cli import trained
+from lamcts.neural.cli import nas, trained
 from lamcts.study.result import Result
 from lamcts.types import Json
 
@@ -18,18 +20,27 @@ PROXY = "synflow"
 BUDGET = 200  # networks that are scored, some 10 ms each on digits; as of a supernet
 
 
-def proxy_target(args: argparse.Namespace) -> tuple[Target, Report]:
-    """Return the proxy that the options name as a target, and what reports on it."""
+def add_options(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    group = trained.add_training_options(parser, own=True)
+    line = f"parameters, flops, grad_norm, synflow, jacov or naswot (default: {PROXY})"
+    group.add_argument("--proxy", metavar="NAME", default=PROXY, help=f"score of untrained networks: {line}")
+    nas.add_search(parser, BUDGET)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     trained.need_torch()
+    nas.check_search(args)
     from lamcts.neural.proxies import PROXIES, ProxyObjective
 
-    proxy = one_of("--proxy", args.proxy or PROXY, list(PROXIES))
+    proxy = one_of("--proxy", args.proxy, list(PROXIES))
     wanted = trained.training_of(args)
     name = f"{wanted.space.name} by {proxy} on {wanted.data.name}"
     named = Target(None, name, wanted.short, {"proxy": proxy} | against_in(args), BUDGET)
     alone = wanted.objective(args, folder_of(args, named))
-    made = ProxyObjective(wanted.space, wanted.data, proxy, wanted.sizes, device=args.device or "cpu")
-    return with_cost(named._replace(objective=made), args, proxy), partial(_report, alone)
+    made = ProxyObjective(wanted.space, wanted.data, proxy, wanted.sizes, device=args.device)
+    return nas.search(args, with_cost(named._replace(objective=made), args, proxy), partial(_report, alone))
 
 
 def _report(

@@ -1,7 +1,8 @@
-"""`lamcts nas --evaluate supernet`: train supernets, evaluate networks by their weights, and train the best."""
+"""`lamcts nas supernet`: train supernets, evaluate networks by their weights, and train the best."""
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from lamcts.cli.console import counted, say
 from lamcts.cli.outputs import Outputs
-from lamcts.cli.search import Report, folder_of
+from lamcts.cli.parser import Parser
+from lamcts.cli.search import folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
-from lamcts.neural.cli import trained
+from lamcts.neural.cli import nas, trained
 from lamcts.neural.nas.tradeoff import ACCURACY
 from lamcts.study.result import Result
 from lamcts.types import Json, Point
@@ -32,25 +34,33 @@ METRICS = {METRIC: "negative_loss", "accuracy": ACCURACY}  # names of values
 SPLIT_BY = ("random", "first", "halves", "gradient")  # the first is the default
 
 
-def add_supernet_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `--evaluate supernet`, some of which `--evaluate darts` takes too."""
-    of = one.add_argument_group("supernets")
-    line = "gradient steps of the (first) supernet's training, at most (default: 2000; for darts 400)"
-    of.add_argument("--steps", type=int, metavar="N", help=line)
+def add_options(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    trained.add_training_options(parser)
+    group = add_supernet_options(parser, STEPS)
     line = "rank networks by validation loss or accuracy: loss separates networks with equal accuracy (default: loss)"
-    of.add_argument("--metric", metavar="NAME", help=line)
-    line = "split the supernet N times into sub-supernets, each trained further: few-shot search (default: 0)"
-    of.add_argument("--splits", type=int, metavar="N", help=line)
-    line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
-    of.add_argument("--split-by", metavar="HOW", help=line)
+    group.add_argument("--metric", metavar="NAME", default=METRIC, help=line)
     line = "train mobile blocks as Once-for-all: several networks a step; with settings such as distillation=False "
     line += "or stages=kernel,depth (or stages=none)"
-    of.add_argument("--once-for-all", nargs="*", metavar="NAME=VALUE", help=line)
+    group.add_argument("--once-for-all", nargs="*", metavar="NAME=VALUE", help=line)
+    nas.add_search(parser, BUDGET)
+
+
+def add_supernet_options(parser: Parser, steps: int) -> argparse._ArgumentGroup:
+    """Add the options of the training of supernets, and return their group."""
+    group = parser.add_argument_group("supernets")
+    line = f"gradient steps of the (first) supernet's training, at most (default: {steps})"
+    group.add_argument("--steps", type=int, default=steps, metavar="N", help=line)
+    line = "split the supernet N times into sub-supernets, each trained further: few-shot search (default: 0)"
+    group.add_argument("--splits", type=int, default=0, metavar="N", help=line)
+    line = f"how places and groups of operations are chosen: {', '.join(SPLIT_BY)} (default: random)"
+    group.add_argument("--split-by", metavar="HOW", help=line)
+    return group
 
 
 def splits_of(args: argparse.Namespace) -> Json:
     """Return the number of splits and their kind, or nothing without a split, for the journal and a folder's name."""
-    splits, split_by = args.splits or 0, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
+    splits, split_by = args.splits, one_of("--split-by", args.split_by or SPLIT_BY[0], SPLIT_BY)
     if splits < 0:
         raise ValueError(f"--splits: expected a number of at least 0, got {splits}")
     if args.split_by is not None and not splits:
@@ -75,14 +85,15 @@ def once_for_all_of(args: argparse.Namespace) -> "OnceForAll | None":
     return trained.settings_of("--once-for-all", OnceForAll, values)
 
 
-def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
-    """Return the trained supernet as a target, and what reports on it."""
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
     trained.need_torch()
+    nas.check_search(args)
     from lamcts.neural.supernet import SupernetObjective
 
     _check_space(args.space)
-    wanted, steps = trained.training_of(args), STEPS if args.steps is None else args.steps
-    metric, splits = one_of("--metric", args.metric or METRIC, list(METRICS)), splits_of(args)
+    wanted, steps = trained.training_of(args), args.steps
+    metric, splits = one_of("--metric", args.metric, list(METRICS)), splits_of(args)
     name = f"{args.space} by {'sub-supernets' if splits else 'a supernet'} of {wanted.data.name}"
     once = once_for_all_of(args)
     settings: Json = {"steps": steps} | ({} if metric == METRIC else {"metric": metric}) | splits | against_in(args)
@@ -97,7 +108,7 @@ def supernet_target(args: argparse.Namespace) -> tuple[Target, Report]:
         return with_cost(named._replace(objective=made), args, METRICS[metric])
 
     target(training.untrained())  # a wrong cost is an error before the training
-    return target(training.trained()), partial(_report, training)
+    return nas.search(args, target(training.trained()), partial(_report, training))
 
 
 def _check_space(space: str) -> None:

@@ -1,4 +1,4 @@
-"""`lamcts nas --evaluate train`: search networks by training each of them."""
+"""`lamcts nas train`: search networks by training each of them."""
 
 import argparse
 import ast
@@ -15,11 +15,13 @@ import numpy as np
 from lamcts import pruners
 from lamcts.cli.console import number, say, table
 from lamcts.cli.outputs import Outputs, output_file
+from lamcts.cli.parser import Parser
 from lamcts.cli.run import found_in, print_best
-from lamcts.cli.search import Report, folder_of
+from lamcts.cli.search import folder_of
 from lamcts.cli.target import Target, against_in, one_of, with_cost, without_cost
 from lamcts.errors import MissingExtra
 from lamcts.neural import nas
+from lamcts.neural.cli import nas as commands
 from lamcts.neural.cli import own_networks
 from lamcts.neural.nas.base import ArchitectureSpace
 from lamcts.neural.nas.tradeoff import ACCURACY
@@ -80,11 +82,41 @@ def names_of(*classes: type[ArchitectureSpace]) -> list[str]:
     return [name for name, kind in KINDS.items() if isinstance(kind.make(), classes)]
 
 
-def add_training_options(one: argparse.ArgumentParser) -> None:
-    """Add the options of `--evaluate train`, `--evaluate supernet` and `--evaluate proxy`."""
-    from lamcts.neural.train.datasets import DATASETS
+def add_options(parser: Parser, argv: Sequence[str]) -> None:
+    """Add the options of the command."""
+    group = add_training_options(parser, own=True)
+    line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
+    group.add_argument("--inherit", action="store_true", help=line)
+    line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
+    group.add_argument("--pruner", metavar="NAME", help=line)
+    commands.add_search(parser, BUDGET)
 
-    of = one.add_argument_group("training")
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command."""
+    need_torch()
+    commands.check_search(args)
+    wanted = training_of(args)
+    named = Target(None, f"{wanted.space.name} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
+    made = wanted.objective(args, folder_of(args, named), args.inherit)
+    value = ACCURACY if made.maximize else made.score
+    return commands.search(args, with_cost(named._replace(objective=made), args, value), report)
+
+
+def add_training_options(parser: Parser, own: bool = False) -> argparse._ArgumentGroup:
+    """Add the options of trained networks, also of the user's own, and return their group."""
+    from lamcts.neural.train.datasets import DATASETS
+    from lamcts.neural.train.presets import PRESETS
+
+    line = f"networks, one of {', '.join(KINDS)}"
+    line += "; or FILE.py:NAME, a NetworkFactory; with --build FILE.py:NAME or a .toml or .json file, a space"
+    parser.add_argument("--space", required=True, metavar="NAME", help=line)
+    of = parser.add_argument_group("training")
+    if own:
+        line = "a function of your own that returns a torch.nn.Module from a point, such as my.py:build"
+        of.add_argument("--build", metavar="FILE.py:FUNCTION", help=line)
+        line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
+        of.add_argument("--memory", metavar="SIZE", help=line)
     names = ", ".join(DATASETS)
     of.add_argument(
         "--data", metavar="NAME", help=f"{names}, a .npz file, or FILE.py:NAME (default: digits; for rnn wikitext2)"
@@ -92,23 +124,15 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     of.add_argument("--side", type=int, metavar="PIXELS", help="resize images to this height and width")
     line = "a size of the networks, such as width=8 or cells=3; repeatable"
     of.add_argument("--size", action="append", metavar="NAME=VALUE", help=line)
-    from lamcts.neural.train.presets import PRESETS
-
     line = f"recipe and sizes of a paper, which --recipe and --size change: {', '.join(PRESETS)}"
     of.add_argument("--preset", metavar="NAME", help=line)
     line = "a setting of the training, such as epochs=6, rate=0.1 or optimiser=adamw; repeatable"
     of.add_argument("--recipe", action="append", metavar="NAME=VALUE", help=line)
-    line = "start from the weights of the nearest trained network, and train for 20/70 of the epochs"
-    of.add_argument("--inherit", action="store_true", default=None, help=line)
-    of.add_argument("--device", metavar="NAME", help="cpu or cuda (default: cpu)")
-    line = "train each network within this memory, such as 8GiB: larger ones recompute or offload activations"
-    of.add_argument("--memory", metavar="SIZE", help=line)
+    of.add_argument("--device", metavar="NAME", default="cpu", help="cpu or cuda (default: cpu)")
     line = "export the best network: a .pt2 file of torch.export, or .onnx; repeatable"
     of.add_argument("--export", action="append", metavar="FILE", type=output_file, help=line)
-    line = f"stop trainings that report worse intermediate values than others: {', '.join(pruners.NAMES)}"
-    of.add_argument("--pruner", metavar="NAME", help=line)
-    line = "score of untrained networks: parameters, flops, grad_norm, synflow, jacov or naswot (default: synflow)"
-    of.add_argument("--proxy", metavar="NAME", help=line)
+    parser.set_defaults(build=None, memory=None)
+    return of
 
 
 class Training(NamedTuple):
@@ -125,8 +149,8 @@ class Training(NamedTuple):
         from lamcts.neural.train import TrainObjective, TransferObjective
 
         score = "loss" if self.data.of_texts else "accuracy"
-        kind, device = TransferObjective if inherit else TrainObjective, args.device or "cpu"
-        how = {"device": device, "folder": folder / FOLDER, "memory_budget": _budget(args.memory)}
+        kind = TransferObjective if inherit else TrainObjective
+        how = {"device": args.device, "folder": folder / FOLDER, "memory_budget": _budget(args.memory)}
         made = kind(self.space, self.data, self.recipe, self.sizes, score, **how)  # type: ignore[arg-type]
         made.build(made.architectures.random(np.random.default_rng(0)))
         return made
@@ -145,7 +169,7 @@ def _budget(size: str | None) -> "Budget | None":
 def training_of(args: argparse.Namespace) -> Training:
     """Return the training that the options name; ValueError where they contradict each other."""
     check_exports(args)
-    if own_networks.given(args.space, args.build):
+    if args.build is not None or own_networks.is_own(args.space) or args.space.endswith(own_networks.FILES):
         return _own_training(args)
     of_texts = one_of("--space", args.space, list(KINDS)) == "rnn"
     data = data_of(args, "wikitext2" if of_texts else "digits")
@@ -198,16 +222,6 @@ def data_of(args: argparse.Namespace, default: str) -> "Data":
     return own_networks.own_data(args.data)
 
 
-def training_target(args: argparse.Namespace) -> tuple[Target, Report]:
-    """Return the objective that the options name, and what reports on it."""
-    need_torch()
-    wanted = training_of(args)
-    named = Target(None, f"{wanted.space.name} trained on {wanted.data.name}", wanted.short, against_in(args), BUDGET)
-    made = wanted.objective(args, folder_of(args, named), args.inherit)
-    value = ACCURACY if made.maximize else made.score
-    return with_cost(named._replace(objective=made), args, value), report
-
-
 def need_torch() -> None:
     if find_spec("torch") is None:
         raise MissingExtra.of("torch", "torch")
@@ -249,7 +263,7 @@ def report(args: argparse.Namespace, objective: Any, outputs: Outputs, result: R
     objective = without_cost(objective)
     pruned = f", {result.pruned} pruned" if args.pruner else ""
     rows = searched_rows(f"validation {objective.score}", result, found, pruned)
-    found["search"] = args.search
+    found["search"] = args.sampler
     text = objective.architectures.text(result.x)
     save_best(args, objective, outputs, result.x, [["network", text], *rows], found)
 
@@ -273,7 +287,7 @@ def train_best(
     about: Json | None = None,
 ) -> None:
     """Print the best network of a search, train it alone and save it, and add all to what was found."""
-    found["search"] = args.search
+    found["search"] = args.sampler
     table([["network", alone.architectures.text(result.x)], *searched])
     if result.status != "interrupted":  # the same command resumes, and trains the best network at the end
         with outputs.part("training of the best network"):

@@ -14,6 +14,7 @@ from lamcts.neural.nas.mobile import AccelNasBench, EfficientNet
 from lamcts.neural.nas.nasbench101 import NasBench101
 from lamcts.neural.nas.nasbench_graph import NasBenchGraph
 from lamcts.neural.nas.objective import TableObjective
+from lamcts.neural.nas.own_table import own_table
 from lamcts.neural.nas.random_graphs import RandomGraphs
 from lamcts.neural.nas.tradeoff import TableTradeOff
 from lamcts.utils.removed import refuses
@@ -41,6 +42,7 @@ __all__ = [
     "TransNas",
     "convert_hw_nas_bench",
     "convert_nats_bench",
+    "own_table",
 ]
 
 if not TYPE_CHECKING:

@@ -26,7 +26,7 @@ Columns = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class TableObjective:
-    """The value of a network from a table; higher is better.
+    """The value of a network from a table.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ class TableObjective:
         JSON values that distinguish this objective from others on the same table.
     networks : callable or None, default None
         Returns the point of a row; None: `architectures.point_of` its code.
+    maximize : bool, default True
+        Whether higher values are better.
 
     Raises
     ------
@@ -66,8 +68,8 @@ class TableObjective:
     keyed: bool = False
     settings: Json = field(default_factory=dict)
     networks: Callable[[int], Point] | None = None
+    maximize: bool = True
 
-    maximize = True
     x0 = None
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class TableObjective:
     @property
     def optimum(self) -> float:
         """The best of the searched values."""
-        return float(np.nanmax(self.searched))
+        return float((np.nanmax if self.maximize else np.nanmin)(self.searched))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -135,7 +137,7 @@ class TableObjective:
 
     def best(self) -> Point:
         """Return a point with the best of the searched values."""
-        return self.cell(int(np.nanargmax(self.searched)))
+        return self.cell(int((np.nanargmax if self.maximize else np.nanargmin)(self.searched)))
 
     def fingerprint(self) -> Json:
         """Return what two runs must share for one to continue the other, as JSON values."""

@@ -1,4 +1,4 @@
-"""The accuracies of a table against one of its costs, with the whole front known."""
+"""The values of a table against one of its costs, with the whole front known."""
 
 import hashlib
 from dataclasses import dataclass
@@ -44,16 +44,17 @@ class TableTradeOff(TradeOff):
 
     @property
     def reference(self) -> dict[str, float]:
-        return {self.value: float(self._accuracies.min()), self.cost: float(self._column[self._known].max())}
+        worst = self._sign * float(self._signed.min())
+        return {self.value: worst, self.cost: float(self._column[self._known].max())}
 
     @cached_property
     def hypervolume(self) -> float:
         """The hypervolume of the whole table."""
         column, least = self._column[self._known], self.reference
-        cheapest = np.lexsort((-self._accuracies, column))
-        best = np.maximum.accumulate(self._accuracies[cheapest])  # up to each cost
+        cheapest = np.lexsort((-self._signed, column))
+        best = np.maximum.accumulate(self._signed[cheapest])  # up to each cost
         widths = np.diff(column[cheapest], append=least[self.cost])
-        return float(widths @ (best - least[self.value]))
+        return float(widths @ (best - self._signed.min()))
 
     def fingerprint(self) -> dict[str, Any]:
         content = hashlib.sha256(np.ascontiguousarray(self._column).tobytes()).hexdigest()[:DIGITS]
@@ -68,6 +69,11 @@ class TableTradeOff(TradeOff):
         return np.isfinite(self._column) & np.isfinite(self.objective.searched)  # [N]
 
     @property
-    def _accuracies(self) -> Floats:
-        result: Floats = self.objective.searched[self._known]  # [K]
+    def _sign(self) -> int:
+        return 1 if self.objective.maximize else -1
+
+    @property
+    def _signed(self) -> Floats:
+        """The values, higher is better, [K]."""
+        result: Floats = self._sign * self.objective.searched[self._known]
         return result

@@ -5,7 +5,7 @@ Letters: n rows, d coordinates.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -37,7 +37,7 @@ LOOKED = 16  # draws checked at a time: the check of equal networks is slow
 
 
 def improved(
-    largest: float = 100.0, *, first: int = FIRST, selects: int = SELECTS, model: RewardModel = RIDGE
+    largest: float = 100.0, *, first: int | None = None, selects: int | None = None, model: RewardModel = RIDGE
 ) -> dict[str, Any]:
     """Return the recommended settings of LaNAS: the published tree with model-guided draws in each leaf.
 
@@ -45,10 +45,11 @@ def improved(
     ----------
     largest : float, default 100.0
         Largest possible value in the objective's unit, such as 100 for accuracies in per cent.
-    first : int, default 200
-        Random initial points, as published.
-    selects : int, default 50
-        Evaluations between two fits of the tree and of the model, as published.
+    first : int or None, default None
+        Random initial points. None is 200 as published, at most a quarter of the budget of `lamcts.maximize`.
+    selects : int or None, default None
+        Evaluations between two fits of the tree and of the model. None is a quarter of the initial points, 50 of 200 as
+        published.
     model : RewardModel, default Ridge()
         Surrogate model as in `Leaf`; a ridge regression fits in milliseconds.
 
@@ -62,7 +63,7 @@ def improved(
     >>> import lamcts
     >>> from lamcts.neural.searches import lanas
     >>> f = lamcts.objectives.make("digits4096")
-    >>> result = lamcts.maximize(f, budget=60, seed=0, **lanas.improved(first=20, selects=10))
+    >>> result = lamcts.maximize(f, budget=60, seed=0, **lanas.improved())
     >>> result.fun > 98
     True
     """
@@ -73,8 +74,8 @@ def published(
     largest: float = 100.0,
     *,
     height: int = HEIGHT,
-    first: int = FIRST,
-    selects: int = SELECTS,
+    first: int | None = None,
+    selects: int | None = None,
     share: float = SHARE,
     model: RewardModel | None = None,
 ) -> dict[str, Any]:
@@ -86,10 +87,12 @@ def published(
         Largest possible value in the objective's unit, such as 100 for accuracies in per cent.
     height : int, default 8
         Splits on every path; thesis 4.3.1; the published code: 4.
-    first : int, default 200
-        Random initial points; thesis 4.3.1; the published code: 10.
-    selects : int, default 50
-        Evaluations between two fits of the tree; thesis 4.3.1; the published code: 20.
+    first : int or None, default None
+        Random initial points. None is 200, thesis 4.3.1, at most a quarter of the budget of `lamcts.maximize`; the
+        published code: 10.
+    selects : int or None, default None
+        Evaluations between two fits of the tree. None is a quarter of the initial points, 50 of 200, thesis 4.3.1; the
+        published code: 20.
     share : float, default 0.1
         The constant c of (4.3), relative to `largest`; thesis 4.3.1; the published code: 0.28 by its bound, of 1.
     model : RewardModel, default None
@@ -105,16 +108,33 @@ def published(
 
 
 def _settings(
-    largest: float, height: int, first: int, selects: int, share: float, model: RewardModel | None, splitter: Linear
+    largest: float,
+    height: int,
+    first: int | None,
+    selects: int | None,
+    share: float,
+    model: RewardModel | None,
+    splitter: Linear,
 ) -> dict[str, Any]:
     if not 0 < largest < math.inf:
         raise ValueError(f"lanas: expected a largest value above 0, got {largest!r}: 100.0 for accuracies in per cent")
     cp = share * largest / UNIT
-    tree = LatentTree(
-        height=height, refit=whole_number(selects, "lanas: selects"), values="raw", cp=cp, splitter=splitter
-    )
-    sampler = LaMcts(Leaf(model=model, refit=selects), tree)
-    return {"sampler": sampler, "n_init": first, "design": "uniform"}
+    whole_number(selects, "lanas: selects", optional=True)
+    tree = LatentTree(height=height, refit=selects, values="raw", cp=cp, splitter=splitter)
+    given = {} if first is None else {"n_init": first}
+    return {"sampler": LaNas(Leaf(model=model), tree), "design": "uniform", **given}
+
+
+class LaNas(LaMcts):  # type: ignore[misc]  # which loads when it is first used
+    """LaNAS before the number of its initial points is known, in proportion to which it may refit its tree."""
+
+    n_init = FIRST
+
+    def after_design(self, n: int | None) -> tuple[int, LaMcts]:
+        """Return the number of initial points (None: as published) and the search that follows them."""
+        n = self.n_init if n is None else whole_number(n, "n_init", least=0)
+        refit = self.tree.refit or max(1, n * SELECTS // FIRST)
+        return n, LaMcts(replace(self.inner, refit=refit), replace(self.tree, refit=refit))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ DARTS = Recipe(  # of Liu et al. 2018, arXiv 1806.09055, for the final training 
     drop_path=0.2,
     clip=5.0,
 )
-# Batch and decay: thesis 9.2. The rest is that of `lamcts nas --space rnn`, untuned.
+# Batch and decay: thesis 9.2. The rest is that of `lamcts nas train --space rnn`, untuned.
 PENN_TREEBANK = Recipe(batch=256, optimiser="adamw", rate=5e-3, decay=3e-7, clip=0.25)
 
 

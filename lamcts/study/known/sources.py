@@ -109,7 +109,7 @@ def _read(path: str | os.PathLike[str], space: SearchSpace) -> Any:
     if kind is FileKind.OPTUNA:
         return _study_at(f"{SQLITE}{name}")
     if kind in (FileKind.TEXT, FileKind.EMPTY):
-        return _table_of_file(file)
+        return table_of_file(file)
     if kind is FileKind.SPREADSHEET and (table := _table_of_workbook(file)) is not None:
         return table
     raise ValueError(f"known: expected {EXPECTED}, got {name}, {kind}; {CURES.get(kind, OTHERWISE).format(name)}")
@@ -137,7 +137,7 @@ def _study_at(address: str, name: str = "") -> Any:
     return optuna.load_study(study_name=name or names[0], storage=address)
 
 
-def _table_of_file(path: Path) -> Table:
+def table_of_file(path: Path) -> Table:
     """Return the table of a CSV file; ValueError names the line where something is wrong with it."""
     text = text_of(path, "known: the file")
     declared = DECLARED.match(text)

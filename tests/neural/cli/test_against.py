@@ -45,7 +45,7 @@ def found(folder="here"):
         return json.load(file)
 
 
-@pytest.mark.parametrize("command", [["run", "digits4096"], ["nas", "--space", "digits4096"]])
+@pytest.mark.parametrize("command", [["run", "digits4096"], ["nas", "table", "digits4096"]])
 def test_a_table_is_searched_against_any_of_its_costs(capsys, command):
     code, out, err = said(capsys, *command, "--against", "flops", "--budget", "30", *QUICK)
     assert (code, err) == (0, "") and "objectives: accuracy_percent (max), flops (min)" in out
@@ -63,7 +63,7 @@ def test_a_run_against_a_cost_has_a_folder_of_its_own(capsys, tmp_path):
 
 
 def test_the_knee_of_a_table_is_printed_with_the_values_of_its_network(capsys):
-    words = ["nas", "--space", "digits4096", "--against", "params", "--search", "evolution", "--budget", "30"]
+    words = ["nas", "table", "digits4096", "--against", "params", "--search", "evolution", "--budget", "30"]
     assert said(capsys, *words, *QUICK)[0] == 0
     assert found()["best"]["value"]["params"] == found()["costs"]["params"]
     assert found()["best"]["value"]["accuracy_percent"] == found()["reported"]["val_accuracy_percent"]
@@ -71,7 +71,7 @@ def test_the_knee_of_a_table_is_printed_with_the_values_of_its_network(capsys):
 
 @pytest.mark.parametrize("cost", ["mflops", "seconds"])
 def test_networks_are_trained_against_a_cost(capsys, _torch, images, tmp_path, cost):
-    words = ["nas", "--evaluate", "train", *TRAINED, "--search", "random", "--against", cost, "--budget", "4"]
+    words = ["nas", "train", *TRAINED, "--search", "random", "--against", cost, "--budget", "4"]
     code, out, err = said(capsys, *words, *QUICK)
     assert (code, err) == (0, "") and f"objectives: accuracy_percent (max), {cost} (min)" in out
     assert found()["best"]["value"][cost] == found()["costs"][cost] > 0
@@ -79,7 +79,7 @@ def test_networks_are_trained_against_a_cost(capsys, _torch, images, tmp_path, c
 
 
 def test_a_supernet_is_searched_against_a_cost_and_its_knee_trained_alone(capsys, _torch, images):
-    words = ["nas", "--evaluate", "supernet", *TRAINED, "--steps", "2", "--search", "random", "--against", "params"]
+    words = ["nas", "supernet", *TRAINED, "--steps", "2", "--search", "random", "--against", "params"]
     code, out, _ = said(capsys, *words, "--budget", "8", *QUICK)
     assert code == 0 and "front of" in out and "weights and model card" in out
     assert found()["best"]["value"]["params"] == found()["costs"]["params"]
@@ -100,7 +100,7 @@ def test_any_registered_objective_with_costs_is_run_against_one(capsys, _bowl):
     [
         (["run", "bowl", "--against", "weight"], "--against: expected one of weight_kg, price_eur, got 'weight'"),
         (["run", "digits4096", "--against", "flop"], "a cost that digits4096 has (params, flops), got 'flop'"),
-        (["nas", "--space", "digits4096", "--against", "ms"], "a cost that digits4096 has (params, flops), got 'ms'"),
+        (["nas", "table", "digits4096", "--against", "ms"], "a cost that digits4096 has (params, flops), got 'ms'"),
         (["run", "digits4096-cost", "--against", "ms"], "a cost that digits4096 has (params, flops), got 'ms'"),
         (["run", "ackley", "--against", "flops"], "expected an objective with costs, got ackley: leave it out"),
         (["run", "math:cosh", "--param", "x=0:1", "--against", "flops"], "expected an objective with costs, got cosh"),
@@ -119,7 +119,7 @@ def test_a_wrong_cost_lists_those_that_exist(capsys, _bowl, words, message):
     ],
 )
 def test_a_wrong_cost_of_networks_is_refused_before_any_training(capsys, _torch, images, tmp_path, how, costs):
-    code, _, err = said(capsys, "nas", "--evaluate", how, *TRAINED, "--against", "latency_ms", *QUICK)
+    code, _, err = said(capsys, "nas", how, *TRAINED, "--against", "latency_ms", *QUICK)
     assert code == 2 and f"--against: expected one of {costs}, got 'latency_ms'" in err
     assert not (tmp_path / "here").exists()
 
@@ -142,7 +142,7 @@ def test_cells_are_searched_by_shared_weights_against_their_io_cost(capsys):
         "--recipe",
         "epochs=1",
     ]
-    words = ["nas", *small, "--evaluate", "supernet", "--steps", "1", "--search", "graph_reinforce", "--against", "io"]
+    words = ["nas", "supernet", *small, "--steps", "1", "--search", "graph_reinforce", "--against", "io"]
     code, out, _ = said(capsys, *words, "--budget", "2", *QUICK)
     assert code == 0 and "objectives: negative_loss (max), io (min)" in out
     reads = nas.IoCell().reads(found()["best"]["point"])
@@ -153,5 +153,5 @@ def test_cells_are_searched_by_shared_weights_against_their_io_cost(capsys):
 
 @pytest.mark.usefixtures("_torch")
 def test_the_search_of_io_cells_refuses_a_table_of_other_cells(capsys):
-    code, _, err = said(capsys, "nas", "--space", "digits4096", "--search", "graph_reinforce", *QUICK)
+    code, _, err = said(capsys, "nas", "table", "digits4096", "--search", "graph_reinforce", *QUICK)
     assert code == 2 and "graph_reinforce: expected the space of IoCell" in err and "use the search 'reinforce'" in err

@@ -24,8 +24,8 @@ QUICK = ["--quiet", "--no-plot"]
 
 def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures(capsys, tmp_path, table):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
-    options = ["--space", "nasbench-macro", "--table", table, "--search", "random", "--budget", "20", "--out", "here"]
-    code, out, err = said(capsys, "nas", *options, "--quiet")
+    options = ["nasbench-macro", "--table", table, "--search", "random", "--budget", "20", "--out", "here"]
+    code, out, err = said(capsys, "nas", "table", *options, "--quiet")
     assert (code, err) == (0, "")
     result = json.loads((tmp_path / "here" / "result.json").read_text())
     best = result["best"]
@@ -47,7 +47,7 @@ def test_a_search_prints_the_best_network_and_leaves_result_journal_and_pictures
 
 @pytest.mark.parametrize("search", ["auto", "alphax", "evolution", "local", "random"])
 def test_every_search_goes_on_where_it_stopped_and_ends_as_one_run(capsys, tmp_path, table, search):
-    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    options = ["nas", "table", "nasbench-macro", "--table", table, "--search", search, *QUICK]
     assert said(capsys, *options, "--budget", "30", "--patience", "4", "--out", "two")[0] == 0
     code, out, _ = said(capsys, *options, "--budget", "30", "--out", "two")
     assert code == 0 and 4 < int(re.search(r"30 evaluations, (\d+) of them done", out)[1]) < 30
@@ -62,19 +62,19 @@ def evaluated(folder):
     return json.loads((folder / "result.json").read_text())["evaluations"], design["n_init"]
 
 
-def test_lanas_begins_with_fewer_random_networks_where_the_budget_is_small_and_says_so(capsys, tmp_path, table):
-    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
+def test_lanas_has_fewer_initial_networks_where_the_budget_is_small(capsys, tmp_path, table):
+    options = ["nas", "table", "nasbench-macro", "--table", table, "--search", "lanas", *QUICK]
     code, out, err = said(capsys, *options, "--budget", "40", "--out", "here")
-    assert (code, err) == (0, "") and "lanas starts with 8 random networks, a fifth of the budget, not 200" in out
-    assert evaluated(tmp_path / "here") == (40, 8)
+    assert (code, err) == (0, "")
+    assert evaluated(tmp_path / "here") == (40, 10)
     code, out, _ = said(capsys, *options, "--budget", "60", "--out", "here")
-    assert code == 0 and "40 of them done" in out and "random networks" not in out
-    assert evaluated(tmp_path / "here") == (60, 8)
+    assert code == 0 and "40 of them done" in out
+    assert evaluated(tmp_path / "here") == (60, 10)
 
 
 @pytest.mark.parametrize("search", ["lanas", "lanas-published"])
 def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, search):
-    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    options = ["nas", "table", "nasbench-macro", "--table", table, "--search", search, *QUICK]
     assert said(capsys, *options, "--budget", "40", "--out", "here")[0] == 0
     fingerprint = Journal.read(tmp_path / "here" / "journal.db").fingerprint
     assert fingerprint["sampler"]["tree"]["refit"] == fingerprint["sampler"]["inner"]["refit"] == 2
@@ -84,25 +84,25 @@ def test_lanas_learns_its_tree_on_a_small_budget_too(capsys, tmp_path, table, se
 def test_the_random_networks_to_begin_with_are_an_option_that_a_run_that_goes_on_need_not_repeat(
     capsys, tmp_path, table, search
 ):
-    options = ["nas", "--space", "nasbench-macro", "--table", table, "--search", search, *QUICK]
-    code, out, _ = said(capsys, *options, "--budget", "20", "--first", "15", "--out", "here")
-    assert code == 0 and "random networks" not in out and evaluated(tmp_path / "here") == (20, 15)
+    options = ["nas", "table", "nasbench-macro", "--table", table, "--search", search, *QUICK]
+    code, _, _ = said(capsys, *options, "--budget", "20", "--first", "15", "--out", "here")
+    assert code == 0 and evaluated(tmp_path / "here") == (20, 15)
     assert said(capsys, *options, "--budget", "25", "--out", "here")[0] == 0
     assert evaluated(tmp_path / "here") == (25, 15)
-    code, _, err = said(capsys, *options, "--budget", "15", "--first", "15")
-    assert code == 2 and "--first: expected from 1 to below the budget of 15, got 15" in err
+    with pytest.warns(UserWarning, match="n_init: expected fewer than the budget of 15 evaluations, got 15"):
+        said(capsys, *options, "--budget", "15", "--first", "15")
 
 
 @pytest.mark.parametrize("search", ["auto", "random"])
 def test_a_budget_of_nothing_is_refused_in_one_line(capsys, table, search):
-    options = ["--space", "nasbench-macro", "--table", table, "--search", search, "--budget", "0"]
-    code, _, err = said(capsys, "nas", *options)
-    assert code == 2 and err == "lamcts nas: --budget: expected a whole number of at least 1, got 0\n"
+    options = ["nasbench-macro", "--table", table, "--search", search, "--budget", "0"]
+    code, _, err = said(capsys, "nas", "table", *options)
+    assert code == 2 and err == "lamcts nas table: --budget: expected a whole number of at least 1, got 0\n"
 
 
 def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp_path, table):
-    options = ["--space", "nasbench101", "--table", table, "--search", "random", "--out", "here"]
-    code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
+    options = ["nasbench101", "--table", table, "--search", "random", "--out", "here"]
+    code, out, _ = said(capsys, "nas", "table", *options, "--budget", "5", *QUICK)
     assert code == 0 and '"matrix"' in out and "trainable_params" in out
     best = json.loads((tmp_path / "here" / "result.json").read_text())["best"]
     objective = objectives.make("nasbench101", table=table)
@@ -110,8 +110,8 @@ def test_cells_of_a_keyed_table_are_searched_and_said_by_their_graph(capsys, tmp
 
 
 def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(capsys, tmp_path, table):
-    options = ["--space", "nasbench101", "--table", table, "--search", "random", "--vertices", "3", "--no-keyed"]
-    code, out, _ = said(capsys, "nas", *options, "--budget", "5", *QUICK)
+    options = ["nasbench101", "--table", table, "--search", "random", "--vertices", "3", "--no-keyed"]
+    code, out, _ = said(capsys, "nas", "table", *options, "--budget", "5", *QUICK)
     assert code == 0 and "output in nasbench101-vertices3-keyedFalse-random-seed0" in out
     result = json.loads((tmp_path / "nasbench101-vertices3-keyedFalse-random-seed0" / "result.json").read_text())
     assert result["settings"] == {"vertices": 3, "keyed": False} and result["best"]["point"].keys() == {
@@ -122,23 +122,23 @@ def test_cells_of_few_vertices_are_searched_and_keys_left_out_where_one_says_so(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--space", "nasbench-makro"], "did you mean 'nasbench-macro'?"),
-        (["--space", "ackley"], "expected one of digits4096, digits4096-cost, nasbench-graph"),
-        (["--space", "nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
-        (["--space", "nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
-        (["--space", "nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
+        (["nasbench-makro"], "did you mean 'nasbench-macro'?"),
+        (["ackley"], "expected one of digits4096, digits4096-cost, nasbench-graph"),
+        (["nasbench-macro", "--search", "evolutoin"], "did you mean 'evolution'?"),
+        (["nasbench-macro"], "pass --table FILE, or set LAMCTS_DATA"),
+        (["nasbench-macro", "--table", "nowhere.npz"], "got no file at nowhere.npz"),
         (
-            ["--space", "nasbench-macro", "--dataset", "cifar10"],
+            ["nasbench-macro", "--dataset", "cifar10"],
             "--dataset cifar10 (nasbench-macro takes --table, --keyed; see",
         ),
-        (["--space", "nasbench201", "--dataset", "mnist"], "lamcts nas: --dataset: expected one of cifar10, "),
+        (["nasbench201", "--dataset", "mnist"], "lamcts nas table: --dataset: expected one of cifar10, "),
         (
-            ["--space", "transnas", "--vertices", "5"],
+            ["transnas", "--vertices", "5"],
             "--vertices 5 (transnas takes --table, --keyed; see",
         ),
-        ([], "--space"),
+        ([], "TABLE"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(capsys, options, message):
-    code, _, err = said(capsys, "nas", *options)
+    code, _, err = said(capsys, "nas", "table", *options)
     assert code == 2 and err.count("\n") == 1 and message in err

@@ -52,9 +52,9 @@ def _next_to_a_program(_in_an_empty_folder, tmp_path):
     (tmp_path / "space.toml").write_text('width = "4:16:int"\n')
 
 
-def search(capsys, *more, space="space.toml", data="own_nets.py:data"):
+def search(capsys, *more, space="space.toml", data="own_nets.py:data", how="train"):
     given = ["--build", "own_nets.py:build", "--space", space, "--data", data]
-    return said(capsys, "nas", *given, *QUICK, *more)
+    return said(capsys, "nas", how, *given, *QUICK, *more)
 
 
 def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path):
@@ -73,12 +73,12 @@ def test_networks_of_the_user_are_trained_and_the_best_is_kept(capsys, tmp_path)
 def test_networks_without_a_drawing_leave_the_other_figures(capsys, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install '.[plot]'")
     words = "--build own_nets.py:build --space space.toml --data own_nets.py:data --recipe epochs=1 --budget 2 --quiet"
-    code, out, err = said(capsys, "nas", *words.split(), "--out", "run")
+    code, out, err = said(capsys, "nas", "train", *words.split(), "--out", "run")
     assert (code, err) == (0, "") and "written to run/: network.npz, result.json, best.png\n" in out
     assert (tmp_path / "run" / "best.png").stat().st_size > 1000
     monkeypatch.setattr("lamcts.cli.results._network", lambda space, point: 1 / 0)
-    code, out, err = said(capsys, "nas", *words.split(), "--out", "run")
-    assert code == 0 and err == "lamcts nas: no network.png: ZeroDivisionError: division by zero\n"
+    code, out, err = said(capsys, "nas", "train", *words.split(), "--out", "run")
+    assert code == 0 and err == "lamcts nas train: no network.png: ZeroDivisionError: division by zero\n"
     assert "written to run/: network.npz, result.json, best.png\n" in out
 
 
@@ -86,12 +86,12 @@ def test_the_same_space_from_a_file_of_python_resumes_and_goes_on_with_proxies(c
     assert search(capsys, "--budget", "2")[0] == 0
     code, out, _ = search(capsys, "--budget", "3", space="own_nets.py:space")
     assert code == 0 and "3 evaluations, 2 of them done" in out
-    code, out, _ = search(capsys, "--budget", "3", "--evaluate", "proxy", "--proxy", "synflow", "--against", "params")
+    code, out, _ = search(capsys, "--budget", "3", "--against", "params", how="proxy")
     assert code == 0 and "own_nets.py:build by synflow" in out and "params" in out
 
 
-def factory(capsys, *more, space="own_nets.py:factory"):
-    return said(capsys, "nas", "--space", space, "--data", "own_nets.py:data", *QUICK, *more)
+def factory(capsys, *more, space="own_nets.py:factory", how="train"):
+    return said(capsys, "nas", how, "--space", space, "--data", "own_nets.py:data", *QUICK, *more)
 
 
 @pytest.mark.dear
@@ -100,7 +100,7 @@ def test_a_space_with_its_builder_needs_no_other_option(capsys, tmp_path):
     assert (code, err) == (0, "") and "own_nets.py:factory trained on own_nets-data" in out
     result = json.loads((tmp_path / "own_nets-factory-own_nets-data-random-seed0" / "result.json").read_text())
     assert len(set(result["best"]["point"].values())) == 2
-    code, out, _ = factory(capsys, "--budget", "4", "--evaluate", "proxy", "--proxy", "synflow", "--out", "proxy")
+    code, out, _ = factory(capsys, "--budget", "4", "--out", "proxy", how="proxy")
     found = json.loads((tmp_path / "proxy" / "result.json").read_text())
     assert code == 0 and found["evaluations"] == 3, out  # of nine points, three networks
     code, out, err = factory(capsys, "--budget", "2", "--workers", "2", "--out", "workers")
@@ -122,7 +122,7 @@ def test_a_network_of_the_user_that_cannot_be_exported_has_its_reason_printed(ca
     given = "--build own_nets_2.py:build --data own_nets_2.py:data --export other.pt2 --out run"
     code, out, err = search(capsys, "--budget", "2", *given.split())
     assert code == 1 and "network " in out and "written to run/: network.npz, result.json\n" in out
-    assert "lamcts nas: no export: other.pt2: expected a network that torch can export" in err
+    assert "lamcts nas train: no export: other.pt2: expected a network that torch can export" in err
 
 
 @pytest.mark.dear
@@ -146,8 +146,6 @@ def test_networks_of_the_user_are_trained_in_other_processes(capsys):
         (["--data", "digits"], "--build: expected scores [n, 10] of examples [2, 1, 8, 8] of digits, got RuntimeError"),
         (["--side", "4"], "--side: expected none with data of your own"),
         (["--size", "width=3"], "--size: expected none with networks of your own"),
-        (["--evaluate", "table"], "expected train or proxy for networks of your own, got table: there is no table"),
-        (["--evaluate", "supernet"], "got supernet: weights are shared in spaces of the package alone"),
         (["--space", "own_nets.py:factory"], "own_nets.py:factory, which builds its networks; leave it out"),
     ],
 )
@@ -157,7 +155,7 @@ def test_mistakes_of_own_networks_are_reported_with_their_cure(capsys, more, tol
 
 
 def test_a_space_of_the_user_without_networks_names_the_option(capsys):
-    code, _, err = said(capsys, "nas", "--space", "space.toml")
+    code, _, err = said(capsys, "nas", "train", "--space", "space.toml")
     assert code == 2 and "add --build FILE.py:FUNCTION" in err
     code, _, err = factory(capsys, space="own_nets.py:space")
     assert code == 2 and "--space: expected a NetworkFactory, got Space" in err and "add --build" in err

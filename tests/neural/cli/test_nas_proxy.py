@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("images")
 
 
 def search(capsys, *more, space="digits4096"):
-    return said(capsys, "nas", "--space", space, "--evaluate", "proxy", *QUICK, *more)
+    return said(capsys, "nas", "proxy", "--space", space, *QUICK, *more)
 
 
 def test_networks_are_scored_and_the_best_is_trained(capsys, tmp_path):
@@ -38,7 +38,7 @@ def test_a_training_that_fails_leaves_what_was_found(capsys, tmp_path, monkeypat
     monkeypatch.setattr("lamcts.neural.train.TrainObjective.train", fails)
     code, out, err = search(capsys, "--budget", "3", "--out", "run")
     result = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert code == 1 and err == "lamcts nas: no training of the best network: RuntimeError: out of memory\n"
+    assert code == 1 and err == "lamcts nas proxy: no training of the best network: RuntimeError: out of memory\n"
     assert f"{result['best']['value']:.6g} in trial" in out and result["proxies"]["synflow"] > 0
 
 
@@ -53,7 +53,7 @@ def test_a_proxy_is_searched_against_a_cost_and_resumes(capsys):
     ("more", "told"),
     [
         (["--proxy", "sinflow"], "did you mean 'synflow'"),
-        (["--evaluate", "train", "--proxy", "naswot"], "--proxy: expected only with --evaluate proxy"),
+        (["--inherit"], "lamcts nas proxy: unrecognized arguments: --inherit"),
         (["--space", "nasnet", "--size", "depth=3"], "expected sizes of nasnet"),
         (["--space", "nasnets"], "did you mean 'nasnet'"),
     ],
@@ -65,5 +65,5 @@ def test_mistakes_of_proxies_are_reported_with_their_cure(capsys, more, told):
 
 @pytest.mark.parametrize("space", ["nasnet", "convnet", "rnn"])
 def test_a_space_without_a_table_names_the_other_ways_to_evaluate(capsys, space):
-    code, _, err = said(capsys, "nas", "--space", space)
-    assert code == 2 and "--evaluate train" in err and "--evaluate proxy" in err and repr(space) in err
+    code, _, err = said(capsys, "nas", "table", space)
+    assert code == 2 and f"lamcts nas train --space {space}" in err and "lamcts nas proxy" in err

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("images")
 
 
 def search(capsys, *more):
-    return said(capsys, "nas", *SPACE, "--evaluate", "supernet", *QUICK, *more)
+    return said(capsys, "nas", "supernet", *SPACE, *QUICK, *more)
 
 
 def test_a_supernet_is_trained_and_searched_and_its_best_network_trained_alone(capsys, tmp_path):
@@ -67,7 +67,7 @@ def test_a_supernet_is_split_and_networks_are_ranked_by_their_leaf(capsys, tmp_p
 
 @pytest.mark.dear
 def test_mobile_blocks_are_trained_once_for_all_and_the_training_is_not_repeated(capsys, tmp_path):
-    mobile = ["nas", "--space", "efficientnet", "--size", "width=0.1", "--evaluate", "supernet", *QUICK, "--steps", "2"]
+    mobile = ["nas", "supernet", "--space", "efficientnet", "--size", "width=0.1", *QUICK, "--steps", "2"]
     once = ["--once-for-all", "subnets=0", "stages=kernel,width"]
     assert said(capsys, *mobile, "--budget", "2", *once)[0] == 0
     folder = tmp_path / "efficientnet-mine-supernet-steps2-once_for_allsubnets=0-stages=kernel,width-random-seed0"
@@ -82,7 +82,7 @@ def test_mobile_blocks_are_trained_once_for_all_and_the_training_is_not_repeated
 
 
 def test_once_for_all_training_without_shrinking_has_no_stages():
-    given = argparse.Namespace(space="efficientnet", splits=None, once_for_all=["stages=none", "distillation=False"])
+    given = argparse.Namespace(space="efficientnet", splits=0, once_for_all=["stages=none", "distillation=False"])
     assert supernets.once_for_all_of(given) == OnceForAll(distillation=False, stages=())
 
 
@@ -158,11 +158,8 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
             "--space: expected one that has a supernet, nasnet, darts, io-cell, nasbench201,",
         ),
         (["--steps", "0"], "--steps: expected at least 1, an epoch of mine, got 0"),
-        (["--inherit"], "--inherit: expected only with --evaluate train"),
-        (["--pruner", "median"], "--pruner: expected only with --evaluate train"),
-        (["--epochs", "3"], "--epochs: expected only with --evaluate table"),
-        (["--evaluate", "train", "--steps", "9"], "--steps: expected only with --evaluate supernet"),
-        (["--evaluate", "train", "--splits", "1"], "--splits: expected only with --evaluate supernet or darts"),
+        (["--inherit"], "lamcts nas supernet: unrecognized arguments: --inherit"),
+        (["--search", "lanass"], "did you mean 'lanas'?"),
         (["--metric", "rank"], "--metric: expected one of loss, accuracy, got 'rank'"),
         (["--splits", "-1"], "--splits: expected a number of at least 0, got -1"),
         (["--split-by", "halves"], "--split-by: expected --splits N with it"),
@@ -172,7 +169,6 @@ def test_processes_look_networks_up_as_one_does(capsys, tmp_path):
         (["--space", "efficientnet", "--once-for-all", "subnet=1"], "got 'subnet'; did you mean 'subnets'?"),
         (["--space", "efficientnet", "--once-for-all", "stages=depths"], "stages: expected each of kernel, depth"),
         (["--space", "efficientnet", "--once-for-all", "distillation=no"], "expected True or False, got 'no'"),
-        (["--evaluate", "train", "--once-for-all"], "--once-for-all: expected only with --evaluate supernet"),
     ],
 )
 def test_mistakes_of_a_supernet_are_told_with_their_cure(capsys, more, told):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("images")
 
 
 def search(capsys, *more):
-    return said(capsys, "nas", "--space", "convnet", "--evaluate", "train", "--data", "mine.npz", *QUICK, *more)
+    return said(capsys, "nas", "train", "--space", "convnet", "--data", "mine.npz", *QUICK, *more)
 
 
 def test_networks_are_trained_and_the_best_is_kept_with_its_card(capsys, tmp_path):
@@ -42,7 +42,7 @@ def test_the_same_command_goes_on_and_another_recipe_is_another_run(capsys):
 
 
 def test_networks_begin_with_the_weights_of_others_where_asked_to(capsys, tmp_path):
-    words = "nas --space convnet --evaluate train --data mine.npz --search local --first 1 --budget 3 --inherit"
+    words = "nas train --space convnet --data mine.npz --search local --first 1 --budget 3 --inherit"
     code, _, _ = said(capsys, *words.split(), "--quiet", "--no-plot", "--recipe", "epochs=4")
     lengths = sorted(len(epochs_in(file)) for file in (tmp_path / "convnet-mine-local-seed0").rglob("*-*-*.npz"))
     assert code == 0 and lengths == [1, 1]  # the neighbours of the first: an epoch of 4, as 20 of 70
@@ -78,15 +78,14 @@ def test_each_network_is_trained_within_a_budget_of_memory(capsys, tmp_path):
     [
         (["--export", "net.pt"], "--export: expected a file that ends in .pt2 or .onnx, got 'net.pt'"),
         (["--memory", "much"], "--memory: expected a size of memory, such as '8GiB' or a number of bytes, got 'much'"),
-        (["--evaluate", "supernet", "--memory", "8GiB"], "--memory: expected only with --evaluate train or proxy"),
-        (["--evaluate", "tables"], "did you mean 'table'"),
+        (["--proxy", "synflow"], "lamcts nas train: unrecognized arguments: --proxy synflow"),
+        (["--search", "evolutoin"], "--search: expected one of auto, lanas,"),
         (["--space", "convnets"], "did you mean 'convnet'"),
         (["--size", "width=3"], "expected sizes of convnet, stages, got 'width'"),
         (["--size", "stages"], "--size: expected NAME=VALUE"),
         (["--recipe", "epoch=3"], "did you mean 'epochs'"),
         (["--data", "tinyshakespeare"], "LAMCTS_DATA"),
         (["--data", "digit"], "did you mean 'digits'"),
-        (["--evaluate", "table"], "--data: expected only with --evaluate train"),
     ],
 )
 def test_mistakes_are_told_with_their_cure(capsys, more, told):

@@ -56,7 +56,7 @@ def test_the_hypervolume_is_the_area_that_the_table_dominates(name, make):
 
 def test_networks_on_the_front_are_kept_by_hand(make, tables):
     class Small:
-        name, others = "small", {"size": np.array([1.0, 2.0, 3.0, np.nan])}
+        name, maximize, others = "small", True, {"size": np.array([1.0, 2.0, 3.0, np.nan])}
         searched = np.array([10.0, 30.0, 20.0, 99.0])
 
     f = TableTradeOff(Small(), "size", "small-cost")

@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lamcts
 from lamcts import testing
+from lamcts.journal import Journal
 from lamcts.neural.searches import lanas
 from lamcts.neural.searches.alphax import Ridge
 from lamcts.outcomes.observations import Observations
@@ -50,12 +51,30 @@ def test_the_published_settings_are_those_of_the_thesis():
     assert 2 * tree.cp * np.sqrt(2) == pytest.approx(10.0)
 
 
+@pytest.mark.parametrize("settings", [lanas.improved, lanas.published])
+def test_initial_points_are_at_most_a_quarter_of_a_known_budget_and_rounds_a_quarter_of_these(settings, tmp_path):
+    f, words = lamcts.objectives.make("digits4096"), {"seed": 0, "journal": tmp_path / "run.db"}
+    lamcts.maximize(f, budget=40, **words, **settings())
+    design, sampler = (Journal.read(tmp_path / "run.db").fingerprint[name] for name in ("design", "sampler"))
+    assert design["n_init"] == 10 and sampler["tree"]["refit"] == sampler["inner"]["refit"] == 2
+    again = lamcts.maximize(f, budget=60, **words, **settings())  # it goes on with the same rounds
+    assert len(again.history) == 60 and again.history.trial[:40].tolist() == [*range(40)]
+
+
+def test_numbers_that_are_given_stay():
+    given = lanas.improved(first=30, selects=11)
+    opt = lamcts.Optimizer(DIGITS, **given)
+    assert (opt.n_init, opt.sampler.tree.refit, opt.sampler.inner.refit) == (30, 11, 11)
+    assert lamcts.Optimizer(DIGITS, **lanas.improved(selects=11)).n_init == 200
+    assert lamcts.Optimizer(DIGITS, n_init=20, **lanas.improved()).sampler.tree.refit == 5
+
+
 def test_splits_values_and_bounds_are_those_of_the_printed_algorithm():
     x = np.random.default_rng(0).random((200, 6))
     y = 90 + x @ np.arange(6) - np.square(x[:, 0])
     seen = Observations(6)
     seen.append(x, -y, np.full(200, np.nan), np.full(200, -1), np.full(200, -1))
-    tree = lanas.published()["sampler"].tree
+    tree = lanas.published(selects=50)["sampler"].tree
     node, rows = tree.incremental(lamcts.Box(0, 1, dim=6), seen).root(), np.arange(200)
     while len(rows) > 24:
         assert node.value == pytest.approx(y[rows].mean()) and node.visits == len(rows)

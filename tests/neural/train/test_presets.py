@@ -42,7 +42,7 @@ def test_an_unknown_preset_is_refused():
 
 def test_the_command_line_takes_a_preset_whose_settings_options_change(capsys, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed: pip install '.[torch]'")
-    words = ["nas", "--evaluate", "train", "--budget", "1", "-o", str(tmp_path / "run")]
+    words = ["nas", "train", "--budget", "1", "-o", str(tmp_path / "run")]
     _, _, error = said(capsys, *words, "--space", "convnet", "--preset", "lanet-s")
     assert "--preset: expected one of convnet, got 'lanet-s', of --space nasnet" in error
     changed = {"--recipe": ("epochs=1", "cutout=2", "batch=512"), "--size": ("width=2", "cells=1")}
