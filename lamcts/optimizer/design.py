@@ -25,6 +25,7 @@ from lamcts.types import Floats, Json, Point, whole_number
 FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
 FEWEST_MODELLED, MOST_MODELLED = 8, 12  # the same of d + 2, where a model of few rows leads (tuned: 20 cost pest and
 # ackley53 their first evaluations, and 24 LightGBM nearly all of 25; see also benchmarks/optimizer/dimensions.py)
+STEP = 0.1  # along each parameter from a given point, as a share of its range (SciPy's COBYLA: 1 of ten)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -76,6 +77,7 @@ class Design:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         if n is None:
             n = max(default_size(space, goals, self.centred), len(given))
+        self._bounded = goals is not None and goals.bounded and len(goals.objectives) == 1
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -87,10 +89,8 @@ class Design:
             dim = self._space.dim
             first = np.array(self.given or self._centre()).reshape(-1, dim)
             n = self.n - len(first)
-            filled = (
-                at_least_fidelity(self._space, self._space.spread(self._drawn(n, rng))) if n else np.empty((0, dim))
-            )
-            self._rows = np.vstack([first, filled])
+            drawn = self._steps(n) if self._stepwise else self._space.spread(self._drawn(n, rng))
+            self._rows = np.vstack([first, at_least_fidelity(self._space, drawn) if n else np.empty((0, dim))])
         return self._rows[start:stop]
 
     def limit(self, n: int) -> None:
@@ -114,6 +114,19 @@ class Design:
         x: Floats = self._space.snap(np.full((1, self._space.dim), 0.5))[0]
         identity = identity_of(self._space)
         return [x] if identity is None or identity(x) is not None else []
+
+    @property
+    def _stepwise(self) -> bool:
+        """Whether the design is one given point and a step along each parameter: under constraints, of few reals."""
+        few = self._space.continuous.all() and self.n <= 1 + self._space.dim <= 1 + WIDE
+        return bool(self._bounded and len(self.given) == 1 and few)
+
+    def _steps(self, n: int) -> Floats:
+        """Return the given point after a step along each of the first `n` parameters, towards the middle, [n, d]."""
+        x = np.repeat(self.given, n, axis=0)
+        i = np.arange(n)
+        x[i, i] += np.where(x[i, i] > 0.5, -STEP, STEP)
+        return self._space.snap(x)
 
     def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
         """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""

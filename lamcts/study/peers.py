@@ -17,7 +17,8 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-RADIUS = 0.25  # first step of COBYLA and COBYQA in the unit cube: their default, 1, is the whole of it
+RADIUS, BOUNDED_RADIUS = 0.25, 0.1  # first step of COBYLA and COBYQA in the unit cube, without and with constraints:
+# each is the better of the two (MA-BBOB, bbob-constrained); their default, 1, is the whole of it
 SIGMA = 0.3  # of the unit cube: pycma's own advice, a third to a fifth of the range
 DIAGONAL = 1000  # dimensions from which pycma's covariance is diagonal: in full it would not fit into memory
 MEMBERS = 5  # of a population of differential evolution, at least: SciPy takes no fewer
@@ -103,10 +104,11 @@ def local(search: Search, method: str) -> None:
     from scipy import optimize
 
     rng, start = search.rng(), search.start()
+    radius = BOUNDED_RADIUS if search.bounded else RADIUS
     options = {
         "Powell": {"maxfev": 10**8, "maxiter": 10**8},
-        "COBYLA": {"maxiter": 10**8, "rhobeg": RADIUS},
-        "COBYQA": {"maxfev": 10**8, "maxiter": 10**8, "initial_tr_radius": RADIUS},
+        "COBYLA": {"maxiter": 10**8, "rhobeg": radius},
+        "COBYQA": {"maxfev": 10**8, "maxiter": 10**8, "initial_tr_radius": radius},
     }[method]
     words: dict[str, Any] = {"method": method, "bounds": [(0, 1)] * search.dim, "options": options}
     if search.bounded and method != "Powell":

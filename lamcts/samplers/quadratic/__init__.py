@@ -49,5 +49,7 @@ class Quadratic(LocalSampler):
         best, box = seen.best_row(region.rows), TrustRegionState(LENGTH_MAX)
         if best is None:  # nothing known, or all of it searched: the next optimum should be another
             box.length *= RESTART_SIDE
+        elif reach := float(np.abs(seen.x[region.rows] - seen.x[best]).max()):  # the box holds what is known
+            box.length = min(4 * reach, LENGTH_MAX)
         since = len(seen) if best is None else 0
         return QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, best, since))

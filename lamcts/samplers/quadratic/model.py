@@ -46,7 +46,8 @@ class ConstrainedStep:
     def solve(self) -> Floats:
         """Return the step [d]."""
         mended = self._mended()
-        self._allowed = np.maximum(self._at(mended)[1:], 0.0)
+        over = self._at(mended)[1:]
+        self._allowed = np.where(over > SLSQP_TOLERANCE, over, 0.0)
         return self._lowest(mended)
 
     def multipliers(self, s: Floats) -> Floats:
@@ -121,8 +122,7 @@ MARGIN_DEVIATIONS = 0.3  # standard deviations of the models, by which the const
 # 0 and 1 are worse, benchmarks/optimizer/gates.py)
 PRICE_FACTOR = 2.0  # prices of the merit, in the largest multiplier of the models: above 1 it is exact (untuned)
 MIN_PRICE = 1.0  # price, in units of the loss's slope for each of the constraint's, where none binds (untuned)
-MAX_SCALED_VALUE = 1e3  # usual distances: a value further above the centre's counts as this, or one would drown all
-# (untuned)
+MAX_SLOPE = 1e3  # usual slopes: a value further above the centre's counts as this, or one would drown all (untuned)
 MAX_PRICE = float(np.finfo(float).max)  # of a price in the journal, which has no infinity
 
 
@@ -147,7 +147,7 @@ class ConstrainedModel:
         rng: np.random.Generator,
     ) -> None:
         steps = (seen.x[rows] - seen.x[row]) / half
-        constraints = [_scaled(_tamed(seen.g[rows, j], 0.0)) for j in violated(seen)]
+        constraints = [_scaled(_tamed(seen.g[rows, j], seen.g[row, j], steps)) for j in violated(seen)]
         # In an order of their own: the same to the last bit, in whichever the user has named them.
         order = sorted(range(len(constraints)), key=lambda i: constraints[i][0].tolist())
         self.used = violated(seen)[order]
@@ -191,11 +191,12 @@ def _scaled(violation: Floats) -> tuple[Floats, float]:
     return np.ldexp(violation, -scale.exponent) / width, _unit(scale)
 
 
-def _tamed(values: Floats, here: float) -> Floats:
-    """Return values [n] clipped to MAX_SCALED_VALUE median distances above `here`."""
-    way = np.abs(values - here)
-    most = here + MAX_SCALED_VALUE * float(np.median(way[way > 0])) if way.any() else np.inf
-    return np.minimum(values, most)
+def _tamed(values: Floats, here: float, steps: Floats) -> Floats:
+    """Return values [n] after `steps` [n, d] from `here`, at most MAX_SLOPE median slopes above it."""
+    lengths = np.linalg.norm(steps, axis=1)
+    slopes = np.abs(values - here)[lengths > 0] / lengths[lengths > 0]
+    most = here + MAX_SLOPE * float(np.median(slopes[slopes > 0])) * lengths if slopes.any() else np.inf
+    return np.minimum(values, np.where(lengths > 0, most, np.inf))
 
 
 def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -204,7 +205,7 @@ def _losses(f: Floats, here: float, steps: Floats, rng: np.random.Generator) -> 
     if not known.any():
         return np.zeros(len(f)), 1.0
     here = here if np.isfinite(here) else float(f[known][0])
-    tame = _tamed(f[known], here)
+    tame = _tamed(f[known], here, steps[known])
     scale = Scale.of(tame)
     losses = np.zeros(len(f))
     losses[known] = scale.down(tame) - scale.down(np.array([here]))

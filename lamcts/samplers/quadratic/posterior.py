@@ -27,7 +27,7 @@ from lamcts.models.acquisition import TINY
 from lamcts.types import Floats
 
 LEVEL_DEVIATION = 10.0  # standard deviation of c, in those of g: wide, so that the rows alone say it (untuned)
-JITTER = 1e-10  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
+JITTER = 1e-14  # of the diagonal: keeps the factor of rows that nearly coincide alive (untuned)
 RANDOM_TRIES = 2  # choices that a fit tries anywhere on GRID: noise and remainder explain each other's errors, and a
 # climb alone is trapped (untuned)
 GridIndex = tuple[int, ...]  # a choice of each hyper-parameter, by its position in GRID
@@ -48,6 +48,13 @@ class Factor:
 
         solution: Floats = lapack.dpotrs(self.root, values, lower=1)[0]
         return solution
+
+    def inverse_diagonal(self) -> Floats:
+        """Return the diagonal of the inverse of the kernel, [n]."""
+        from scipy.linalg import lapack
+
+        inverse: Floats = lapack.dpotri(self.root, lower=1)[0]
+        return np.diagonal(inverse)
 
     @property
     def half_log_determinant(self) -> float:
@@ -134,9 +141,22 @@ class QuadraticPosteriors:
         return Quadratics(level, gradients, self.steps, curvature[:, None] ** 2 * weights, diagonal, size)
 
     def deviations(self, s: Floats) -> Floats:
-        """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k]."""
+        """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k].
+
+        No larger than the rows have borne out: where each follows from the others, as on a plane, it vanishes.
+        """
         shares = {index: self._kernel.deviation(s, index, factor) for index, factor in self._factors.items()}
-        return np.asarray(np.sqrt(self._squares) * [shares.get(index, 0.0) for index in self.indices])
+        sizes = np.minimum(np.sqrt(self._squares), self._left_out())
+        return np.asarray(sizes * [shares.get(index, 0.0) for index in self.indices])
+
+    def _left_out(self) -> Floats:
+        """Return the root mean square of the errors of rows left out, in their standard deviations a priori, [k]."""
+        inverses = {index: factor.inverse_diagonal() for index, factor in self._factors.items()}
+        errors = [
+            weights / np.sqrt(inverses[index]) if index in inverses else weights
+            for weights, index in zip(self._weights, self.indices, strict=True)
+        ]
+        return np.sqrt(np.mean(np.square(errors), axis=1))
 
 
 def _candidates(indices: Sequence[GridIndex | None], rng: np.random.Generator) -> list[GridIndex]:
