@@ -39,7 +39,9 @@ def programme(d: int, number: int, curved: bool) -> Programme:
 
     held = {"type": "ineq", "fun": lambda x: b - a @ x, "jac": lambda x: -a}
     options = {"ftol": 1e-15, "maxiter": 1000}
-    found = optimize.minimize(f, inside, jac=lambda x: h @ (x - centre), bounds=bounds, constraints=held, options=options)
+    found = optimize.minimize(
+        f, inside, jac=lambda x: h @ (x - centre), bounds=bounds, constraints=held, options=options
+    )
     spread = float(np.ptp([f(x) for x in rng.uniform(LOW, HIGH, (2000, d))]))
     return Programme(f, lambda x: a @ x - b, d + 2, inside, float(found.fun), spread)
 

@@ -1,7 +1,7 @@
 """SciPy's COBYLA and COBYQA, which model f and each constraint: from the first point of the design, then anywhere.
 
-Steps begin at a tenth of the unit cube, as in `lamcts.study.peers` with constraints, and end where the method's own rule says.
-COBYQA first moves a start that is nearer to a side of the cube than its steps are long.
+Steps begin at a tenth of the unit cube, as in `lamcts.study.peers` with constraints, and end where the method's own
+rule says. COBYQA first moves a start that is nearer to a side of the cube than its steps are long.
 """
 
 import warnings
