@@ -77,7 +77,7 @@ class Design:
             raise ValueError(f"design: expected one of {', '.join(DRAWS)}, got {brief(kind)}")
         if n is None:
             n = max(default_size(space, goals, self.centred), len(given))
-        self._bounded = goals is not None and goals.bounded and len(goals.objectives) == 1
+        self._bounded = goals is not None and goals.bounded
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
         self._rows: Floats | None = None
@@ -119,7 +119,7 @@ class Design:
     def _stepwise(self) -> bool:
         """Whether the design is one given point and a step along each parameter: under constraints, of few reals."""
         few = self._space.continuous.all() and self.n <= 1 + self._space.dim <= 1 + WIDE
-        return bool(self._bounded and len(self.given) == 1 and few)
+        return self._bounded and len(self.given) == 1 and bool(few)
 
     def _steps(self, n: int) -> Floats:
         """Return the given point after a step along each of the first `n` parameters, towards the middle, [n, d]."""
