@@ -88,3 +88,4 @@ def test_the_search_is_the_one_that_the_objective_recommends():
     assert isinstance(study.optimizer.sampler, Turbo)
     two = gait("Swimmer-v5", rollouts=1, episode_steps=5, objectives=["speed", "effort"])
     assert two.recommended_sampler is None
+    assert gait("HalfCheetah-v5", rollouts=1, episode_steps=5).recommended_sampler is None
