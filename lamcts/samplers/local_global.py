@@ -40,8 +40,8 @@ FIRST_TRUST, TRUST_WEIGHT = 0.05, 2.0  # share of its promise that the global se
 # tried, and in how many points that counts (development runs: 1 and 0.25 cost more between 30 and 50 evaluations)
 FEW_GAINS = 0.33  # rate of gains that looks must exceed while the local search starts (development runs: 0 and 0.2 cost
 # more on MA-BBOB in 20 dimensions)
-INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (0: behind on 30 problems of MA-BBOB
-# at 200, 1.45 : 1.55)
+INERT = 0.01  # of the range of the losses so far: a change below it teaches nothing (0: behind on 30 problems of
+# MA-BBOB at 200, 1.45 : 1.55)
 MAX_SHARE = 3.0  # of what was promised, that a gain counts as at most, or a promise near 0 that gains would count for
 # ever (without: level on 90 problems)
 
