@@ -22,6 +22,7 @@ from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.values import brief
 from lamcts.types import Json, array_of
 from lamcts.utils.argument_hints import hint_range, hint_stepwise
+from lamcts.utils.removed import refuse_removed
 
 
 def refuse_in_order(given: Sequence[object]) -> None:
@@ -102,13 +103,14 @@ def checked_noisy(noisy: object, space: SearchSpace, goals: Goals) -> float:
     return share
 
 
-SAMPLER_HAS = ("start", "restore", "resumable", "multi_output", "starts_at_centre")
+SAMPLER_HAS = ("start", "restore", "resumable", "supports")
 
 
 def checked_sampler(sampler: object, space: SearchSpace, goals: Goals, related: bool) -> Sampler:
     """Return the sampler of a name, or `sampler` itself if it is an object with what the protocol asks for."""
     if isinstance(sampler, str):
         return samplers.make(sampler, space, goals, related)
+    refuse_removed("LocalSampler", () if isinstance(sampler, type) else dir(sampler))
     missing = [name for name in SAMPLER_HAS if not hasattr(sampler, name)]
     if missing or isinstance(sampler, type):
         what = f"the class {sampler.__name__}" if isinstance(sampler, type) else brief(sampler)

@@ -130,7 +130,7 @@ class Optimizer:
         if (after := getattr(sampler, "after_design", None)) is not None:  # of LaNAS, whose rounds depend on n_init
             n_init, sampler = after(n_init)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
-        first = bool(self.sampler.starts_at_centre)
+        first = self.sampler.supports.centre
         codes, points = encoded(self.space, x0)
         self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
         self._journal: Journal | None = None
@@ -184,7 +184,7 @@ class Optimizer:
         trials, failed = list[Trial](), len(self._searches.failed)
         while len(trials) < n:
             try:
-                (x, notes), search = self._next(n - len(trials), None if left is None else left - len(trials))
+                (x, notes, _), search = self._next(n - len(trials), None if left is None else left - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
                 if not trials or len(self._searches.failed) == failed:
                     raise

@@ -72,10 +72,10 @@ class Searches:
     def _ask(self, number: int, n: int) -> Proposal:
         """Return the proposal of a search; one that raises is ended first."""
         try:
-            x, notes = self.live[number].session.ask(n)
-            if len(x) != len(notes):
-                raise ValueError(f"{self.sampler!r}: expected a note to each of {len(x)} points, got {len(notes)}")
-            proposal = self._possible(number, Proposal(x, notes))
+            proposal = Proposal(*self.live[number].session.ask(n))
+            if (points := len(proposal.x)) != (notes := len(proposal.notes)):
+                raise ValueError(f"{self.sampler!r}: expected a note to each of {points} points, got {notes}")
+            proposal = self._possible(number, proposal)
         except Exception as error:
             self.failed.add(number)
             self.end(number)

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import default, make
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import AUTO, classes, names, register
 from lamcts.utils.removed import hint
 
 __all__ = ["AUTO", "classes", "default", "make", "names", "register"]
-__all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session"]  # to write one with
+# To write a sampler with:
+__all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sampler", "Session", "Supports"]
 
 
 def __getattr__(name: str) -> Any:

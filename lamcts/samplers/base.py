@@ -1,6 +1,7 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -8,7 +9,24 @@ from lamcts.outcomes.observations import Observations
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-MultiOutputSupport = bool | Literal["constraints"]
+
+@dataclass(frozen=True)
+class Supports:
+    """What the sessions of a sampler handle, apart from one objective.
+
+    Parameters
+    ----------
+    constraints : bool, default False
+        Whether they handle constraints.
+    fronts : bool, default False
+        Whether they handle several objectives.
+    centre : bool, default False
+        Whether one first point is enough for one objective: the default design is then `x0` or the centre.
+    """
+
+    constraints: bool = False
+    fronts: bool = False
+    centre: bool = False
 
 
 class Proposal(NamedTuple):
@@ -19,11 +37,14 @@ class Proposal(NamedTuple):
     x : ndarray of shape (k, d)
         Points in the unit cube, snapped to the space.
     notes : list of JSON values
-        One note for each point. It returns to the session with the result.
+        One note for each point. It returns to the session with the result; only the session reads it.
+    gains : list of (float or None) or None, default None
+        Expected improvement of each point, in the unit of the loss, None where unknown; None: no gains are known.
     """
 
     x: Floats
     notes: list[Note]
+    gains: list[float | None] | None = None
 
 
 class Session(Protocol):
@@ -94,19 +115,8 @@ class Sampler(Protocol):
         """Whether sessions can be restored from their state; journalled runs refuse False (default True)."""
 
     @property
-    def multi_output(self) -> MultiOutputSupport:
-        """Whether sessions handle several columns: objectives and constraints (default False).
-
-        "constraints" is one objective with constraints. A sampler that does not handle the columns of a problem sees a
-        scalarisation of them (`scalarised.py`).
-        """
-
-    @property
-    def starts_at_centre(self) -> bool:
-        """Whether one first point is enough: the default design is then `x0` or the centre (default False).
-
-        It holds for one objective without constraints.
-        """
+    def supports(self) -> Supports:
+        """What sessions handle (default: one objective); others see a scalarisation (`scalarised.py`)."""
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         """Return a new session.

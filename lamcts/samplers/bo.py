@@ -18,7 +18,7 @@ from lamcts.models.success import SLOPE_PENALTY, Success, unless_chance
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.bayesian import CLIMBS, BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import box, candidates, gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, bisect_into, centre
@@ -76,8 +76,7 @@ class GpBo(LocalSampler):
     """
 
     version: ClassVar[int] = 3  # see lamcts.journal.settings
-    multi_output: ClassVar[bool] = True
-    starts_at_centre: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True, centre=True)
     n_start: int = 5  # the default of Ax
     radius: float | None = None
     device: str | None = None

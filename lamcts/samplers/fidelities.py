@@ -20,7 +20,7 @@ from lamcts.models.priors import KernelPrior
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PARTIAL, PRUNED, constrained_rank, rankable
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal, Sampler
+from lamcts.samplers.base import Proposal, Sampler, Supports
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.fidelity import FidelityAxis
@@ -64,7 +64,7 @@ class MultiFidelity(LocalSampler):
     """
 
     version: ClassVar[int] = 2  # see lamcts.journal.settings
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     inner: Sampler
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -44,7 +44,7 @@ class HillClimb(LocalSampler):
     4
     """
 
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
         return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))

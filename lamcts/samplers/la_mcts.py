@@ -11,7 +11,7 @@ import numpy as np
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import Proposal, Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import make
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
@@ -68,7 +68,6 @@ class LaMcts(LocalSampler):
     """
 
     version: ClassVar[int] = 3  # see lamcts.journal.settings
-    multi_output: ClassVar[bool] = True
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
     keep_region: bool = False
@@ -108,8 +107,8 @@ class LaMcts(LocalSampler):
         return self.inner.resumable
 
     @property
-    def starts_at_centre(self) -> bool:  # type: ignore[override]
-        return self.inner.starts_at_centre
+    def supports(self) -> Supports:
+        return Supports(constraints=True, fronts=True, centre=self.inner.supports.centre)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LaMctsSession":
         return LaMctsSession(self, region, seen, LaMctsProgress(rng, seen.best_row(region.rows)))
@@ -197,14 +196,14 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
             number = self._inside(region)
             number = self._begin(region) if number is None else number
             self._live[number].move(region)
-            x, notes = self._live[number].ask(n)
+            proposal = self._live[number].ask(n)
             self._collect(number)
-            if len(x):
-                self.progress.firsts.setdefault(number, x[0])
-                return Proposal(x, [[number, note] for note in notes])
+            if len(proposal.x):
+                self.progress.firsts.setdefault(number, proposal.x[0])
+                return proposal._replace(notes=[[number, note] for note in proposal.notes])
             self._end(number)
             if not region.steps:
-                return Proposal(x, [])
+                return proposal._replace(notes=[], gains=None)
             region = region.wider(self.seen)
 
     def _begin(self, region: Region) -> int:

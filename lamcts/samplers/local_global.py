@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
-from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -56,7 +56,7 @@ class LocalGlobal(LocalSampler):
     local : Sampler
         The search that proposes, such as `GpCma`, or `Quadratic` with constraints.
     whole : Sampler
-        A search of the whole space whose notes are the expected gains of its points: `GpBo`, `MixedGp`.
+        A search of the whole space whose proposals have expected gains: `GpBo`, `MixedGp`.
     warm_up : int, default 0
         Number of rows up to which the global search proposes alone.
 
@@ -70,7 +70,6 @@ class LocalGlobal(LocalSampler):
     """
 
     version: ClassVar[int] = 4  # see lamcts.journal.settings
-    multi_output: ClassVar[MultiOutputSupport] = "constraints"
     local: Sampler
     whole: Sampler
     warm_up: int = 0
@@ -79,8 +78,8 @@ class LocalGlobal(LocalSampler):
         whole_number(self.warm_up, "LocalGlobal: warm_up", least=0)
 
     @property
-    def starts_at_centre(self) -> bool:  # type: ignore[override]
-        return not self.warm_up or self.whole.starts_at_centre
+    def supports(self) -> Supports:
+        return Supports(constraints=True, centre=not self.warm_up or self.whole.supports.centre)
 
     @property
     def resumable(self) -> bool:
@@ -132,7 +131,7 @@ class LocalGlobalProgress(Progress):
 
 
 class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
-    """A point's note is [arm, the arm's own note]; the own note of the global arm is its expected gain.
+    """A point's note is [arm, the arm's own note], for the global arm also with the expected gain or None.
 
     A log entry is the same of the arm's log.
     """
@@ -178,15 +177,15 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         self.progress.batch = n
         batch, notes = Batch(self.region, self.seen, n), list[Note]()
         if len(self.seen) < self.settings.warm_up:
-            x, own = self.arms[GLOBAL].ask(n)
-            notes += self._used(GLOBAL, own, batch.take(x))
+            proposal = self.arms[GLOBAL].ask(n)
+            notes += self._used(GLOBAL, proposal, batch.take(proposal.x))
         else:
             self._end_warm_up()
             if looks := self._looks(n):
                 notes += self._look(batch, looks)
             if batch.missing:
-                x, own = self.arms[LOCAL].ask(batch.missing + len(batch.x))
-                notes += self._used(LOCAL, own, batch.take(x))
+                proposal = self.arms[LOCAL].ask(batch.missing + len(batch.x))
+                notes += self._used(LOCAL, proposal, batch.take(proposal.x))
         return Proposal(batch.x, notes)
 
     def _end_warm_up(self) -> None:
@@ -217,11 +216,13 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
             if self.incumbent is not None and arm.incumbent != self.incumbent:
                 arm.recenter(self.incumbent)
 
-    def _used(self, a: int, own: list[Note], used: NDArray[np.bool_]) -> list[Note]:
+    def _used(self, a: int, proposal: Proposal, used: NDArray[np.bool_]) -> list[Note]:
         """Return the notes of the points of an arm that are used; it forgets the others."""
-        self.arms[a].forget([note for note, one in zip(own, used, strict=True) if not one])
+        self.arms[a].forget([proposal.notes[i] for i in np.flatnonzero(~used)])
         self._collect(a)
-        return [[a, note] for note, one in zip(own, used, strict=True) if one]
+        if a == LOCAL:
+            return [[a, proposal.notes[i]] for i in np.flatnonzero(used)]
+        return [[a, proposal.notes[i], gains_of(proposal)[i]] for i in np.flatnonzero(used)]
 
     def _collect(self, a: int) -> None:
         """Take over what is new in an arm's log."""
@@ -256,12 +257,12 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
     def _look(self, batch: Batch, n: int) -> list[Note]:
         """Take the points of the global search that promise enough, at most `n`; return their notes."""
         p = self.progress
-        x, own = self.arms[GLOBAL].ask(n)
+        proposal = self.arms[GLOBAL].ask(n)
         trust = (FIRST_TRUST * TRUST_WEIGHT + p.kept) / (TRUST_WEIGHT + p.promised)
-        enough = [self._in_turn or (isinstance(gain, float) and gain * trust >= p.pace) for gain in own]
-        used = np.array(enough, bool)
-        used[used] = batch.take(x[used])
-        return self._used(GLOBAL, own, used)
+        gains = gains_of(proposal)
+        used = np.array([self._in_turn or (gain is not None and gain * trust >= p.pace) for gain in gains], bool)
+        used[used] = batch.take(proposal.x[used])
+        return self._used(GLOBAL, proposal, used)
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         self._credit(notes, rows)
@@ -273,7 +274,7 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         self._share_incumbent()
 
     def forget(self, notes: list[Note]) -> None:
-        for a, own in notes:
+        for a, own, *_ in notes:
             self.arms[a].forget([own])
             self._collect(a)
 
@@ -283,7 +284,7 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         before = np.delete(losses, rows)
         least, known = float(before.min(initial=np.inf)), before[np.isfinite(before)] / 2  # halves do not overflow
         change = 2 * INERT * float(np.ptp(known)) if len(known) else 0.0
-        for (arm, own), row in zip(notes, rows, strict=True):
+        for (arm, *_, promise), row in zip(notes, rows, strict=True):
             y = float(losses[row])
             gain = min(least - y, MAX_GAIN) if y < least < np.inf else 0.0
             if arm == LOCAL:
@@ -292,7 +293,12 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
             p.records[arm].tell(gain > 0)
             if arm == LOCAL:
                 p.gains = [*p.gains, gain][-PACE_RESULTS * p.batch :]
-            elif isinstance(own, float):
-                share = min(gain / max(own, np.finfo(float).tiny), MAX_SHARE)
+            elif promise is not None:
+                share = min(gain / max(promise, np.finfo(float).tiny), MAX_SHARE)
                 p.failed, p.pace_then = (0 if gain > 0 else p.failed + 1), p.pace
                 p.kept, p.promised = DECAY * p.kept + share, DECAY * p.promised + 1
+
+
+def gains_of(proposal: Proposal) -> list[float | None]:
+    """Return the expected gain of each point, None where unknown."""
+    return [None] * len(proposal.x) if proposal.gains is None else proposal.gains

@@ -11,7 +11,7 @@ from lamcts.models.local import LocalModel, ModelState
 from lamcts.models.priors import KernelPrior
 from lamcts.models.surrogate import Surrogate
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.bayesian import CLIMBS, BayesianProgress, Look, propose
 from lamcts.samplers.parts.perturb import gradient_descent
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession
@@ -66,7 +66,7 @@ class MixedGp(LocalSampler):
     """
 
     version: ClassVar[int] = 3  # see lamcts.journal.settings
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     n_start: int | None = None
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.offspring import breed
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
@@ -42,7 +42,7 @@ class Mutate(LocalSampler):
     4
     """
 
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
     population: int = 20
     sample: int = 5

@@ -14,7 +14,7 @@ from lamcts.outcomes.measured import StandardErrors
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
-from lamcts.samplers.base import MultiOutputSupport, Proposal, Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
@@ -55,10 +55,9 @@ CORNER_CHANCE = 0.25  # chance that a search looks at one objective alone: the e
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
     """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
-    own = sampler.multi_output
-    if seen.plain or own is True or (own == "constraints" and seen.f.shape[1] == 1):
-        return sampler
-    return Scalarised(sampler)
+    supports = sampler.supports
+    fits = (supports.fronts or seen.f.shape[1] == 1) and (supports.constraints or not seen.g.shape[1])
+    return sampler if fits else Scalarised(sampler)
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,7 @@ class Scalarised:
     inner: the sampler.
     """
 
-    multi_output: ClassVar[MultiOutputSupport] = True
-    starts_at_centre: ClassVar[bool] = False
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     inner: Sampler
 
     @property

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
@@ -31,7 +31,7 @@ class Uniform(LocalSampler):
     4
     """
 
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
         progress = UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))

@@ -21,7 +21,7 @@ from lamcts.journal.journal import recorded_in
 from lamcts.optimizer.optimizer import Optimizer
 from lamcts.outcomes.constrained_rank import total_violation
 from lamcts.rng import Purpose, derive
-from lamcts.samplers.base import Session
+from lamcts.samplers.base import Session, Supports
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.study.evaluation import Job, Outcome, evaluate, takes
 from lamcts.study.function_identity import identity_of
@@ -271,7 +271,7 @@ class OneRun:
 class PeerSampler:
     """Represents another optimizer in a journal."""
 
-    resumable, starts_at_centre, multi_output = True, False, True
+    resumable, supports = True, Supports(constraints=True, fronts=True)
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -12,7 +12,7 @@ import numpy as np
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import restore, save
-from lamcts.samplers.base import Sampler
+from lamcts.samplers.base import Sampler, Supports
 from lamcts.spaces import Bool, Box, Choice, Float, Int, Space
 from lamcts.spaces.base import SearchSpace, rows_of
 from lamcts.spaces.regions.region import Step
@@ -104,6 +104,7 @@ def check_settings(sampler: Sampler) -> None:
     expect(dataclasses.is_dataclass(sampler), "a sampler that is a dataclass", type(sampler).__name__)
     frozen = type(sampler).__dataclass_params__.frozen  # type: ignore[attr-defined]
     expect(frozen, "a frozen dataclass, @dataclass(frozen=True)", type(sampler).__name__)
+    expect(isinstance(sampler.supports, Supports), "supports: a Supports of lamcts.samplers", repr(sampler.supports))
     expect(isinstance(sampler.resumable, bool), "resumable: True or False", repr(sampler.resumable))
 
 
@@ -310,8 +311,8 @@ def check_columns(sampler: Sampler, space: SearchSpace | None = None, seed: int 
 
     Notes
     -----
-    A sampler whose class does not set `multi_output = True` (or "constraints") gets a single number for each
-    evaluation, as in the optimizer.
+    A sampler whose `supports` lacks constraints or several objectives gets a single number for each evaluation, as in
+    the optimizer.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import Sampler, Session
+from lamcts.samplers.base import Proposal, Sampler, Session
 from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region, Step
@@ -109,12 +109,15 @@ class Search:
     @own_numerics()
     def ask(self, n: int) -> list[int]:
         """Ask for `n` points, check them, and return the numbers of their trials."""
-        x, notes = self.session.ask(n)
+        x, notes, gains = Proposal(*self.session.ask(n))
         expect(isinstance(x, np.ndarray) and x.dtype == np.float64, "ask: an array of float64", f"{x!r:.80}")
         expect(x.ndim == 2 and x.shape[1] == self.space.dim, f"ask: shape [k, {self.space.dim}]", x.shape)
         expect(len(x) <= n, f"ask: at most {n} points", len(x))
         expect(len(x) == len(notes), "ask: one note to each point", f"{len(x)} points, {len(notes)} notes")
         expect(through_json(notes) == list(notes), "ask: notes that are JSON values", notes[:5])
+        known = [] if gains is None else [gain for gain in gains if gain is not None]
+        expect(gains is None or len(gains) == len(x), "ask: one gain to each point, or gains of None", gains)
+        expect(all(isinstance(gain, float) and gain >= 0 for gain in known), "ask: gains of at least 0.0", known[:5])
         if self.space.size == np.inf:
             expect(len(x) == n, f"ask: {n} points of a region that holds infinitely many", len(x))
         expect(np.array_equal(self.space.snap(x), x), "ask: points that the space's snap leaves as they are")

@@ -13,6 +13,7 @@ KNOWN = "pass the journals, known=['a.db', 'b.db'], on the command line --known 
 PROXY = "rank networks by lamcts.neural.proxies.ProxyObjective, and pass the best as x0="
 SURROGATE = "write a function that calls the benchmark's own package, and pass it to lamcts.maximize"
 FUNNELS = "write min over several bowls as a function; benchmarks/funnels.py has ours"
+SUPPORTS = "write supports = Supports(constraints=True, fronts=True, centre=True), or those of the three that hold"
 SCHEMES = "compare the schemes on your link by worth(link)"
 TIMED = "misses are exact; compile the nest yourself, and pass a function that times it"
 REMOVED: dict[str, dict[str, str]] = {
@@ -43,6 +44,7 @@ REMOVED: dict[str, dict[str, str]] = {
         "failure_tolerance": FIXED.format("max(4, d)"),
     },
     "objective": {"nasbench301": SURROGATE, "jahs-bench-201": SURROGATE, "funnels": FUNNELS},
+    "LocalSampler": {"multi_output": SUPPORTS, "starts_at_centre": SUPPORTS},
     "pruner": {"extrapolation": "use 'hyperband', which lost least where measured"},
     "tiling": {"--measure": TIMED, "--compiler": TIMED},
     "lamcts export": {

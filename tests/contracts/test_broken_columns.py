@@ -9,6 +9,7 @@ import pytest
 from test_broken_samplers import Plain, Session, of
 
 from lamcts.outcomes.observations import Floats, Rows
+from lamcts.samplers import Supports
 from lamcts.spaces import Box
 from lamcts.testing import ContractError, check_columns
 
@@ -60,7 +61,8 @@ BROKEN_COLUMNS = {
 
 
 def of_columns(session: type[Session]) -> Plain:
-    kind = dataclass(frozen=True)(type(f"MultiOutput{session.__name__}", (type(of(session)),), {"multi_output": True}))
+    both = {"supports": Supports(constraints=True, fronts=True)}
+    kind = dataclass(frozen=True)(type(f"MultiOutput{session.__name__}", (type(of(session)),), both))
     sampler: Plain = kind()
     return sampler
 

@@ -10,6 +10,7 @@ import pytest
 from lamcts import Optimizer
 from lamcts.optimizer.design import DRAWS, Design, default_size
 from lamcts.rng import Purpose, stream
+from lamcts.samplers import Supports
 from lamcts.samplers.uniform import Uniform
 from lamcts.spaces import Bool, Box, Canonical, Choice, Finite, Float, Int, Space, Valid
 from lamcts.spaces.base import SearchSpace
@@ -117,7 +118,7 @@ def test_one_number_of_the_sequence_chooses_an_option() -> None:
 class Centred(Uniform):
     """A sampler that needs no other points than a first guess."""
 
-    starts_at_centre: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(centre=True)
 
 
 def first(count: int, space: SearchSpace = CUBE, **options: Any) -> list[Any]:

@@ -46,7 +46,7 @@ def _spoiling(session: Any, settings: Broken) -> Any:
     usual = session.ask
 
     def ask(n: int) -> Proposal:
-        x, notes = usual(n)
+        x, notes, _ = usual(n)
         x = x.copy()
         bad = np.ones(len(x), bool) if settings.every else np.arange(len(x)) % 3 == 1
         x[bad, -1] = settings.by

@@ -81,7 +81,7 @@ def whole(seen):
 
 def ask(searches, n):
     """Return points, the search that proposes them, and its notes, as the optimizer asks."""
-    (x, notes), number = searches.propose(whole(searches.seen), n)
+    (x, notes, _), number = searches.propose(whole(searches.seen), n)
     return x, number, notes
 
 

@@ -189,7 +189,7 @@ def searched(seed: int) -> tuple[list[Any], list[bool], Observations]:
     told, drawn = list[Any](), list[bool]()
     while not session.done and len(told) < 300:
         drawn += [session.progress.box.failures % 2 == 1]
-        x, notes = session.ask(1)
+        x, notes, _ = session.ask(1)
         told += notes
         session.tell(notes, append(seen, x, np.array([len(seen)])))
     return told, drawn, seen
@@ -233,7 +233,7 @@ def test_where_another_search_has_ended_it_goes_on_from_rows_of_its_own_alone() 
         session = Quadratic().start(replace(whole, rows=offered), seen, np.random.default_rng(1))
         for trial in range(first, last):
             session.move(replace(whole, rows=seen.good))
-            x, notes = session.ask(1)
+            x, notes, _ = session.ask(1)
             session.tell(notes, append(seen, x, np.array([trial])))
     assert session.state()["centre"] >= 110
     assert np.abs(seen.x[111] - seen.x[110]).max() <= 0.25 + 1e-9  # nor does it look at all of the cube at once

@@ -218,7 +218,7 @@ def test_with_the_incumbent_outside_it_probes_from_the_best_row_inside() -> None
     rows = search.seen.good[other.contains(search.seen.x)]
     assert session.incumbent not in rows
     session.move(Region(CUBE, other.steps, rows))
-    x, _ = session.ask(4)
+    x = session.ask(4).x
     inside = int(rows[np.argmin(search.seen.y[rows])])
     assert {base for base, *_ in session.state()["out"]} == {inside}
     assert other.contains(x).all()

@@ -99,7 +99,7 @@ class Search:
     def ask(self, at: tuple[float, bool] | None = None, n: int = 1) -> tuple[np.ndarray, list[Any]]:
         self.at = at
         self.session.move(self.region())
-        x, notes = self.session.ask(n)
+        x, notes, _ = self.session.ask(n)
         return x, notes
 
     def tell(self, note: Any, x: float, y: float) -> None:

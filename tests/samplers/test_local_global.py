@@ -1,15 +1,19 @@
 """A local search and a global one: who gets an evaluation, and what is remembered of it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Quadratic, bo
+from lamcts.outcomes.observations import Observations
+from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Proposal, Quadratic, Uniform, bo
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
+from lamcts.samplers.parts.session import Batch, LocalSession, Progress
 from lamcts.spaces import Box
+from lamcts.spaces.regions.region import Region
 from lamcts.testing.search import Search, bowl
 
 BOTH = LocalGlobal(GpCma(), GpBo(n_start=0))
@@ -64,7 +68,7 @@ def test_gains_set_the_pace_and_promises_that_are_not_kept_cost_trust() -> None:
     p.batch = 4
     assert p.pace == pytest.approx(1 / (4 * PACE_RESULTS))  # of as many results in each of the last asks
     p.batch = 1
-    own._credit([[GLOBAL, 2.0], [GLOBAL, 0.5]], np.array([row[0], 0]))
+    own._credit([[GLOBAL, None, 2.0], [GLOBAL, None, 0.5]], np.array([row[0], 0]))
     assert p.kept == pytest.approx(0.9 * 0.5) and p.promised == pytest.approx(1.9)
     assert FIRST_TRUST < (2 * FIRST_TRUST + p.kept) / (2 + p.promised) < 1
 
@@ -161,15 +165,15 @@ def test_after_the_warm_up_the_searches_take_turns_while_the_local_one_starts(ba
 def test_in_many_dimensions_the_default_begins_with_the_model_in_a_trust_region() -> None:
     narrow, wide = (lamcts.Optimizer([(0, 1)] * d, seed=0).sampler for d in (40, 41))
     assert narrow == BOTH
-    assert wide == LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), warm_up=41) and wide.starts_at_centre
+    assert wide == LocalGlobal(GpCma(), GpBo(n_start=0, radius=0.2), warm_up=41) and wide.supports.centre
 
 
 def test_a_search_that_a_mixed_gp_leads_begins_with_points_of_the_whole_space() -> None:
     """From the centre alone its model often takes the values of a category for those of all."""
     space = lamcts.Space({"kind": lamcts.Choice(["a", "b"]), "x": lamcts.Float(0, 1), "y": lamcts.Float(0, 10)})
     opt = lamcts.Optimizer(space, seed=0)
-    assert isinstance(opt.sampler, LocalGlobal) and opt.n_init == 8 and not opt.sampler.starts_at_centre
-    assert BOTH.starts_at_centre
+    assert isinstance(opt.sampler, LocalGlobal) and opt.n_init == 8 and not opt.sampler.supports.centre
+    assert BOTH.supports.centre
     with pytest.raises(ValueError, match="LocalGlobal: warm_up: expected a whole number of at least 0, got -1"):
         LocalGlobal(Quadratic(), MixedGp(), warm_up=-1)
 
@@ -179,5 +183,29 @@ def test_a_mixed_gp_promises_gains_in_the_unit_of_the_loss(unit: float) -> None:
     space = lamcts.Space({"x": lamcts.Float(0, 1), "kind": lamcts.Choice(["a", "b"])})
     search = Search(MixedGp(n_start=4), space, 0, loss=lambda x: unit * bowl(x))
     search.go(3, 2)
+    (gain,) = search.session.ask(1).gains or ()
+    assert gain is not None and 0 < gain < unit * np.ptp(search.seen.y / unit)
+
+
+@pytest.mark.parametrize("gain", [None, 1.0])
+def test_the_global_search_may_note_what_it_likes_and_is_judged_by_its_gains(gain: float | None) -> None:
+    """A note of a float is no promise."""
+
+    class Session(LocalSession[Uniform, Progress]):
+        def ask(self, n: int) -> Proposal:
+            batch = Batch(self.region, self.seen, n)
+            batch.fill(self.progress.rng)
+            return Proposal(batch.x, [1e9] * n, None if gain is None else [gain] * n)
+
+    class Promising(Uniform):
+        def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
+            return Session(self, region, seen, Progress(rng, None))
+
+    search = Search(LocalGlobal(GpCma(), Promising()), Box(0.0, 1.0, dim=2), 0, given=12)
+    session(search).progress.turns = 2 * EVERY
     (number,) = search.ask(1)
-    assert 0 < search.out[number] < unit * np.ptp(search.seen.y / unit)
+    assert (search.out[number][0] == GLOBAL) == (gain is not None)
+    if gain is not None:
+        assert search.out[number] == [GLOBAL, 1e9, 1.0]
+        search.tell([number])
+        assert session(search).progress.promised == 1.0

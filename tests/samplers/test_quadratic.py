@@ -159,7 +159,7 @@ def test_points_drawn_for_want_of_better_ones_are_no_failures_of_the_box(monkeyp
 
     monkeypatch.setattr(Batch, "take", two)
     search = Search(Quadratic(), CUBE, 0)
-    _, notes = search.session.ask(5)
+    notes = search.session.ask(5).notes
     assert [group == START for group, *_ in notes] == [False, False, True, True, True]
 
 
@@ -261,8 +261,8 @@ def test_an_affine_change_of_losses_hardly_moves_the_first_proposals(
     monkeypatch.setattr(quadratic, "LENGTH_MAX", 0.5)
     plain = Search(Quadratic(), CUBE, seed=0, given=20, loss=rough)
     other = Search(Quadratic(), CUBE, seed=0, given=20, loss=lambda x: factor * rough(x) + shift)
-    x, _ = plain.session.ask(8)
-    same, _ = other.session.ask(8)
+    x = plain.session.ask(8).x
+    same = other.session.ask(8).x
     assert np.abs(x - same).max() < 1e-6
 
 

@@ -7,7 +7,9 @@ import pytest
 
 import lamcts
 from lamcts import samplers
+from lamcts.outcomes.observations import Observations
 from lamcts.samplers import registry
+from lamcts.samplers.scalarised import adapt_to_goals
 from lamcts.utils.removed import REMOVED
 
 SOURCE = '''
@@ -75,6 +77,23 @@ def test_a_removed_name_is_refused_with_what_replaces_it() -> None:
     ):
         samplers.Turbo(device="cpu")
     assert not {*samplers.names(), *dir(samplers)} & {*REMOVED["sampler"]}
+
+
+@pytest.mark.parametrize("name", ["multi_output", "starts_at_centre"])
+def test_a_removed_attribute_of_a_sampler_is_refused_with_what_replaces_it(name: str) -> None:
+    with pytest.raises(TypeError, match=f"'{name}' was removed: write supports = Supports"):
+        type("Mine", (samplers.LocalSampler,), {name: True})
+    with pytest.raises(TypeError, match=f"'{name}' was removed: write supports = Supports"):
+        lamcts.Optimizer([(0, 1)], sampler=type("Other", (), {name: True})())
+
+
+@pytest.mark.parametrize("constraints", [False, True])
+@pytest.mark.parametrize("fronts", [False, True])
+def test_columns_that_a_sampler_does_not_support_are_scalarised(constraints: bool, fronts: bool) -> None:
+    sampler = type("Mine", (samplers.LocalSampler,), {"supports": samplers.Supports(constraints, fronts)})()
+    for losses, over, fits in ((1, 0, True), (1, 2, constraints), (2, 0, fronts), (2, 1, constraints and fronts)):
+        adapted = adapt_to_goals(sampler, Observations(2, losses=losses, constraints=over))
+        assert (adapted is sampler) == fits
 
 
 def test_every_removed_name_is_in_the_list_of_changes() -> None:

@@ -89,7 +89,7 @@ def test_late_results_outside_the_region_do_not_lead_points_outside() -> None:
     outside = np.array([0.5 * x[0], 0.3, 0.3, 0.3])
     row = search.seen.append(outside[None], np.array([-1.0]), np.full(1, np.nan), np.array([0]), np.array([0]))
     search.session.tell([search.out.pop(numbers[0])], row)
-    asked, _ = search.session.ask(5)
+    asked = search.session.ask(5).x
     assert len(asked) == 5
     assert search.region().contains(asked).all()
 

@@ -36,7 +36,7 @@ class Run:
     def go(self, batches: int, size: int = 4) -> "Run":
         for _ in range(batches):
             self.session.move(self.region())
-            x, notes = self.session.ask(size)
+            x, notes, _ = self.session.ask(size)
             f, g = self.formula(x)
             none = np.full(len(x), -1)
             kind = np.where(np.isfinite(f).all(1), OK, np.where(np.isfinite(g).any(1), CHECKED, FAILED))

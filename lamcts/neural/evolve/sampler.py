@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal
+from lamcts.samplers import Batch, LocalSampler, LocalSession, Progress, Proposal, Supports
 from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Evolve(LocalSampler):
     cap, at children that keep it.
     """
 
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
     paths: "EditPaths"
     parents: int = 1

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from lamcts.neural.build.weights import initialised
 from lamcts.neural.nas.io_cell import LEAST, NODES, IoCell
 from lamcts.neural.searches.reinforce import MAX_ADVANTAGE, PolicyProgress, PolicySession
-from lamcts.samplers import LocalSampler
+from lamcts.samplers import LocalSampler, Supports
 from lamcts.spaces import Parameters
 from lamcts.spaces.base import unwrapped
 from lamcts.types import Floats, JsonValue, whole_number
@@ -72,7 +72,7 @@ class GraphReinforce(LocalSampler):
     4
     """
 
-    multi_output: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
     rate: float = RATE
     best: int = BEST

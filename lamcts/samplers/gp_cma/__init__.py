@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers.base import Supports
 from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
@@ -42,7 +43,7 @@ class GpCma(LocalSampler):
     """
 
     version: ClassVar[int] = 2  # see lamcts.journal.settings
-    starts_at_centre: ClassVar[bool] = True
+    supports: ClassVar[Supports] = Supports(centre=True)
     sigma: float = 0.3
 
     def __post_init__(self) -> None:

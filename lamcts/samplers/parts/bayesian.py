@@ -35,20 +35,21 @@ class Look(NamedTuple):
 
 
 def propose(session: LocalSession[Any, Any], n: int, look: Callable[[], Look | None]) -> Proposal:
-    """Return the best of `look`, which is None before a row; notes are expected gains of one loss, where known."""
+    """Return the best of `look`, which is None before a row, with expected gains of one loss, where known."""
     batch, progress = Batch(session.region, session.seen, n), session.progress
     batch.begin(progress.start, progress.rng)
     progress.start -= len(batch.x)
-    gains: list[Note] = [None] * len(batch.x)
+    gains: list[float | None] = [None] * len(batch.x)
     if batch.open and (found := look()) is not None:
         gains += _take(batch, found)
     batch.fill(progress.rng)  # nothing fresh among the candidates, or nothing known yet
-    return Proposal(batch.x, gains + [None] * (len(batch.x) - len(gains)))
+    notes: list[Note] = [None] * len(batch.x)
+    return Proposal(batch.x, notes, gains + [None] * (len(batch.x) - len(gains)))
 
 
-def _take(batch: Batch, look: Look) -> list[Note]:
+def _take(batch: Batch, look: Look) -> list[float | None]:
     """Take points into the batch; return what each is expected to gain."""
-    gains: list[Note] = []
+    gains: list[float | None] = []
     surrogate, out = look.surrogate, np.vstack([batch.seen.pending_x()[-MAX_PENDING:], batch.x])
     while batch.open:
         if len(out):

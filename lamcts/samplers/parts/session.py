@@ -5,13 +5,13 @@ Points of a batch are snapped, inside the region, and never known already.
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import MultiOutputSupport, Proposal
+from lamcts.samplers.base import Proposal, Supports
 from lamcts.samplers.parts.record import from_json, to_json
 from lamcts.spaces.base import distance
 from lamcts.spaces.regions.fill import fill
@@ -123,8 +123,9 @@ AnySession = LocalSession[Any, Any]
 class LocalSampler:
     """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
 
-    multi_output: ClassVar[MultiOutputSupport] = False
-    starts_at_centre: ClassVar[bool] = False
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        refuse_removed("LocalSampler", vars(cls))
 
     def __new__(cls, *_: object, **given: object) -> "Self":
         refuse_removed(cls.__name__, given)
@@ -133,6 +134,10 @@ class LocalSampler:
     @property
     def resumable(self) -> bool:
         return True
+
+    @property
+    def supports(self) -> Supports:
+        return Supports()
 
     @classmethod
     def suited(cls, space: "SearchSpace", detail: str) -> "Self | None":

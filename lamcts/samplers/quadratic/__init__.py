@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import MultiOutputSupport
+from lamcts.samplers.base import Supports
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.quadratic.session import LENGTH_MAX, QuadraticProgress, QuadraticSession
@@ -43,7 +43,7 @@ class Quadratic(LocalSampler):
     """
 
     version: ClassVar[int] = 2  # see lamcts.journal.settings
-    multi_output: ClassVar[MultiOutputSupport] = "constraints"
+    supports: ClassVar[Supports] = Supports(constraints=True)
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> QuadraticSession:
         best, box = seen.best_row(region.rows), TrustRegionState(LENGTH_MAX)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.base import MultiOutputSupport
+from lamcts.samplers.base import Supports
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.parts.trust_region import TrustRegionState
 from lamcts.samplers.registry import register
@@ -58,7 +58,7 @@ class Turbo(LocalSampler):
     """
 
     version: ClassVar[int] = 4  # see lamcts.journal.settings
-    multi_output: ClassVar[MultiOutputSupport] = "constraints"
+    supports: ClassVar[Supports] = Supports(constraints=True)
     length_min: float = 2**-10
     n_start: int | None = None
     descent_share: float = 0.5
