@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamcts import samplers
+from lamcts.samplers.registry import name_of
 from lamcts.text import safe_repr
 from lamcts.types import Json, JsonValue
 from lamcts.utils import wings
@@ -97,8 +97,10 @@ def from_identity(value: JsonValue, known: Mapping[str, str] | None = None) -> A
 @cache
 def module_of(name: str) -> str | None:
     """Return the module of a class that a file may name: a sampler, one of MODULES or of a wing; None for others."""
-    found = {cls.__name__: cls.__module__ for cls in samplers.classes().values()} | MODULES
-    return found[name] if name in found else wings.module_of_settings(name)
+    if name in MODULES:
+        return MODULES[name]
+    file = name_of(name)
+    return wings.module_of_settings(name) if file is None else f"lamcts.samplers.{file}"
 
 
 def shown(value: JsonValue) -> str:

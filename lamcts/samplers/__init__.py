@@ -5,7 +5,7 @@ from typing import Any
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import default, make
 from lamcts.samplers.parts.session import Batch, LocalSampler, LocalSession, Progress
-from lamcts.samplers.registry import AUTO, classes, names, register
+from lamcts.samplers.registry import AUTO, classes, find, name_of, names, register
 from lamcts.utils.removed import hint
 
 __all__ = ["AUTO", "classes", "default", "make", "names", "register"]
@@ -14,8 +14,6 @@ __all__ += ["Batch", "LocalSampler", "LocalSession", "Progress", "Proposal", "Sa
 
 
 def __getattr__(name: str) -> Any:
-    if not name.startswith("_"):
-        for cls in classes().values():
-            if cls.__name__ == name:
-                return cls
+    if not name.startswith("_") and (file := name_of(name)) is not None:
+        return find(file)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint('sampler', name)}")

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from lamcts.samplers.local_global import LocalGlobal
     from lamcts.spaces.base import SearchSpace
 
-LOCAL_GLOBAL = "local_global"
 OTHERS = {"random": "uniform", "cmaes": "cma", "cma_es": "cma"}  # names of other libraries
 WARM_UP = 100  # evaluations of `MixedGp` alone, in partly discrete spaces (benchmarks/notes/public-suites.md)
 WIDE = 40  # dimensions beyond which a process in a trust region leads (benchmarks/optimizer/dimensions.py)
@@ -57,10 +56,8 @@ def make(name: str, space: "SearchSpace", goals: "Goals | None" = None, related:
         return default(space, goals, related)
     if (axis := FidelityAxis.of(space)) is not None:
         return with_fidelity(make(name, axis.rest), space, goals)
-    if name == LOCAL_GLOBAL:
-        return local_global(space, goals)
-    cls = None if kind == LOCAL_GLOBAL else find(kind)
-    made = None if cls is None else cls.suited(space, detail)
+    cls = find(kind)
+    made = None if cls is None else cls.suited(space, goals, detail)
     if made is None:
         known = names()
         near = hint("sampler", OTHERS.get(name, name), known)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
@@ -95,7 +96,7 @@ class LaMcts(LocalSampler):
         return cls(turbo.published(), LatentTree.paper(theta, cp), keep_region=True)
 
     @classmethod
-    def suited(cls, space: SearchSpace, detail: str) -> "LaMcts | None":
+    def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "LaMcts | None":
         """Return the wrapper of the sampler that `detail` names, Turbo without one, or `paper()`; None for no name."""
         if detail == "paper":
             return cls.paper()

@@ -16,13 +16,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
+from lamcts.samplers.default import local_global
 from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import MAX_GAIN, Batch, LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import register
 from lamcts.samplers.scalarised import adapt_to_goals
+from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Note, Rows, whole_number
 
@@ -76,6 +79,10 @@ class LocalGlobal(LocalSampler):
 
     def __post_init__(self) -> None:
         whole_number(self.warm_up, "LocalGlobal: warm_up", least=0)
+
+    @classmethod
+    def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "LocalGlobal | None":
+        return None if detail else local_global(space, goals)
 
     @property
     def supports(self) -> Supports:

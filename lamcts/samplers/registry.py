@@ -14,6 +14,22 @@ S = TypeVar("S", bound="type[LocalSampler]")
 AUTO = "auto"
 AUTO_LINE = "the default: local_global for reals, mixed_gp for discrete parameters and several objectives"
 
+FILES = {  # class -> file or folder: looking up a class loads no other sampler
+    "Cma": "cma",
+    "Coordinate": "coordinate",
+    "GpBo": "bo",
+    "GpCma": "gp_cma",
+    "HillClimb": "hillclimb",
+    "LaMcts": "la_mcts",
+    "LocalGlobal": "local_global",
+    "MixedGp": "mixed_gp",
+    "Mutate": "mutate",
+    "Nevergrad": "nevergrad",
+    "Quadratic": "quadratic",
+    "Turbo": "turbo",
+    "Uniform": "uniform",
+}
+
 _classes: "dict[str, type[LocalSampler]]" = {}
 _lines: dict[str, str] = {}
 
@@ -40,6 +56,13 @@ def find(name: str) -> "type[LocalSampler] | None":
     if name not in _classes and name in files():
         import_module(f"lamcts.samplers.{name}")
     return _classes.get(name)
+
+
+def name_of(cls: str) -> str | None:
+    """Return the name of a sampler, which is its file's, by that of its class; None for an unknown class."""
+    if cls in FILES:
+        return FILES[cls]
+    return next((name for name, kind in classes().items() if kind.__name__ == cls), None)
 
 
 def classes() -> "dict[str, type[LocalSampler]]":

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lamcts import samplers
 from lamcts.journal.settings import difference
 from lamcts.optimizer.export import rows_of
 from lamcts.optimizer.history import RunState
 from lamcts.outcomes.observations import Observations
+from lamcts.samplers.registry import name_of
 from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.box import Box
 from lamcts.spaces.exact import exact_points
@@ -89,8 +89,7 @@ def rows_of_run(record: "Recorded") -> tuple[list[Json], bool]:
 def sampler_name(recorded: str) -> str:
     """Return the name of a sampler, from what a journal records of it."""
     found = re.match(r"[A-Za-z_][\w ]*", recorded.strip("'"))
-    classes = {kind.__name__: name for name, kind in samplers.classes().items()}
-    return classes.get(found[0], found[0]) if found else "unknown"
+    return name_of(found[0]) or found[0] if found else "unknown"
 
 
 def journal_in(path: str | os.PathLike[str]) -> Path:

@@ -1,6 +1,8 @@
 """A sampler is found by its file: nothing else lists it."""
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,17 @@ def test_every_name_is_that_of_its_file() -> None:
     for name, cls in samplers.classes().items():
         assert cls.__module__ == f"lamcts.samplers.{name}"
     assert list(samplers.names()) == ["auto", *samplers.classes()]
+    assert {cls.__name__: name for name, cls in samplers.classes().items()} == registry.FILES
+
+
+def test_a_class_is_looked_up_without_loading_other_samplers() -> None:
+    code = "import sys; from lamcts.samplers import Mutate; from lamcts.journal.settings import module_of; "
+    code += "print(module_of('HillClimb'), *(name for name in sys.modules if name.startswith('lamcts.samplers.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    module, *loaded = done.stdout.split()
+    assert module == "lamcts.samplers.hillclimb"
+    names = {name.split(".")[2] for name in loaded}
+    assert names & {*registry.FILES.values()} == {"mutate"}
 
 
 @pytest.mark.parametrize("wrong", ["turbos", "turbo:x", "base", "registry", "local_global:x", "auto:x", "a.b"])

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.nevergrad.method import Candidate, Method, library
@@ -53,7 +54,7 @@ class Nevergrad(LocalSampler):
         whole_number(self.workers, "Nevergrad: workers", optional=True)
 
     @classmethod
-    def suited(cls, space: SearchSpace, detail: str) -> "Nevergrad":
+    def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "Nevergrad":
         return cls(detail) if detail else cls()
 
     @property

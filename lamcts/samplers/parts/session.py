@@ -22,6 +22,7 @@ from lamcts.utils.removed import refuse_removed
 if TYPE_CHECKING:
     from typing import Self
 
+    from lamcts.outcomes.goals import Goals
     from lamcts.spaces.base import SearchSpace
 
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
@@ -140,8 +141,8 @@ class LocalSampler:
         return Supports()
 
     @classmethod
-    def suited(cls, space: "SearchSpace", detail: str) -> "Self | None":
-        """Return the settings for a space; `detail` follows a colon in the name. None: unknown detail."""
+    def suited(cls, space: "SearchSpace", goals: "Goals | None", detail: str) -> "Self | None":
+        """Return the settings for a space and goals; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Supports
 from lamcts.samplers.parts.session import LocalSampler
@@ -73,7 +74,7 @@ class Turbo(LocalSampler):
         return cls(length_min=2**-7, descent_share=0.0)
 
     @classmethod
-    def suited(cls, space: SearchSpace, detail: str) -> "Turbo | None":
+    def suited(cls, space: SearchSpace, goals: Goals | None, detail: str) -> "Turbo | None":
         """Return the default settings, or with "published" those of the paper; None for another detail."""
         return cls.published() if detail == "published" else None if detail else cls()
 
