@@ -201,7 +201,7 @@ class LocalModel:
                 noise = None if known is None else known.at(best)
                 hyper = self._fitted(inputs.at(best), rest[best], hyper, suited, noise)
             self.state.columns[column] = hyper
-        return Posterior(inputs, z, hyper, known, prior)
+        return Posterior.of(inputs, z, hyper, known, prior)
 
     def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""

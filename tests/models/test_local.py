@@ -51,7 +51,7 @@ def test_the_model_is_the_process_over_its_rows() -> None:
     seen, model, surrogate = grown(3)
     hyper = model.state.columns[0]
     assert hyper is not None
-    fresh = Posterior(Inputs.of(seen.x), plain(seen.y)[:, None], hyper)
+    fresh = Posterior.of(Inputs.of(seen.x), plain(seen.y)[:, None], hyper)
     assert np.array_equal(expected(surrogate), fresh.expect(POINTS)[:, 0])
 
 

@@ -48,7 +48,7 @@ def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None
     seen, model, surrogate = modelled(SPACES[name], 15)
     inputs = model.coding(model.parameters.codes(seen.x))
     assert model.state.columns[0] is not None
-    anew = Posterior(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
+    anew = Posterior.of(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
     assert np.array_equal(surrogate.model.parts[0].expect(inputs), anew.expect(inputs))
     best = float(anew.fitted().min())
     assert surrogate.front.min() == best and surrogate.success is None

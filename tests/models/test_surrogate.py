@@ -33,7 +33,7 @@ def made(m: int, c: int, feasible: bool = True) -> Surrogate:
     """Return the acquisition of `m` losses and `c` constraints, over a front of some rows or before one."""
     ends = np.linspace(0.2, 0.8, m)
     z = np.column_stack([*(np.linalg.norm(X - end, axis=1) for end in ends), *(X[:, j] - 0.6 for j in range(c))])
-    parts = [Posterior(Inputs.of(X), z[:, [j]], HYPERS[min(j, 2)]) for j in range(m + c)]
+    parts = [Posterior.of(Inputs.of(X), z[:, [j]], HYPERS[min(j, 2)]) for j in range(m + c)]
     front = z[:, :m][non_dominated(z[:, :m])][::2]  # of some rows, so that much is left to gain
     return Surrogate(MultiOutput(parts, m), front if feasible else front[:0], 0.3, RNG(0))
 
@@ -134,7 +134,7 @@ def test_what_surely_violates_a_constraint_is_worth_little_however_low_its_losse
 def test_of_many_losses_a_point_is_worth_more_the_lower_they_are() -> None:
     x = RNG(0).random((20, 2))
     z = np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)])
-    parts = [Posterior(Inputs.of(x), z[:, [j]], Hyper(np.array([0.4, 0.4]), 1e-4)) for j in range(6)]
+    parts = [Posterior.of(Inputs.of(x), z[:, [j]], Hyper(np.array([0.4, 0.4]), 1e-4)) for j in range(6)]
     value = Surrogate(MultiOutput(parts, 6), z, np.inf, RNG(0)).value(
         Inputs.of(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]))
     )

@@ -77,11 +77,11 @@ class Fit:
         """Return a posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
         n, d = u.shape
         inputs, column = Inputs.of(u), z[:, None]
-        best = RunPosterior(inputs, column, self.indices[transform].hyper(d), known)
+        best = RunPosterior.of(inputs, column, self.indices[transform].hyper(d), known)
         for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
             if (tried := self.indices[transform].neighbour()) is None:
                 continue
-            new = RunPosterior(inputs, column, tried.hyper(d), known)
+            new = RunPosterior.of(inputs, column, tried.hyper(d), known)
             if new.misfit() < best.misfit():
                 best, self.indices[transform] = new, tried
         return best

@@ -192,7 +192,7 @@ class MultiOutputPaths:
 
     def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
         parts = [
-            Posterior(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
+            Posterior.of(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
         ]
         order = sorted(range(len(parts)), key=lambda i: parts[i].z[:, 0].tolist())  # by content
         drawn = {i: PosteriorPaths(parts[i], k, rng) for i in order}

@@ -159,7 +159,7 @@ def test_the_misfit_of_no_transform_rises_from_fit_to_fit(n: int) -> None:
         model = fitted(own, x, y, fit, fit.tried + TRY_EVERY)
         for z, old, new in zip(transforms(y), before.indices, fit.indices, strict=True):
             inputs = model.posterior.inputs
-            one, two = (RunPosterior(inputs, z[:, None], index.hyper(3)).misfit() for index in (old, new))
+            one, two = (RunPosterior.of(inputs, z[:, None], index.hyper(3)).misfit() for index in (old, new))
             assert two <= one
             assert (two < one) == (astuple(old)[:3] != astuple(new)[:3])
             moved += two < one
