@@ -4,7 +4,7 @@ Letters: n rows in a model, d coordinates, k objectives.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -79,8 +79,11 @@ class LocalModel:
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, inputs, prior) if related else None
 
-    def update(self, centre: int, rng: np.random.Generator) -> Surrogate:
-        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right."""
+    def update(self, centre: int, rng: np.random.Generator | None = None) -> Surrogate:
+        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right.
+
+        rng: of the acquisition's seed, drawn where it has no closed form; None: the seed is 0.
+        """
         seen, due, state = self._seen, self._due(), self.state
         m, c = seen.f.shape[1], seen.g.shape[1]
         state.columns += [None] * (2 * m + c - len(state.columns))  # objectives in both units
@@ -102,7 +105,10 @@ class LocalModel:
             state.fits, state.fitted = state.fits + 1, len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in front.T])
         model = MultiOutput(objectives + constraints, len(objectives))
-        return Surrogate(model, front[seen.feasible[rows]], violation, rng, success, least)
+        surrogate = Surrogate(model, front[seen.feasible[rows]], violation, success, least)
+        if rng is None or not surrogate.is_drawn:
+            return surrogate
+        return replace(surrogate, seed=int(rng.integers(2**63)))
 
     def _objective(self, j: int, rows: Rows, due: bool, joint: Sequence[Floats]) -> Posterior:
         """Return the process of one objective, with the `joint` columns.

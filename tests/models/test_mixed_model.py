@@ -104,7 +104,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert surrogate.success is not None
     z = np.unique(model.parameters.draw(200, np.random.default_rng(1)), axis=0)
     inputs, fails = model.coding(z), z[:, 0] == 0
-    without = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0)).value(inputs)
+    without = Surrogate(surrogate.model, surrogate.front, np.inf).value(inputs)
     price = surrogate.value(inputs) - without
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
@@ -128,7 +128,7 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
     if failing:
         z = model.parameters.draw(12, np.random.default_rng(2))
         success = Success(model.coding(z), np.arange(12) % 3 > 0, surrogate.model.parts[0].hyper)
-        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), success)
+        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, success)
     at = model.coding(model.parameters.draw(6, np.random.default_rng(1)))
     value, slope = surrogate.slopes(at)
     assert np.allclose(value, surrogate.value(at))

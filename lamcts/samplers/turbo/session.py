@@ -68,7 +68,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         batch.begin(box.start, self.progress.rng)
         started = len(batch.x)
         if batch.missing and (row := centre(self.region, self.seen, self.incumbent)) is not None:
-            self._propose(batch, self.model.update(row, self.progress.rng), self.seen.x[row])
+            self._propose(batch, self.model.update(row), self.seen.x[row])
         batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
         return Proposal(batch.x, box.begin(started) + box.issue(len(batch.x) - started))
 
