@@ -49,7 +49,7 @@ def grown(steps: int) -> tuple[Observations, LocalModel, Surrogate]:
 
 def test_the_model_is_the_process_over_its_rows() -> None:
     seen, model, surrogate = grown(3)
-    hyper = model.state.columns[0]
+    hyper = model.state.columns["loss", 0, 0]
     assert hyper is not None
     fresh = Posterior.of(Inputs.of(seen.x), plain(seen.y)[:, None], hyper)
     assert np.array_equal(expected(surrogate), fresh.expect(POINTS)[:, 0])
