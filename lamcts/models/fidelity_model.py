@@ -83,7 +83,7 @@ class FidelityModel:
         inputs, z = self._inputs(x, at), self._scale.down(z - self._mean(at))
         z = z[:, None]
         self.hyper = fit(inputs, z, WIDE_PRIOR.suited(inputs))[0] if hyper is None else hyper
-        self._process = Posterior(inputs, z, self.hyper)
+        self._process = Posterior.of(inputs, z, self.hyper)
         self._signal = float(self._process.signal[0])
         self._noise = self.hyper.noise * self._signal
         of_each = np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)  # the rows of each configuration

@@ -40,7 +40,7 @@ def fit(
     """
     starts = starts or (prior.mode,)
     if known is not None:
-        known = known.shared(float(Posterior(inputs, z, starts[0], known).signal[0]))
+        known = known.shared(float(Posterior.of(inputs, z, starts[0], known).signal[0]))
     loss: Slope = Loss(inputs, z, prior, known) if device is None else _loss_on(device, inputs, z, prior)
     found = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
     theta, value = min(found, key=lambda pair: pair[1])

@@ -4,7 +4,6 @@ A row's diagonal entry is its correlation with itself, the fitted noise, and its
 signal follows from the rows, so it is found by iteration. Letters: n rows, m losses.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +49,6 @@ class KnownNoise:
     def grown(self, k: int) -> "KnownNoise":
         """Return the noise with `k` further rows of unknown noise."""
         return KnownNoise(np.append(self.variance, np.zeros(k)), np.append(self.fitted, np.ones(k)))
-
-
-def settle(signal_at: Callable[[float], float]) -> float:
-    """Return the signal's variance that `signal_at(guess)` finds where known noise is a share of the guess."""
-    signal = 1.0
-    for _ in range(ROUNDS):
-        signal = signal_at(signal)
-    return signal
 
 
 def carried(y: Floats, z: Floats, sems: Floats) -> Floats:

@@ -4,7 +4,7 @@ Letters: n rows in a model, d coordinates, k objectives.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ MULTI_START_EVERY = 3  # fits from one multi-start fit to the next (untuned)
 WARP_ADVANTAGE = 0.02  # rank correlation by which the warp must be ahead before orders are modelled in it (tuned:
 # without, two of ten tours took 170 and 208 evaluations, which took 120 and 71 in plain units)
 SHARED_SPREAD = 1.5  # deviations of a factor that all weights of an objective share: costs are often sums (tuned)
+Slot = tuple[str, int, int]  # ("loss", its number, its units) or ("constraint", the first that shares a kernel, 0)
 Group = tuple[int, Floats, list[Floats]]  # the first of some constraints, their points [n, d], and columns [n] each
 
 
@@ -40,11 +41,10 @@ Group = tuple[int, Floats, list[Floats]]  # the first of some constraints, their
 class ModelState:
     """What the model's future depends on, besides the rows.
 
-    columns: hyper-parameters of k objectives, of the constraints, and of the objectives in other units; None: not
-    fitted yet.
+    columns: hyper-parameters of each objective in each of its units, and of the constraints, once they are fitted.
     """
 
-    columns: list[Hyper | None] = field(default_factory=list)
+    columns: dict[Slot, Hyper] = field(default_factory=dict)
     success: Hyper | None = None  # of where evaluations succeed
     fits: int = 0
     fitted: int = 0  # rows seen at the last fit
@@ -79,11 +79,13 @@ class LocalModel:
         related = seen.related if seen.plain else ()
         self._related = RelatedModels(related, inputs, prior) if related else None
 
-    def update(self, centre: int, rng: np.random.Generator) -> Surrogate:
-        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right."""
+    def update(self, centre: int, rng: np.random.Generator | None = None) -> Surrogate:
+        """Return the acquisition up to date with `seen`; `centre` is the row near which the model must be right.
+
+        rng: of the acquisition's seed, drawn where it has no closed form; None: the seed is 0.
+        """
         seen, due, state = self._seen, self._due(), self.state
-        m, c = seen.f.shape[1], seen.g.shape[1]
-        state.columns += [None] * (2 * m + c - len(state.columns))  # objectives in both units
+        m = seen.f.shape[1]
         state.units += [0] * (m - len(state.units))
         self._known, good = KnownColumns.of(seen), modelled(seen)
         rows = self.nearest(good[np.isfinite(losses_of(seen, good)).all(1)], centre)
@@ -92,7 +94,9 @@ class LocalModel:
         objectives = [self._objective(j, rows, due, joint) for j in range(m) if len(rows)]
         n = len(rows)  # then come those that are incomplete
         self.unit = unit_of(losses_of(seen, rows)[:, 0], objectives[0].z[:n, 0]) if m == 1 and objectives else 0.0
-        constraints = [self._process(m + j, self.inputs(x), np.array(z).T, due) for j, x, z in groups.values()]
+        constraints = [
+            self._process(("constraint", j, 0), self.inputs(x), np.array(z).T, due) for j, x, z in groups.values()
+        ]
         # one loss is taken without the noise that its process sees in it; a front is made of what was seen
         losses = [(own.fitted() if m == 1 or own.known is not None else own.z)[:n, 0] for own in objectives]
         front = np.array(losses).reshape(m, -1).T  # [n, k]
@@ -102,7 +106,10 @@ class LocalModel:
             state.fits, state.fitted = state.fits + 1, len(seen)
         least = np.array([least_gain(column) if m > 1 else 0.0 for column in front.T])
         model = MultiOutput(objectives + constraints, len(objectives))
-        return Surrogate(model, front[seen.feasible[rows]], violation, rng, success, least)
+        surrogate = Surrogate(model, front[seen.feasible[rows]], violation, success, least)
+        if rng is None or not surrogate.is_drawn:
+            return surrogate
+        return replace(surrogate, seed=int(rng.integers(2**63)))
 
     def _objective(self, j: int, rows: Rows, due: bool, joint: Sequence[Floats]) -> Posterior:
         """Return the process of one objective, with the `joint` columns.
@@ -115,18 +122,18 @@ class LocalModel:
         x, y, sems = self._told(j, rows)
         m, inputs = self._seen.f.shape[1], self.inputs(x)
         if m == 1 and not inputs.orders.shape[1]:
-            return self._loss(j, inputs, y, sems, np.array([self._units(y), *joint]).T, due)
-        slots = (j, m + self._seen.g.shape[1] + j)  # hyper-parameters in either
+            return self._loss(("loss", j, 0), inputs, y, sems, np.array([self._units(y), *joint]).T, due)
         shared, ahead = (0.0, WARP_ADVANTAGE) if m == 1 else (SHARED_SPREAD, 0.0)
         if due:
             made = [
-                self._loss(slots[u], inputs, y, sems, units(y)[:, None], due, shared) for u, units in enumerate(UNITS)
+                self._loss(("loss", j, u), inputs, y, sems, units(y)[:, None], due, shared)
+                for u, units in enumerate(UNITS)
             ]
             warped, plain = (rank_correlation(process.left_out()[:, 0], y) for process in made)
             self.state.units[j] = int(plain > warped - ahead)
             return made[self.state.units[j]]
         chosen = self.state.units[j]
-        return self._loss(slots[chosen], inputs, y, sems, UNITS[chosen](y)[:, None], due, shared)
+        return self._loss(("loss", j, chosen), inputs, y, sems, UNITS[chosen](y)[:, None], due, shared)
 
     def _told(self, j: int, rows: Rows) -> tuple[Floats, Floats, Floats | None]:
         """Return the points [n, d], losses [n] and standard errors [n] of an objective, of incomplete results last."""
@@ -145,7 +152,7 @@ class LocalModel:
         return np.flatnonzero(np.isfinite(column))[: max(MAX_ROWS - n, 0)]
 
     def _loss(
-        self, slot: int, inputs: Inputs, y: Floats, sems: Floats | None, z: Floats, due: bool, shared: float = 0.0
+        self, slot: Slot, inputs: Inputs, y: Floats, sems: Floats | None, z: Floats, due: bool, shared: float = 0.0
     ) -> Posterior:
         """Return the process of losses `y` [n], which in its units are the first of the columns `z` [n, r]."""
         known = None if sems is None else KnownNoise.of(sems, y, z[:, 0])
@@ -179,7 +186,7 @@ class LocalModel:
 
     def _process(
         self,
-        column: int,
+        slot: Slot,
         inputs: Inputs,
         z: Floats,
         due: bool,
@@ -191,7 +198,7 @@ class LocalModel:
 
         Of many rows the best decide on its hyper-parameters, and all of them on a device.
         """
-        hyper = self.state.columns[column]
+        hyper = self.state.columns.get(slot)
         if due or hyper is None:
             rest, suited = z if prior is None else z - prior(inputs)[:, None], self._prior.suited(inputs, shared)
             if len(z) > MAX_ROWS and known is None:
@@ -200,8 +207,8 @@ class LocalModel:
                 best = np.sort(np.argsort(rest.sum(1), kind="stable")[:FIT_ROWS])
                 noise = None if known is None else known.at(best)
                 hyper = self._fitted(inputs.at(best), rest[best], hyper, suited, noise)
-            self.state.columns[column] = hyper
-        return Posterior(inputs, z, hyper, known, prior)
+            self.state.columns[slot] = hyper
+        return Posterior.of(inputs, z, hyper, known, prior)
 
     def _fitted(self, inputs: Inputs, z: Floats, warm: Hyper | None, prior: Prior, known: KnownNoise | None) -> Hyper:
         """Return the best hyper-parameters found from those before, if any, and now and then from two places more."""
@@ -213,7 +220,7 @@ class LocalModel:
     def _due(self) -> bool:
         """Return whether the hyper-parameters are to be fitted again."""
         every = next(step for most, step in REFIT if len(self._seen) < most)
-        return not any(self.state.columns) or len(self._seen) - self.state.fitted >= every
+        return not self.state.columns or len(self._seen) - self.state.fitted >= every
 
     def nearest(self, rows: Rows, centre: int) -> Rows:
         """Return at most MAX_ROWS of the rows, in order of arrival: the nearest to the row `centre`.

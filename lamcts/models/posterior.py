@@ -5,14 +5,15 @@ for each column a right-hand side with a mean and a signal.
 Letters: n rows in the model, m rows asked about, q numbers, r columns.
 """
 
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from lamcts.models.coding import Inputs
 from lamcts.models.kernel import Hyper, Kernel
-from lamcts.models.known_noise import KnownNoise, settle
+from lamcts.models.known_noise import ROUNDS, KnownNoise
 from lamcts.types import Floats
 
 JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times its mean, at least 1
@@ -32,40 +33,70 @@ class MeanFunction(Protocol):
         """Return the slopes of the mean along the numbers, [m, q]."""
 
 
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """The process given rows and their columns `z` [n, r] in standard units.
 
     The covariance of two observations of a column is `signal (kernel + noise [same row])`. Its `signal` and `mean` [r]
     are the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
-    known: the known noise of the rows, of a process with one column; `noise` is then the noise of each row, [n], known
-    and fitted. prior: a mean besides the constant one, of a process with one column.
+    root: lower Cholesky factor `L` of kernel and noise, [n, n]. white: `L^-1 (z - mean)`, less the prior mean, [n, r].
+    known: the known noise of the rows, of a process with one column, as a share of the signal's `guess`; `noise` is
+    then the noise of each row, [n], known and fitted. prior: a mean besides the constant one, of a process with one
+    column.
     """
 
-    signal_shape, signal_rate = SIGNAL_SHAPE, SIGNAL_RATE  # prior of the signal
+    signal_shape: ClassVar[float] = SIGNAL_SHAPE  # prior of the signal
+    signal_rate: ClassVar[float] = SIGNAL_RATE
+    kernel: Kernel
+    z: Floats
+    noise: float | Floats
+    root: Floats
+    mean: Floats
+    white: Floats
+    signal: Floats
+    known: KnownNoise | None = None
+    prior: MeanFunction | None = None
+    guess: float | None = None
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls: type[P],
         inputs: Inputs,
         z: Floats,
         hyper: Hyper,
         known: KnownNoise | None = None,
         prior: MeanFunction | None = None,
-    ) -> None:
-        self.kernel, self.known, self.prior = Kernel(inputs, hyper), known, prior
-        self.noise: float | Floats = hyper.noise
-        self._guess: float | None = None  # of the signal, which known noise is a share of
+    ) -> P:
+        """Return the process of rows and their columns; the signal that known noise is a share of is iterated."""
+        kernel = Kernel(inputs, hyper)
         if known is None:
-            self._factorise()
-            self._condition(z)
-        else:
-            settle(lambda guess: self._signal_with(known, guess, z))
+            return cls._of(kernel, z, hyper.noise, prior)
+        guess = 1.0
+        for _ in range(ROUNDS):
+            posterior = cls._of(kernel, z, known.diagonal(hyper.noise, guess), prior, known, guess)
+            guess = float(posterior.signal[0])
+        return posterior
 
-    def _signal_with(self, known: KnownNoise, guess: float, z: Floats) -> float:
-        """Take known noise as a share of a guess of the signal, and return the signal that is most likely then."""
-        self._guess, self.noise = guess, known.diagonal(self.hyper.noise, guess)
-        self._factorise()
-        self._condition(z)
-        return float(self.signal[0])
+    @classmethod
+    def _of(
+        cls: type[P],
+        kernel: Kernel,
+        z: Floats,
+        noise: float | Floats,
+        prior: MeanFunction | None,
+        known: KnownNoise | None = None,
+        guess: float | None = None,
+    ) -> P:
+        """Return the process with the most likely mean and signal of each column."""
+        root, n = factor(kernel.matrix, noise), len(z)
+        rest = z if prior is None else z - prior(kernel.inputs)[:, None]
+        white = _whiten(root, np.column_stack([rest, np.ones(n)]))
+        white, ones = white[:, :-1], white[:, -1]
+        mean = ones @ white / (ones @ ones)  # [r]
+        white = white - np.outer(ones, mean)
+        square: Floats = np.einsum("nr,nr->r", white, white)
+        signal = profiled_signal(square, n, cls.signal_shape, cls.signal_rate)  # [r]
+        return cls(kernel, z, noise, root, mean, white, signal, known, prior, guess)
 
     @property
     def hyper(self) -> Hyper:
@@ -76,22 +107,6 @@ class Posterior:
         """The rows of the model."""
         return self.kernel.inputs
 
-    def _factorise(self) -> None:
-        self.root = factor(self.kernel.matrix, self.noise)  # [n, n], lower
-
-    def _condition(self, z: Floats) -> None:
-        """Take the columns of the rows, with the most likely mean and signal of each."""
-        self.z, n = z, len(z)
-        rest = self.z if self.prior is None else self.z - self.prior(self.inputs)[:, None]
-        white = self.whiten(np.column_stack([rest, np.ones(n)]))
-        white, ones = white[:, :-1], white[:, -1]
-        self.mean: Floats = ones @ white / (ones @ ones)  # [r]
-        self.white = white - np.outer(ones, self.mean)  # [n, r], L^-1 (z - mean), less the prior mean
-        self.signal: Floats = profiled_signal(
-            np.einsum("nr,nr->r", self.white, self.white), n, self.signal_shape, self.signal_rate
-        )  # [r]
-        self.__dict__.pop("weights", None)
-
     @cached_property
     def weights(self) -> Floats:
         """K^-1 (z - mean), [n, r]."""
@@ -99,10 +114,7 @@ class Posterior:
 
     def whiten(self, b: Floats) -> Floats:
         """With `K = L L^T`, return `v` [n, k] such that `L v = b`."""
-        from scipy.linalg.blas import dtrsm
-
-        result: Floats = dtrsm(1.0, self.root, b, lower=1)
-        return result
+        return _whiten(self.root, b)
 
     def unwhiten(self, v: Floats) -> Floats:
         """With `K = L L^T`, return `w` [n, k] such that `L^T w = v`."""
@@ -178,39 +190,39 @@ class Posterior:
         """Return the negative log likelihood, mean and signals profiled out, less a constant."""
         n, signal = len(self.z), self.signal
         value = self.signal.size * float(np.log(self.root.diagonal()).sum()) + n / 2 * float(np.log(signal).sum())
-        if self._guess is not None:  # at the guess that the noise is a share of
-            value += n / 2 * float((np.log(self._guess / signal) + signal / self._guess - 1).sum())
+        if self.guess is not None:  # at the guess that the noise is a share of
+            value += n / 2 * float((np.log(self.guess / signal) + signal / self.guess - 1).sum())
         return value
 
     def fantasize(self: P, inputs: Inputs) -> P:
-        """Return the process as if the columns at some rows [k] had come out at their means (kriging believer)."""
-        new = self._grown(inputs)
-        new.z, new.mean, new.signal = np.vstack([self.z, self.expect(inputs)]), self.mean, self.signal
-        new.white = np.vstack([self.white, np.zeros((len(inputs), len(self.mean)))])  # nothing new was learned
-        return new
+        """Return the process as if the columns at some rows [k] had come out at their means (kriging believer).
 
-    def _grown(self: P, inputs: Inputs) -> P:
-        """Return a process of more rows, without columns yet; the root grows by k rows.
-
-        With `K' = [[K, B^T], [B, C]]` the root of K' is `[[L, 0], [V^T, S]]`, `L V = B^T`, `S S^T = C - V^T V`.
+        The root grows by k rows. With `K' = [[K, B^T], [B, C]]` the root of K' is `[[L, 0], [V^T, S]]`, `L V = B^T`,
+        `S S^T = C - V^T V`. The new rows have the fitted noise.
         """
-        new, n, k = self._with_rows(inputs), len(self.inputs), len(inputs)
+        n, k, noise = len(self.inputs), len(inputs), self.noise
         cross = self.whiten(self.kernel(inputs).T)  # [n, k]
-        new.root = np.zeros((n + k, n + k), order="F")
-        new.root[:n, :n] = self.root
-        new.root[n:, :n] = cross.T
-        new.root[n:, n:] = factor(self.kernel.at(inputs).matrix - cross.T @ cross, self.hyper.noise)
-        return new
+        root = np.zeros((n + k, n + k), order="F")
+        root[:n, :n] = self.root
+        root[n:, :n] = cross.T
+        root[n:, n:] = factor(self.kernel.at(inputs).matrix - cross.T @ cross, self.hyper.noise)
+        return replace(
+            self,
+            kernel=self.kernel.at(self.inputs.joined(inputs)),
+            z=np.vstack([self.z, self.expect(inputs)]),
+            noise=np.append(noise, np.full(k, self.hyper.noise)) if isinstance(noise, np.ndarray) else noise,
+            root=root,
+            white=np.vstack([self.white, np.zeros((k, len(self.mean)))]),  # nothing new was learned
+            known=None if self.known is None else self.known.grown(k),
+        )
 
-    def _with_rows(self: P, inputs: Inputs) -> P:
-        """Return a process of more rows that have the fitted noise, without a root."""
-        new, k = type(self).__new__(type(self)), len(inputs)
-        new.kernel, new.prior, new._guess = self.kernel.at(self.inputs.joined(inputs)), self.prior, self._guess
-        new.known = None if self.known is None else self.known.grown(k)
-        new.noise = self.noise
-        if isinstance(self.noise, np.ndarray):
-            new.noise = np.append(self.noise, np.full(k, self.hyper.noise))
-        return new
+
+def _whiten(root: Floats, b: Floats) -> Floats:
+    """Return `v` [n, k] such that `root v = b`."""
+    from scipy.linalg.blas import dtrsm
+
+    result: Floats = dtrsm(1.0, root, b, lower=1)
+    return result
 
 
 def profiled_signal(square: Number, n: int, shape: float = SIGNAL_SHAPE, rate: float = SIGNAL_RATE) -> Number:

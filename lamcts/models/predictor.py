@@ -141,7 +141,7 @@ class RunModel:
         scale = Scale.of(y)
         z = scale.down(y)
         inputs, known = self.coding.inputs(x), KnownNoise.of(sems, y, z)
-        return Column(scale, Posterior(inputs, z[:, None], self._hyper(inputs, z, known), known))
+        return Column(scale, Posterior.of(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
         """Return the process in which rows far from what the others predict have their residuals as errors."""

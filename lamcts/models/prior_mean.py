@@ -73,4 +73,4 @@ def _process(task: RelatedTask, inputs_of: Callable[[Floats], Inputs], prior: Ke
     rows = spread_over_ranks(task.y)
     inputs, z = inputs_of(task.x[rows]), half_rank(task.y[rows])
     hyper, _ = fit(inputs, z[:, None], prior.suited(inputs))
-    return Posterior(inputs, z[:, None], hyper)
+    return Posterior.of(inputs, z[:, None], hyper)

@@ -62,8 +62,7 @@ def refusal(space: SearchSpace, goals: Goals) -> str | None:
         return "several objectives" if len(goals.objectives) > 1 else "constraints"
     if FidelityAxis.of(space) is not None:
         return "a fidelity"
-    coding = Coding(Parameters(space))
-    return "parameters that are no numbers, or not always active" if coding.categories or not coding.numbers else None
+    return None if Parameters(space).all_numeric else "parameters that are no numbers, or not always active"
 
 
 @own_numerics()

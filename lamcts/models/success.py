@@ -37,7 +37,7 @@ class Success:
 
     def __init__(self, inputs: Inputs, good: Mask, hyper: Hyper) -> None:
         self._share, self._spread = float(good.mean()), float(good.std())
-        self._process = Posterior(inputs, marks(good)[:, None], hyper)
+        self._process = Posterior.of(inputs, marks(good)[:, None], hyper)
 
     def chance(self, inputs: Inputs) -> Floats:
         """Return the chance of success at other rows, [m]."""
@@ -109,7 +109,7 @@ def _likeliest(inputs: Inputs, z: Floats) -> Hyper:
     some = [
         Hyper(np.full(x.shape[1], max(length * gap, MIN_LENGTH)), noise) for length, noise in product(LENGTHS, NOISES)
     ]
-    return min(some, key=lambda hyper: Posterior(inputs, z, hyper).misfit())
+    return min(some, key=lambda hyper: Posterior.of(inputs, z, hyper).misfit())
 
 
 def unless_chance(success: Success | None) -> Success | None:

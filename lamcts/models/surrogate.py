@@ -25,6 +25,7 @@ from lamcts.models.success import Success
 from lamcts.outcomes.cells import cells_of
 from lamcts.outcomes.dominance import non_dominated
 from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, reference_of, thinned
+from lamcts.rng import stream
 from lamcts.types import Floats
 
 DRAWS = 64  # of columns at each point, where nothing is known in closed form (untuned)
@@ -36,34 +37,44 @@ MIN_VARIANCE = 1e-12  # of a column: slopes at a row of the model stay finite (u
 class Surrogate:
     """The acquisition under `model`, given the feasible losses `front` [f, k] that count as known.
 
-    violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. rng: of the
-    draws where nothing is known in closed form. success: of evaluations. least: what an
-    objective must gain on the front to gain at all, [k] or a number; see `least_gain`. All are in the model's
-    units.
+    violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. success: of
+    evaluations. least: what an objective must gain on the front to gain at all, [k] or a number; see `least_gain`. All
+    are in the model's units. seed: of the draws where nothing is known in closed form; fantasies: how often some points
+    were taken as evaluated, each with draws of its own.
     """
 
     model: MultiOutput
     front: Floats
     violation: float
-    rng: np.random.Generator
     success: Success | None = None
     least: Floats | float = 0.0
+    seed: int = 0
+    fantasies: int = 0
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the gain, now or of a fantasy, has no closed form and takes draws."""
+        return self.model.losses > MAX_LOSSES or (not len(self.front) and self._constraints > 0)
+
+    @property
+    def _constraints(self) -> int:
+        return sum(part.z.shape[1] for part in self.model.parts) - self.model.losses
 
     @cached_property
     def gain(self) -> Gain | None:
         """What the losses gain, or the constraints before a feasible row; None where neither is known yet."""
-        m = self.model.losses
+        m, c, rng = self.model.losses, self._constraints, stream(self.seed, self.fantasies)
         if not len(self.front):
-            c = sum(part.z.shape[1] for part in self.model.parts) - m
-            normal = self.rng.standard_normal((DRAWS, c))
-            return DrawnImprovement(_violation, self.violation, normal) if c and np.isfinite(self.violation) else None
+            if not c or not np.isfinite(self.violation):
+                return None
+            return DrawnImprovement(_violation, self.violation, rng.standard_normal((DRAWS, c)))
         if m == 1:
             return Improvement(float(self.front.min()))
         front = self.front[non_dominated(self.front)]
         if m <= MAX_LOSSES:
             return VolumeImprovement(cells_of(thinned(front) - self.least, reference_of(front)))
-        aim = Chebyshev.of_front(front, self.rng.dirichlet(np.ones(m)))
-        return DrawnImprovement(aim.slopes, float(aim.of(front).min()), self.rng.standard_normal((DRAWS, m)))
+        aim = Chebyshev.of_front(front, rng.dirichlet(np.ones(m)))
+        return DrawnImprovement(aim.slopes, float(aim.of(front).min()), rng.standard_normal((DRAWS, m)))
 
     def value(self, inputs: Inputs) -> Floats:
         """Return the logarithm of what points are worth, [m]."""
@@ -118,7 +129,8 @@ class Surrogate:
         over = np.maximum(expected[:, m:], 0.0).sum(1)
         front = np.vstack([self.front, expected[over == 0, :m]]) if m else self.front
         violation = min(self.violation, float(over.min()))
-        return replace(self, model=self.model.fantasize(inputs), front=front, violation=violation)
+        model, fantasies = self.model.fantasize(inputs), self.fantasies + 1
+        return replace(self, model=model, front=front, violation=violation, fantasies=fantasies)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Searches:
 
     def __init__(self, sampler: Sampler, seen: Observations, seed: int) -> None:
         self.sampler, self.seed = adapt_to_goals(sampler, seen), seed
-        self.seen = seen if seen.plain else BoundedColumns(seen)
+        self.seen = seen if seen.plain else cast(Observations, BoundedColumns(seen))
         self.live: dict[int, LiveSearch] = {}
         self.converged: list[int] = []  # rows at which searches have converged
         self.proposers: dict[int, str] = {}  # row told here -> the part of its search that proposed it

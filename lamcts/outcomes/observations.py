@@ -36,6 +36,11 @@ class Columns(NamedTuple):
         """The first losses, [n]."""
         return self.f[:, 0]
 
+    @classmethod
+    def of(cls, seen: Any, first: int) -> "Columns":
+        """Return copies of the columns of observations, or of a view of them, from row `first` on."""
+        return cls(*(np.array(getattr(seen, name)[first:]) for name in cls._fields))
+
 
 class IncompleteRow(NamedTuple):
     """What is known of a pending trial: losses f [m], excesses g [c], nan where pending, and standard errors."""
@@ -157,19 +162,11 @@ class Observations:
     @property
     def front(self) -> Rows:
         """The feasible rows that no other feasible row dominates, in order of arrival."""
-        good: Rows = np.flatnonzero(self.feasible)
-        level = self.y[good]
-        first: Rows = good[level == level.min(initial=np.inf)]
-        return first
+        return level_front(self.feasible, self.y)
 
     def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
         """Return the row of the lowest `y` of `current` and `rows` (the first of equals), None without a success."""
-        rows, y = np.fromiter(rows, np.int64), self.y
-        rows = rows[np.isfinite(y[rows])]
-        if not len(rows):
-            return current
-        best = int(rows[np.argmin(y[rows])])
-        return best if current is None or y[best] < y[current] else current
+        return best_of(self.y, rows, current)
 
     def append(
         self,
@@ -219,7 +216,7 @@ class Observations:
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
-        return Columns(*(np.array(getattr(self, name)[first:]) for name in Columns._fields))
+        return Columns.of(self, first)
 
     def point(self, row: int, space: Any) -> Point:
         """Return the point of a row in the user's units, as it was told."""
@@ -296,6 +293,23 @@ class Observations:
             new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
+
+
+def best_of(y: Floats, rows: Iterable[int], current: int | None) -> int | None:
+    """Return the row of the lowest `y` [n] of `current` and `rows`; see `Observations.best_row`."""
+    rows = np.fromiter(rows, np.int64)
+    rows = rows[np.isfinite(y[rows])]
+    if not len(rows):
+        return current
+    best = int(rows[np.argmin(y[rows])])
+    return best if current is None or y[best] < y[current] else current
+
+
+def level_front(feasible: NDArray[np.bool_], y: Floats) -> Rows:
+    """Return the feasible rows of the lowest `y` [n]: constrained ranks of a whole front are equal."""
+    good: Rows = np.flatnonzero(feasible)
+    front: Rows = good[y[good] == y[good].min(initial=np.inf)]
+    return front
 
 
 def _bytes(x: Floats) -> list[bytes]:

@@ -4,14 +4,15 @@ Weights and units of a scalarisation are drawn when a session starts and never c
 same, unlike its constrained rank.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from lamcts.outcomes.constrained_rank import feasible, rankable
 from lamcts.outcomes.measured import StandardErrors
-from lamcts.outcomes.observations import Observations
+from lamcts.outcomes.observations import Columns, Observations, best_of, level_front
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
@@ -26,20 +27,37 @@ def bounded(numbers: Floats) -> Floats:
     return np.clip(numbers, -MAX_SIZE, MAX_SIZE) if (np.abs(numbers) > MAX_SIZE).any() else numbers
 
 
-class _View(Observations):
-    """Observations seen through another; what a view does not define is that of the original."""
+SAME_COLUMNS = ("x", "kind", "seconds", "trial", "source", "good", "feasible")  # of a view and the original
+SAME_POINTS = ("pending", "pending_x", "unseen", "remaining", "distinct", "exact", "point", "related")
+COMPARED = ("plain", "y", "best", "front", "best_row", "constrained_rank", "predicted", "sems", "incomplete")
+SAME = frozenset({"dim", "repeat", "keyed", *SAME_COLUMNS, *SAME_POINTS})
+
+
+class _View:
+    """What a search reads of observations, with other columns; what is not listed here is an AttributeError."""
+
+    same: ClassVar[frozenset[str]] = SAME
 
     def __init__(self, seen: Observations) -> None:
         self._seen = seen
 
-    def __getattr__(self, name: str) -> object:
-        if name == "_seen":  # a copy that is being made
-            raise AttributeError(name)
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.same:
+            raise AttributeError(f"{type(self).__name__}: expected an attribute that a search reads, got {name!r}")
         return getattr(self._seen, name)
+
+    def columns(self, first: int = 0) -> Columns:
+        """Return copies of the columns of this view from row `first` on."""
+        return Columns.of(self, first)
 
 
 class BoundedColumns(_View):
     """Observations with columns bounded by `MAX_SIZE`, compared as the original: differences do not overflow."""
+
+    same: ClassVar[frozenset[str]] = SAME.union(COMPARED)
 
     @property
     def f(self) -> Floats:
@@ -76,11 +94,11 @@ class Scalarised:
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         scale = weighting_of(seen, _weights(seen.f.shape[1], child(rng)))
-        return _Scalarised(self.inner.start(region, ScalarisedView(seen, scale), rng), scale)
+        return _Scalarised(self.inner.start(region, scalarised(seen, scale), rng), scale)
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         scale = Weighting(**state["scale"])
-        return _Scalarised(self.inner.restore(state["inner"], log, region, ScalarisedView(seen, scale)), scale)
+        return _Scalarised(self.inner.restore(state["inner"], log, region, scalarised(seen, scale)), scale)
 
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
@@ -198,3 +216,18 @@ class ScalarisedView(_View):
     @property
     def best(self) -> int | None:
         return self.best_row(self.good)
+
+    @property
+    def front(self) -> Rows:
+        return level_front(self.feasible, self.y)
+
+    def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
+        return best_of(self.y, rows, current)
+
+    def constrained_rank(self, rows: Rows) -> Floats:
+        return np.asarray(self.y[rows])
+
+
+def scalarised(seen: Observations, scale: Weighting) -> Observations:
+    """Return what a search of one loss reads of observations."""
+    return cast(Observations, ScalarisedView(seen, scale))

@@ -97,6 +97,13 @@ class Parameters:
         return bool(self._rules)
 
     @property
+    def all_numeric(self) -> bool:
+        """Whether there are non-constant parameters, and all of them are numbers that are always active."""
+        others = (self.categorical & self.non_constant) | (self.in_permutation & self.move_units)
+        numbers = self.non_constant & ~self.categorical & ~self.in_permutation
+        return not self.may_be_inactive and not others.any() and bool(numbers.any())
+
+    @property
     def count(self) -> int:
         return len(self._parts)
 

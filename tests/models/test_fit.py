@@ -221,7 +221,9 @@ def test_without_a_factor_the_loss_on_a_device_is_to_step_back_from() -> None:
 def test_one_row_is_enough() -> None:
     inputs = Inputs.of(np.array([[0.2, 0.7]]))
     hyper, _ = fit(inputs, np.zeros((1, 1)), REAL_PRIOR.of(0, 2))
-    mean, variance = Posterior(inputs, np.zeros((1, 1)), hyper).moments(Inputs.of(np.array([[0.2, 0.7], [0.9, 0.1]])))
+    mean, variance = Posterior.of(inputs, np.zeros((1, 1)), hyper).moments(
+        Inputs.of(np.array([[0.2, 0.7], [0.9, 0.1]]))
+    )
     assert mean[0, 0] == mean[1, 0] == 0.0
     assert variance[0, 0] < variance[1, 0]
 

@@ -8,7 +8,7 @@ import pytest
 from lamcts.models.coding import Inputs
 from lamcts.models.fit import Loss, fit
 from lamcts.models.kernel import Hyper, matern
-from lamcts.models.known_noise import KnownNoise, carried, settle
+from lamcts.models.known_noise import KnownNoise, carried
 from lamcts.models.output_transforms import Scale, half_rank
 from lamcts.models.posterior import Posterior
 from lamcts.models.priors import REAL_PRIOR, KernelPrior
@@ -25,7 +25,7 @@ HYPER = Hyper(np.array([0.6, 0.9]), 1e-3)
 def test_a_process_with_known_noise_is_the_formula_with_a_matrix_inverse() -> None:
     known = KnownNoise.of(SEMS, Y, Z)
     assert known is not None
-    process = Posterior(ROWS, Z[:, None], HYPER, known)
+    process = Posterior.of(ROWS, Z[:, None], HYPER, known)
     scaled = (X - X.mean(0)) / HYPER.lengths
     at = RNG.random((4, 2))
     cross = matern((at - X.mean(0)) / HYPER.lengths, scaled)
@@ -50,7 +50,9 @@ def test_the_signal_settles_where_known_noise_is_a_share_of_it() -> None:
     known = KnownNoise.of(sd, y, z)
     assert known is not None
     rows, prior = Inputs.of(x), REAL_PRIOR.of(0, 1)
-    models = [Posterior(rows, z[:, None], fit(rows, z[:, None], prior, (), 30, own)[0], own) for own in (known, None)]
+    models = [
+        Posterior.of(rows, z[:, None], fit(rows, z[:, None], prior, (), 30, own)[0], own) for own in (known, None)
+    ]
     truth = Scale.of(y).down(np.sin(6 * x[:, 0]))
     told, blind = (float(np.abs(model.expect(rows)[:, 0] - truth).mean()) for model in models)
     assert told < blind / 2
@@ -62,7 +64,7 @@ def test_noise_that_is_not_known_changes_nothing() -> None:
 
 def test_an_exact_row_is_met_and_one_without_an_error_keeps_the_fitted_noise() -> None:
     known = KnownNoise.of(np.where(np.arange(12) < 6, 0.0, np.nan), Y, Z)
-    process = Posterior(ROWS, Z[:, None], Hyper(HYPER.lengths, 0.3), known)
+    process = Posterior.of(ROWS, Z[:, None], Hyper(HYPER.lengths, 0.3), known)
     miss = np.abs(process.expect(ROWS)[:, 0] - Z)
     assert miss[:6].max() < 1e-3 < 1e-2 < miss[6:].max()
 
@@ -90,4 +92,3 @@ def test_huge_and_equal_losses_carry_over_without_a_warning() -> None:
     y = np.array([-1e308, 1e308, 0.0])
     assert np.isfinite(carried(y, np.array([-1.0, 1.0, 0.0]), np.array([1e308, 1e300, 0.0]))).all()
     assert carried(np.ones(3), np.zeros(3), np.array([0.0, 0.1, 2.0])).tolist() == [0.0, 1.0, 1.0]
-    assert 0 < settle(lambda signal: 1 / (1 + 1 / signal)) < 1

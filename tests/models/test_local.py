@@ -49,9 +49,9 @@ def grown(steps: int) -> tuple[Observations, LocalModel, Surrogate]:
 
 def test_the_model_is_the_process_over_its_rows() -> None:
     seen, model, surrogate = grown(3)
-    hyper = model.state.columns[0]
+    hyper = model.state.columns["loss", 0, 0]
     assert hyper is not None
-    fresh = Posterior(Inputs.of(seen.x), plain(seen.y)[:, None], hyper)
+    fresh = Posterior.of(Inputs.of(seen.x), plain(seen.y)[:, None], hyper)
     assert np.array_equal(expected(surrogate), fresh.expect(POINTS)[:, 0])
 
 
@@ -128,3 +128,24 @@ def test_where_the_better_half_is_level_gains_have_a_unit_all_the_same(level: in
     model = model_of(seen)
     model.update(0, RNG(0))
     assert 0 < model.unit < np.inf
+
+
+@pytest.mark.parametrize(("losses", "excess"), [(1, 1.0), (6, -1.0)], ids=["before a feasible row", "many losses"])
+def test_reading_an_acquisition_in_any_order_draws_nothing_and_its_draws_follow_the_seed(
+    losses: int, excess: float
+) -> None:
+    n, seen = 12, Observations(3, losses=losses, constraints=1)
+    x, none = RNG(0).random((n, 3)), np.full(n, -1)
+    f = np.square(x[:, None] - np.linspace(0, 1, losses)[:, None]).sum(2)
+    seen.append(x, f, np.full(n, np.nan), none, none, excess * (1 + x[:, :1]), np.zeros(n, np.int64))
+
+    def values(seed: int, step: int) -> list[Floats]:
+        rng = RNG(seed)
+        surrogate = model_of(seen).update(0, rng)
+        before, both = rng.bit_generator.state, [surrogate, surrogate.fantasize(POINTS.at(np.arange(1)))]
+        found = [each.value(POINTS) for each in both[::step]][::step]
+        assert rng.bit_generator.state == before
+        return found
+
+    assert np.array_equal(values(1, 1), values(1, -1))
+    assert not np.array_equal(values(1, 1)[0], values(2, 1)[0])

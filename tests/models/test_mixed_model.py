@@ -47,8 +47,8 @@ def modelled(
 def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None:
     seen, model, surrogate = modelled(SPACES[name], 15)
     inputs = model.coding(model.parameters.codes(seen.x))
-    assert model.state.columns[0] is not None
-    anew = Posterior(inputs, half_rank(seen.y)[:, None], model.state.columns[0])
+    assert model.state.columns["loss", 0, 0] is not None
+    anew = Posterior.of(inputs, half_rank(seen.y)[:, None], model.state.columns["loss", 0, 0])
     assert np.array_equal(surrogate.model.parts[0].expect(inputs), anew.expect(inputs))
     best = float(anew.fitted().min())
     assert surrogate.front.min() == best and surrogate.success is None
@@ -60,7 +60,9 @@ def test_it_is_the_process_over_the_warped_losses_of_all_rows(name: str) -> None
 @pytest.mark.parametrize(("beside", "noise"), [(Float(0, 1), 1e-4), (Int(0, 9), 1e-3), (Choice(list("abcd")), 1e-3)])
 def test_less_noise_is_expected_where_rows_may_close_in_on_a_real_number(beside: Any, noise: float) -> None:
     _, model, _ = modelled(Space([*[Choice(list("abcd"))] * 3, beside]), 1)
-    assert np.log(model.state.columns[0].noise) == pytest.approx(np.log(noise), abs=0.1)  # one row says next to nothing
+    assert np.log(model.state.columns["loss", 0, 0].noise) == pytest.approx(
+        np.log(noise), abs=0.1
+    )  # one row says next to nothing
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -91,11 +93,11 @@ def test_a_restored_model_goes_on_bit_for_bit(failing: bool) -> None:
 def test_a_refit_is_due_after_so_many_new_rows(n: int, every: int) -> None:
     seen, model, _ = modelled(WORDS, n)
     assert seen.best is not None
-    before = model.state.columns[0]
+    before = model.state.columns["loss", 0, 0]
     for more in range(1, every + 1):
         add(seen, WORDS, 1, seed=more)
         model.update(seen.best, RNG(0))
-        assert (model.state.columns[0] is before) == (more < every)
+        assert (model.state.columns["loss", 0, 0] is before) == (more < every)
     assert model.state.fitted == n + every
 
 
@@ -104,7 +106,7 @@ def test_what_looks_like_failures_is_worth_less_and_the_rest_as_much_as_before()
     assert surrogate.success is not None
     z = np.unique(model.parameters.draw(200, np.random.default_rng(1)), axis=0)
     inputs, fails = model.coding(z), z[:, 0] == 0
-    without = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0)).value(inputs)
+    without = Surrogate(surrogate.model, surrogate.front, np.inf).value(inputs)
     price = surrogate.value(inputs) - without
     assert np.median(price[fails]) < np.log(0.4)
     assert np.median(price[~fails]) > np.log(0.8)
@@ -128,7 +130,7 @@ def test_slopes_are_those_of_finite_differences(name: str, failing: bool) -> Non
     if failing:
         z = model.parameters.draw(12, np.random.default_rng(2))
         success = Success(model.coding(z), np.arange(12) % 3 > 0, surrogate.model.parts[0].hyper)
-        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, RNG(0), success)
+        surrogate = Surrogate(surrogate.model, surrogate.front, np.inf, success)
     at = model.coding(model.parameters.draw(6, np.random.default_rng(1)))
     value, slope = surrogate.slopes(at)
     assert np.allclose(value, surrogate.value(at))

@@ -27,7 +27,7 @@ def test_the_shared_loss_falls_as_its_slope_says() -> None:
 
 
 def test_draws_fall_as_their_slopes_say_and_pass_near_the_rows() -> None:
-    paths = PosteriorPaths(Posterior(ROWS, Z[:, :1], HYPER), 2, np.random.default_rng(2))
+    paths = PosteriorPaths(Posterior.of(ROWS, Z[:, :1], HYPER), 2, np.random.default_rng(2))
     values, gradient = paths.slopes(AT[:2])
     assert np.allclose(np.diagonal(paths(AT[:2])), values, atol=1e-4)
     for j in range(3):
@@ -38,7 +38,7 @@ def test_draws_fall_as_their_slopes_say_and_pass_near_the_rows() -> None:
 
 
 def test_processes_side_by_side_are_those_alone_and_their_lengths_shape_one_box() -> None:
-    parts = [Posterior(ROWS, Z[:, [j]], Hyper(np.full(3, length), 1e-3)) for j, length in enumerate((0.5, 0.8, 9.0))]
+    parts = [Posterior.of(ROWS, Z[:, [j]], Hyper(np.full(3, length), 1e-3)) for j, length in enumerate((0.5, 0.8, 9.0))]
     model = MultiOutput(parts, 1)
     assert np.array_equal(model.expect(POINTS), np.hstack([part.expect(POINTS) for part in parts]))
     assert model.lengths == pytest.approx(np.full(3, (0.5 * 0.8 * MAX_BOX_LENGTH) ** (1 / 3)))

@@ -24,7 +24,7 @@ def results(space: Space) -> list[Floats]:
     parameters, rng = Parameters(space), np.random.default_rng(0)
     coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal((30, 1))
     process, prior = (
-        Posterior(coding(z[:30]), y, some_hyper(coding)),
+        Posterior.of(coding(z[:30]), y, some_hyper(coding)),
         KernelPrior().of(coding.categories, coding.numbers),
     )
     value, gradient = Loss(coding(z[:30]), y, prior)(prior.centre + 0.3)

@@ -23,7 +23,7 @@ def standing(name: str, n: int = 12, noise: float = 0.02) -> tuple[Posterior, Pa
     """Return a posterior over `n` rows, parameters, coding, the codes of the rows, and those of nine others."""
     parameters, coding, z = made(name, n + 9)
     y = np.random.default_rng(2).standard_normal((n, 1))
-    return Posterior(coding(z[:n]), y, some_hyper(coding, noise=noise)), parameters, coding, z[:n], z[n:]
+    return Posterior.of(coding(z[:n]), y, some_hyper(coding, noise=noise)), parameters, coding, z[:n], z[n:]
 
 
 def dense(posterior: Posterior, kernel: Floats, cross: Floats) -> tuple[Floats, Floats, float, float]:
@@ -102,7 +102,7 @@ def test_fantasies_are_the_process_of_all_rows_with_mean_and_signal_as_they_were
 def test_slopes_are_those_of_finite_differences(name: str, quadratic: float) -> None:
     plain, _, coding, _, others = standing(name)
     hyper = Hyper(plain.hyper.lengths, plain.hyper.noise, plain.hyper.weights, quadratic)
-    posterior, at = Posterior(plain.inputs, plain.z, hyper), coding(others)
+    posterior, at = Posterior.of(plain.inputs, plain.z, hyper), coding(others)
     mean, variance, by_mean, by_variance = posterior.slopes(at)
     for given, expected in zip((mean, variance), posterior.moments(at), strict=True):
         assert np.abs(given - expected).max() < 1e-9
@@ -158,7 +158,7 @@ def test_one_row_and_two_are_enough(name: str, n: int) -> None:
 def test_a_space_of_constants_has_a_process_too() -> None:
     coding = Coding(Parameters(Space([Choice(["a"]), Choice([1])])))
     inputs = coding(np.zeros((3, 2)))
-    posterior = Posterior(inputs, np.array([[1.0], [2.0], [3.0]]), some_hyper(coding))
+    posterior = Posterior.of(inputs, np.array([[1.0], [2.0], [3.0]]), some_hyper(coding))
     assert (coding.categories, coding.numbers) == (0, 0)
     assert posterior.moments(inputs.at(np.array([0])))[0][0] == pytest.approx(2.0)
 
@@ -166,7 +166,7 @@ def test_a_space_of_constants_has_a_process_too() -> None:
 def test_equal_rows_with_hardly_any_noise_are_no_error() -> None:
     _, coding, z = made("mixed", 3)
     inputs = coding(np.repeat(z, 5, axis=0))
-    posterior = Posterior(inputs, np.arange(15.0)[:, None], some_hyper(coding, noise=1e-9))
+    posterior = Posterior.of(inputs, np.arange(15.0)[:, None], some_hyper(coding, noise=1e-9))
     assert np.abs(posterior.moments(coding(z))[0][:, 0] - [2.0, 7.0, 12.0]).max() < 1e-3
 
 
@@ -184,7 +184,7 @@ AT = Inputs.of(np.random.default_rng(1).random((50, 4)))
 
 def test_moments_are_those_of_scikit_learn() -> None:
     inputs, z = rows()
-    ours = Posterior(inputs, z, HYPER)
+    ours = Posterior.of(inputs, z, HYPER)
     signal, level = float(ours.signal[0]), float(ours.mean[0])
     kernel = ConstantKernel(signal) * Matern(HYPER.lengths, nu=2.5) + WhiteKernel(signal * HYPER.noise)
     oracle = GaussianProcessRegressor(kernel, optimizer=None).fit(inputs.numbers, z[:, 0] - level)
@@ -195,7 +195,7 @@ def test_moments_are_those_of_scikit_learn() -> None:
 
 def test_the_profiled_mean_and_signal_are_the_most_likely() -> None:
     inputs, z = rows(20)
-    best = Posterior(inputs, z, HYPER)
+    best = Posterior.of(inputs, z, HYPER)
 
     def loss(signal: float, mean: float) -> float:
         white = best.whiten(z - mean)[:, 0]
@@ -209,9 +209,9 @@ def test_the_profiled_mean_and_signal_are_the_most_likely() -> None:
 
 def test_several_columns_have_the_posterior_that_each_would_have_alone() -> None:
     inputs, z = rows()
-    both = Posterior(inputs, np.hstack([z, 2 * z - inputs.numbers[:, :1]]), HYPER)
+    both = Posterior.of(inputs, np.hstack([z, 2 * z - inputs.numbers[:, :1]]), HYPER)
     for j in range(2):
-        alone = Posterior(inputs, both.z[:, [j]], HYPER)
+        alone = Posterior.of(inputs, both.z[:, [j]], HYPER)
         for a, b in zip(both.moments(AT), alone.moments(AT), strict=True):
             assert np.allclose(a[:, [j]], b, atol=1e-10)
         for a, b in zip(both.slopes(AT), alone.slopes(AT), strict=True):
@@ -221,7 +221,7 @@ def test_several_columns_have_the_posterior_that_each_would_have_alone() -> None
 @pytest.mark.parametrize("noise", [0.0, 1e-6])
 def test_duplicate_rows_and_equal_losses_are_no_error(noise: float) -> None:
     inputs = Inputs.of(np.repeat(np.random.default_rng(0).random((5, 3)), 8, axis=0))
-    mean, variance = Posterior(inputs, np.zeros((40, 1)), Hyper(np.full(3, 50.0), noise)).moments(inputs)
+    mean, variance = Posterior.of(inputs, np.zeros((40, 1)), Hyper(np.full(3, 50.0), noise)).moments(inputs)
     assert np.abs(mean).max() < 1e-6
     assert np.isfinite(variance).all()
 
@@ -286,7 +286,7 @@ def held(own: Posterior, keep: Sequence[int], u: Floats) -> Floats:
 
 @pytest.mark.parametrize("hyper", HYPERS)
 def test_forecasts_with_a_quadratic_part_are_those_of_dense_linear_algebra(hyper: Hyper) -> None:
-    own, rng = Posterior(*bowl(), hyper), np.random.default_rng(1)
+    own, rng = Posterior.of(*bowl(), hyper), np.random.default_rng(1)
     x, out = rng.standard_normal((7, 3)), rng.standard_normal((4, 3))
     np.testing.assert_allclose(own.expect(Inputs.of(x))[:, 0], held(own, range(20), x), rtol=1e-6, atol=1e-6)
     left = [held(own, [j for j in range(20) if j != i], own.inputs.numbers[[i]])[0] for i in range(20)]
@@ -301,7 +301,7 @@ def test_the_misfit_orders_processes_as_their_likelihood_does() -> None:
     inputs, z = bowl(60)
     misfits, expected = [], []
     for length in (0.2, 0.7, 2.0, 7.0):
-        own = Posterior(inputs, z, wide(length, 1e-2, 0.0))
+        own = Posterior.of(inputs, z, wide(length, 1e-2, 0.0))
         k = kernel(own.hyper, inputs.numbers, inputs.numbers) + 1e-2 * np.eye(60)
         rest = z[:, 0] - own.mean[0]
         signal = rest @ np.linalg.solve(k, rest) / len(z)
@@ -314,11 +314,11 @@ def test_a_mean_that_is_fitted_again_without_the_row_changes_them_little() -> No
     """Exact would be `z - weights / diag(Q)`, `Q = K^-1 - K^-1 1 1' K^-1 / 1' K^-1 1` (Dubrule 1983): with K^-1 for Q a
     row has a say in the mean that forecasts it. That moves forecasts by a few hundredths of a standard unit.
     """
-    own = Posterior(*bowl(60), HYPERS[0])
+    own = Posterior.of(*bowl(60), HYPERS[0])
     all_rows = np.arange(60)
     exact = np.array(
         [
-            Posterior(own.inputs.at(np.delete(all_rows, i)), np.delete(own.z, i, 0), own.hyper).expect(
+            Posterior.of(own.inputs.at(np.delete(all_rows, i)), np.delete(own.z, i, 0), own.hyper).expect(
                 own.inputs.at(all_rows[[i]])
             )[0, 0]
             for i in all_rows
@@ -340,7 +340,7 @@ def test_a_quadratic_is_forecast_to_a_thousandth_from_few_rows_more_than_it_has_
     truth = quadratic(x)
 
     def error(variance: float) -> float:
-        own = Posterior(Inputs.of(u), quadratic(u)[:, None], wide(4.0, 1e-8, variance, d))
+        own = Posterior.of(Inputs.of(u), quadratic(u)[:, None], wide(4.0, 1e-8, variance, d))
         return float(np.abs(own.expect(Inputs.of(x))[:, 0] - truth).max() / np.ptp(truth))
 
     assert error(1000.0) < 1e-3 < 0.05 < error(0.0)
@@ -352,7 +352,7 @@ def test_rows_that_coincide_and_rows_far_away_do_no_harm() -> None:
     inputs = Inputs.of(np.vstack([u, u[:5], u[5:8] * 1e9]))
     z = np.concatenate([z, z[:5] + 0.3, z[5:8]])
     for hyper in HYPERS:
-        own = Posterior(inputs, z, hyper)
+        own = Posterior.of(inputs, z, hyper)
         assert np.isfinite(own.expect(inputs)).all() and np.isfinite(own.left_out()).all() and np.isfinite(own.misfit())
         assert np.isfinite(factor(own.joint(inputs)[1], 1e-8)).all()
 

@@ -12,7 +12,7 @@ AT = RNG.random((40, 2))
 
 
 def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
-    process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-3))
+    process = Posterior.of(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-3))
     parts = [
         PosteriorPaths(process, 20, np.random.default_rng(seed))(AT) for seed in range(200)
     ]  # fresh waves for each 20
@@ -26,5 +26,5 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior() -> None:
 
 
 def test_draws_pass_through_losses_without_noise() -> None:
-    process = Posterior(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-6))
+    process = Posterior.of(Inputs.of(X), Z[:, None], Hyper(np.array([0.25, 0.4]), 1e-6))
     assert np.abs(PosteriorPaths(process, 8, np.random.default_rng(0))(X) - Z[:, None]).max() < 0.02

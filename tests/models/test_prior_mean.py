@@ -63,7 +63,7 @@ def test_chance_gives_a_mean_about_once_in_twenty() -> None:
 def test_a_process_with_a_mean_expects_it_far_from_its_rows_and_its_slopes_are_right() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
     hyper = Hyper(np.full(CODING.numbers, 0.05), 1e-6, np.full(CODING.categories, 3.0))
-    plain, given = (Posterior(inputs(NEW), standard(loss(NEW))[:, None], hyper, prior=p) for p in (None, mean))
+    plain, given = (Posterior.of(inputs(NEW), standard(loss(NEW))[:, None], hyper, prior=p) for p in (None, mean))
     truth = standard(loss(X))
     errors = [float(np.abs(process.expect(inputs(X))[:, 0] - truth).mean()) for process in (plain, given)]
     assert errors[1] < 0.5 * errors[0]
@@ -83,7 +83,7 @@ def test_rows_left_out_are_forecast_with_the_mean() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
     hyper = Hyper(np.full(CODING.numbers, 0.5), 1e-2, np.full(CODING.categories, 1.0))
     z = standard(loss(NEW))
-    whole = Posterior(inputs(NEW), z[:, None], hyper, prior=mean)
+    whole = Posterior.of(inputs(NEW), z[:, None], hyper, prior=mean)
     assert np.corrcoef(whole.left_out()[:, 0], z)[0, 1] > 0.9
 
 

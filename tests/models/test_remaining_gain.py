@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_cases import SPACES
 
 import lamcts
+from lamcts.models.coding import Coding
 from lamcts.models.predictor import Evaluated
 from lamcts.models.remaining_gain import RemainingGain, refusal, remaining_gain
 from lamcts.outcomes.goals import Goals
+from lamcts.spaces.parameters import Parameters
 
 PLAIN = Goals.of(False, None, None, None)
 BOX = lamcts.Box(0, 1, dim=2)
@@ -73,6 +76,28 @@ def test_where_there_is_no_estimate() -> None:
     for space in ({"a": lamcts.Float(0, 1), "b": lamcts.Bool()}, {"order": lamcts.Permutation(["a", "b", "c"])}):
         assert "no numbers" in str(refusal(lamcts.Space(space), PLAIN))
     assert refusal(lamcts.Space({"a": lamcts.Float(1e-5, 1, log=True), "n": lamcts.Int(1, 9)}), PLAIN) is None
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        *SPACES.values(),
+        lamcts.Space([lamcts.Permutation(["a", "b"]), lamcts.Float(0, 1)]),
+        lamcts.Space([lamcts.Permutation(["a"]), lamcts.Float(0, 1)]),
+        lamcts.Space([lamcts.Int(3, 3)]),
+        lamcts.Simplex(3),
+    ],
+    ids=repr,
+)
+def test_a_space_is_numeric_where_its_coding_has_numbers_alone(space: Any) -> None:
+    parameters = Parameters(space)
+    coding = Coding(parameters)
+    assert parameters.all_numeric == (not coding.categories and coding.numbers > 0)
+
+
+def test_whether_there_is_an_estimate_is_asked_of_the_space_without_its_coding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("lamcts.models.remaining_gain.Coding")
+    assert refusal(BOX, PLAIN) is None
 
 
 def test_results_and_optimizers_report_it_in_the_sign_of_the_user() -> None:

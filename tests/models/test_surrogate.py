@@ -33,9 +33,9 @@ def made(m: int, c: int, feasible: bool = True) -> Surrogate:
     """Return the acquisition of `m` losses and `c` constraints, over a front of some rows or before one."""
     ends = np.linspace(0.2, 0.8, m)
     z = np.column_stack([*(np.linalg.norm(X - end, axis=1) for end in ends), *(X[:, j] - 0.6 for j in range(c))])
-    parts = [Posterior(Inputs.of(X), z[:, [j]], HYPERS[min(j, 2)]) for j in range(m + c)]
+    parts = [Posterior.of(Inputs.of(X), z[:, [j]], HYPERS[min(j, 2)]) for j in range(m + c)]
     front = z[:, :m][non_dominated(z[:, :m])][::2]  # of some rows, so that much is left to gain
-    return Surrogate(MultiOutput(parts, m), front if feasible else front[:0], 0.3, RNG(0))
+    return Surrogate(MultiOutput(parts, m), front if feasible else front[:0], 0.3)
 
 
 def moments(surrogate: Surrogate) -> tuple[Floats, Floats]:
@@ -111,7 +111,7 @@ def test_the_chance_of_feasibility_has_finite_slopes_however_unlikely_it_is() ->
 
 def test_points_that_can_add_nothing_are_still_ordered_and_have_slopes() -> None:
     near = made(2, 0)
-    surrogate = Surrogate(near.model, near.front - 1e3, np.inf, RNG(0))
+    surrogate = Surrogate(near.model, near.front - 1e3, np.inf)
     value, slope = surrogate.slopes(AT)
     assert np.isfinite(value).all() and len(np.unique(value)) == len(AT)
     assert np.isfinite(slope).all() and slope.any(1).all()
@@ -126,7 +126,7 @@ def test_before_anything_is_feasible_a_point_is_worth_what_it_violates_less() ->
 
 def test_what_surely_violates_a_constraint_is_worth_little_however_low_its_losses() -> None:
     both = made(2, 1)
-    free = Surrogate(MultiOutput(both.model.parts[:2], 2), both.front, np.inf, RNG(0))
+    free = Surrogate(MultiOutput(both.model.parts[:2], 2), both.front, np.inf)
     worst = Inputs.of(X[[X[:, 0].argmax()]])
     assert both.value(worst)[0] < free.value(worst)[0] - 10
 
@@ -134,10 +134,8 @@ def test_what_surely_violates_a_constraint_is_worth_little_however_low_its_losse
 def test_of_many_losses_a_point_is_worth_more_the_lower_they_are() -> None:
     x = RNG(0).random((20, 2))
     z = np.column_stack([((x - at) ** 2).sum(1) for at in np.linspace(0, 1, 6)])
-    parts = [Posterior(Inputs.of(x), z[:, [j]], Hyper(np.array([0.4, 0.4]), 1e-4)) for j in range(6)]
-    value = Surrogate(MultiOutput(parts, 6), z, np.inf, RNG(0)).value(
-        Inputs.of(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]))
-    )
+    parts = [Posterior.of(Inputs.of(x), z[:, [j]], Hyper(np.array([0.4, 0.4]), 1e-4)) for j in range(6)]
+    value = Surrogate(MultiOutput(parts, 6), z, np.inf).value(Inputs.of(np.array([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]])))
     assert np.isfinite(value).all() and value.argmax() == 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lamcts.outcomes.observations import Observations
-from lamcts.samplers.scalarised import BoundedColumns, bounded, weighting_of
+from lamcts.samplers.scalarised import SAME, BoundedColumns, ScalarisedView, bounded, weighting_of
 
 
 def test_a_lone_feasible_row_leaves_no_unit_of_its_own() -> None:
@@ -59,3 +59,22 @@ def test_a_search_sees_bounded_columns_and_the_true_standing() -> None:
     usual = Observations(1, losses=2)
     usual.append(np.array([[0.1]]), np.array([[1e300, 5e-324]]), np.zeros(1), none[:1], none[:1])
     assert np.shares_memory(BoundedColumns(usual).f, usual.f)
+
+
+def test_a_view_has_its_own_columns_alone_and_refuses_what_a_search_does_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, none = Observations(1, losses=2, constraints=1), np.zeros(3, np.int64)
+    f, g = np.array([[4.0, sys.float_info.max], [2.0, 1e305], [1.0, 3.0]]), np.array([[1e308], [-2.0], [-1e308]])
+    seen.append(np.array([[0.1], [0.2], [0.3]]), f, np.zeros(3), none, none, g, none)
+    bounds = BoundedColumns(seen)
+    scalarised = ScalarisedView(bounds, weighting_of(bounds, np.array([1.0, 0.0])))
+    assert np.array_equal(bounds.columns().f, bounded(f)) and np.array_equal(bounds.columns().g, bounded(g))
+    assert np.array_equal(scalarised.constrained_rank(np.array([2, 1])), scalarised.y[[2, 1]])
+    assert scalarised.best == 2 and scalarised.front.tolist() == [2]
+    for name in SAME:
+        assert np.array_equal(getattr(scalarised, name), getattr(seen, name)) or callable(getattr(seen, name))
+    monkeypatch.setattr(Observations, "worst", lambda self: self._f.max(), raising=False)
+    for view in (bounds, scalarised):
+        with pytest.raises(AttributeError, match="got 'worst'"):
+            view.worst()

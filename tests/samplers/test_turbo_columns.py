@@ -23,12 +23,19 @@ BRIEF = Turbo()
 class Run:
     """A session over rows of several columns."""
 
-    def __init__(self, formula: Callable[[Floats], Rows], dim: int = 3, settings: Any = BRIEF, space: Any = None):
+    def __init__(
+        self,
+        formula: Callable[[Floats], Rows],
+        dim: int = 3,
+        settings: Any = BRIEF,
+        space: Any = None,
+        seed: int = 7,
+    ) -> None:
         self.formula, self.settings = formula, settings
         self.space: Space = Box(0, 1, dim=dim) if space is None else space
         f, g = formula(np.full((1, self.space.dim), 0.5))
         self.seen = Observations(self.space.dim, losses=f.shape[1], constraints=g.shape[1])
-        self.session = settings.start(self.region(), self.seen, np.random.default_rng(7))
+        self.session = settings.start(self.region(), self.seen, np.random.default_rng(seed))
 
     def region(self) -> Region:
         return Region(self.space, (), self.seen.good)

@@ -5,7 +5,7 @@ scaled or rotated. Losses enter by one of three transforms, that whose leave-one
 the rows best. Letters: n rows, m points, d coordinates.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ class RunPosterior(Posterior):
     signal_shape, signal_rate = 0.0, 1e-3  # the rate is a sum of squares that constant losses count as (untuned)
 
 
-@dataclass
+@dataclass(frozen=True)
 class GridIndex:
     """A point on the grid of hyper-parameters: indices into LENGTHS, NOISES and QUADRATICS, and the next neighbour."""
 
@@ -51,17 +51,20 @@ class GridIndex:
         lengths = np.full(dim, LENGTHS[self.length] * dim**0.5)
         return Hyper(lengths, NOISES[self.noise], quadratic=QUADRATICS[self.quadratic])
 
+    def turned(self) -> "GridIndex":
+        """Return the same point with its turn advanced."""
+        return replace(self, turn=(self.turn + 1) % 6)
+
     def neighbour(self) -> "GridIndex | None":
-        """Return the next neighbour on the grid, None beyond the edge, and advance the turn."""
+        """Return the next neighbour on the grid, its turn advanced; None beyond the edge."""
         axis, step = divmod(self.turn, 2)
-        self.turn = (self.turn + 1) % 6
         index = [self.length, self.noise, self.quadratic]
         index[axis] += 1 - 2 * step
         inside = 0 <= index[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
-        return GridIndex(index[0], index[1], index[2], self.turn) if inside else None
+        return GridIndex(*index, self.turned().turn) if inside else None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Fit:
     """Where the next fit begins: the transform in use, the index of each, and which other is tried next.
 
@@ -73,18 +76,24 @@ class Fit:
     tried: int = 0
     indices: list[GridIndex] = field(default_factory=lambda: [GridIndex() for _ in range(3)])
 
-    def climb(self, transform: int, u: Floats, z: Floats, known: KnownNoise | None = None) -> Posterior:
-        """Return a posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing on the likelihood."""
+    def climb(
+        self, transform: int, u: Floats, z: Floats, known: KnownNoise | None = None
+    ) -> "tuple[RunPosterior, Fit]":
+        """Return a posterior of rows `u` [n, d], `z` [n] after a few steps of hill climbing, and where the next begins.
+
+        The steps climb the likelihood.
+        """
         n, d = u.shape
-        inputs, column = Inputs.of(u), z[:, None]
-        best = RunPosterior(inputs, column, self.indices[transform].hyper(d), known)
+        inputs, column, index = Inputs.of(u), z[:, None], self.indices[transform]
+        best = RunPosterior.of(inputs, column, index.hyper(d), known)
         for _ in range(GRID_STEPS_FEW if n < FEW_ROWS else GRID_STEPS):
-            if (tried := self.indices[transform].neighbour()) is None:
+            tried, index = index.neighbour(), index.turned()
+            if tried is None:
                 continue
-            new = RunPosterior(inputs, column, tried.hyper(d), known)
+            new = RunPosterior.of(inputs, column, tried.hyper(d), known)
             if new.misfit() < best.misfit():
-                best, self.indices[transform] = new, tried
-        return best
+                best, index = new, tried
+        return best, replace(self, indices=[*self.indices[:transform], index, *self.indices[transform + 1 :]])
 
 
 class Model(NamedTuple):
@@ -121,8 +130,10 @@ class Model(NamedTuple):
         return Inputs.of(self.frame(x))
 
 
-def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int, sems: Floats | None = None) -> Model:
-    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, the run having `told` rows.
+def fitted(
+    distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int, sems: Floats | None = None
+) -> tuple[Model, Fit]:
+    """Return the model of rows `x` [n, d], `y` [n], after a step of `fit`, and the next fit; the run has `told` rows.
 
     sems: standard errors of the losses [n], nan where unknown; None: of none.
     """
@@ -131,16 +142,15 @@ def fitted(distribution: Distribution, x: Floats, y: Floats, fit: Fit, told: int
     u /= stretch
     z = transforms(y)
     known = [KnownNoise.of(sems, y, each) for each in z]
-    posterior = fit.climb(fit.transform, u, z[fit.transform], known[fit.transform])
+    posterior, fit = fit.climb(fit.transform, u, z[fit.transform], known[fit.transform])
     correlation = left_out_correlation(posterior, y)
     if told - fit.tried >= TRY_EVERY:
         rival = (fit.transform + 1 + fit.turn % 2) % 3
-        fit.turn, fit.tried = fit.turn + 1, told
-        other = fit.climb(rival, u, z[rival], known[rival])
+        other, fit = replace(fit, turn=fit.turn + 1, tried=told).climb(rival, u, z[rival], known[rival])
         better = left_out_correlation(other, y)
         if 1 - better < SWITCH_RATIO * (1 - correlation):
-            posterior, correlation, fit.transform = other, better, rival
-    return Model(Whitening.of(distribution, stretch), posterior, correlation)
+            posterior, correlation, fit = other, better, replace(fit, transform=rival)
+    return Model(Whitening.of(distribution, stretch), posterior, correlation), fit
 
 
 def left_out_correlation(posterior: Posterior, y: Floats) -> float:

@@ -138,7 +138,8 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
         self._success = unless_chance(success_near(self.seen, d.mean.clip(0, 1))) if failed else None
         sems = errors_of(self.seen, rows[near])
         sems = None if sems is None else sems[:, 0]
-        return fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, n, sems)
+        model, run.fit = fitted(d, self.seen.x[rows[near]], self._losses(rows[near]), run.fit, n, sems)
+        return model
 
     def _cost(self, model: Model, x: Floats) -> Floats:
         """Return what draws [k, d] are ranked by: forecasts within the cube, and how far outside they lie."""

@@ -68,7 +68,7 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         batch.begin(box.start, self.progress.rng)
         started = len(batch.x)
         if batch.missing and (row := centre(self.region, self.seen, self.incumbent)) is not None:
-            self._propose(batch, self.model.update(row, self.progress.rng), self.seen.x[row])
+            self._propose(batch, self.model.update(row), self.seen.x[row])
         batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
         return Proposal(batch.x, box.begin(started) + box.issue(len(batch.x) - started))
 
@@ -192,7 +192,7 @@ class MultiOutputPaths:
 
     def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
         parts = [
-            Posterior(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
+            Posterior.of(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
         ]
         order = sorted(range(len(parts)), key=lambda i: parts[i].z[:, 0].tolist())  # by content
         drawn = {i: PosteriorPaths(parts[i], k, rng) for i in order}
