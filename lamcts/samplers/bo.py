@@ -75,7 +75,7 @@ class GpBo(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True, centre=True)
     n_start: int = 5  # the default of Ax
     radius: float | None = None

@@ -63,7 +63,7 @@ class MultiFidelity(LocalSampler):
     1
     """
 
-    version: ClassVar[int] = 2  # see lamcts.journal.settings
+    version: ClassVar[int] = 3  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     inner: Sampler
 

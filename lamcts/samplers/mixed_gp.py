@@ -65,7 +65,7 @@ class MixedGp(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     n_start: int | None = None
 

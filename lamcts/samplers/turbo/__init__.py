@@ -58,7 +58,7 @@ class Turbo(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 4  # see lamcts.journal.settings
+    version: ClassVar[int] = 5  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True)
     length_min: float = 2**-10
     n_start: int | None = None
