@@ -8,7 +8,7 @@ import numpy as np
 from lamcts.models.coding import Coding
 from lamcts.models.prior_mean import RelatedModels
 from lamcts.models.priors import KernelPrior
-from lamcts.outcomes.constrained_rank import PRUNED
+from lamcts.outcomes.constrained_rank import FAILED, PRUNED
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.outcomes.related import RelatedTasks
@@ -80,28 +80,34 @@ class Design:
         self._bounded = goals is not None and goals.bounded
         self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
         self._space, self._seed = space, seed
-        self._rows: Floats | None = None
+        self._rows: dict[bool, Floats] = {}  # whether they are steps -> points
 
-    def rows(self, start: int, stop: int) -> Floats:
-        """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded."""
-        if self._rows is None:
+    def rows(self, start: int, stop: int, failed: bool = False) -> Floats:
+        """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded.
+
+        failed: whether the evaluation of the given point has failed; steps from it may fail too.
+        """
+        steps = self._stepwise and not failed
+        if steps not in self._rows:
             rng = stream(self._seed, Purpose.DESIGN)
             dim = self._space.dim
             first = np.array(self.given or self._centre()).reshape(-1, dim)
             n = self.n - len(first)
-            drawn = self._steps(n) if self._stepwise else self._space.spread(self._drawn(n, rng))
-            self._rows = np.vstack([first, at_least_fidelity(self._space, drawn) if n else np.empty((0, dim))])
-        return self._rows[start:stop]
+            drawn = self._steps(n) if steps else self._space.spread(self._drawn(n, rng))
+            self._rows[steps] = np.vstack([first, at_least_fidelity(self._space, drawn) if n else np.empty((0, dim))])
+        return self._rows[steps][start:stop]
 
     def limit(self, n: int) -> None:
         """Leave at most `n` points, but all that were given."""
-        self.n, self._rows = max(min(self.n, n), len(self.given)), None
+        self.n, self._rows = max(min(self.n, n), len(self.given)), {}
 
     def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
         """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before."""
         unasked = int(np.count_nonzero((seen.trial == -1) & (seen.kind != PRUNED)))
+        failed = seen.x[seen.kind == FAILED]
+        start_failed = self._stepwise and bool((failed == self.given[0]).all(1).any())
         while used + unasked < self.n or used < len(self.given):
-            x = self.rows(used, used + n)
+            x = self.rows(used, used + n, start_failed)
             used += len(x)
             if len(x := x[seen.unseen(x)]):
                 return x, used

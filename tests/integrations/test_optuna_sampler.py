@@ -111,8 +111,8 @@ def test_constraints_are_kept_to():
     study = study_of(LamctsSampler(seed=0, constraints_func=lambda trial: trial.user_attrs["held"]))
     study.optimize(objective, n_trials=40)
     kept = [trial.value for trial in study.trials if trial.params["x"] >= 2]
-    assert min(kept) < 1.05  # the best of all is 1, at (2, 0)
-    assert sum(trial.params["x"] >= 1.9 for trial in study.trials[20:]) > 10
+    assert min(kept) < 1 + 1e-6  # the best of all is 1, at (2, 0)
+    assert sum(trial.params["x"] >= 1.9 for trial in study.trials[10:30]) > 10  # later ones look elsewhere too
 
 
 @pytest.mark.skipif(not hasattr(optuna.Trial, "set_constraint"), reason="Optuna 5 brings constraints by name")

@@ -176,3 +176,12 @@ def test_rows_come_in_parts_as_well_as_at_once() -> None:
     whole = Design(words(5), "sobol", 9, [], 0).rows(0, 9)
     assert np.array_equal(np.vstack([design.rows(0, 2), design.rows(2, 7), design.rows(7, 20)]), whole)
     assert design.rows(9, 12).shape == (0, 20)
+
+
+def test_a_start_that_fails_is_followed_by_points_of_the_whole_space() -> None:
+    options = {"constraints": ["g <= 0"], "x0": [[0.5, 0.5]], "seed": 0}
+    well, badly = (Optimizer([(0, 1)] * 2, **options) for _ in range(2))
+    for opt, value in ((well, {"value": 1.0, "g": -1.0}), (badly, None)):
+        opt.tell(opt.ask(), [value])
+    steps, others = ([trial.point for trial in opt.ask(2)] for opt in (well, badly))
+    assert np.allclose(steps, [[0.6, 0.5], [0.5, 0.6]]) and not np.allclose(others, steps)

@@ -109,7 +109,7 @@ def test_a_comparison_evaluates_a_learners_point_with_what_it_learned(tmp_path: 
 
 
 FRESH = {"rollouts": 1, "seeds": "fresh"}
-ROUGH = {"push": {"noise": 0.01}, "rover": {"noise": 1e-4}, "ackley": {"noise": 0.1}, "funnels": {"noise": 0.1}}
+ROUGH = {"push": {"noise": 0.01}, "rover": {"noise": 1e-4}, "ackley": {"noise": 0.1}}
 
 
 @pytest.mark.parametrize(("name", "settings"), [*ROUGH.items(), ("lunar", FRESH), ("gym:CartPole-v1", FRESH)])

@@ -193,9 +193,12 @@ def _scaled(violation: Floats) -> tuple[Floats, float]:
 
 def _tamed(values: Floats, here: float, steps: Floats) -> Floats:
     """Return values [n] after `steps` [n, d] from `here`, at most MAX_SLOPE median slopes above it."""
+    here = here if np.isfinite(here) else 0.0
     lengths = np.linalg.norm(steps, axis=1)
     slopes = np.abs(values - here)[lengths > 0] / lengths[lengths > 0]
-    most = here + MAX_SLOPE * float(np.median(slopes[slopes > 0])) * lengths if slopes.any() else np.inf
+    if not (slopes > 0).any():
+        return values
+    most = here + MAX_SLOPE * float(np.median(slopes[slopes > 0])) * lengths
     return np.minimum(values, np.where(lengths > 0, most, np.inf))
 
 
