@@ -58,7 +58,7 @@ class Surrogate:
 
     @property
     def _constraints(self) -> int:
-        return sum(part.z.shape[1] for part in self.model.parts) - self.model.losses
+        return int(sum(part.z.shape[1] for part in self.model.parts)) - self.model.losses
 
     @cached_property
     def gain(self) -> Gain | None:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from lamcts.outcomes.constrained_rank import feasible, rankable
-from lamcts.outcomes.measured import StandardErrors
-from lamcts.outcomes.observations import Columns, Observations, best_of, level_front
+from lamcts.outcomes.measured import Predicted, StandardErrors
+from lamcts.outcomes.observations import Columns, IncompleteRow, Observations, best_of, level_front
 from lamcts.outcomes.scalarisation import SUM_SHARE
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
@@ -196,7 +196,9 @@ class ScalarisedView(_View):
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
         super().__init__(seen)
         self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
-        self.predicted, self.sems, self.incomplete = {}, StandardErrors(), {}  # those are of the columns
+        self.predicted: dict[int, Predicted] = {}  # those of the observations are of the columns, as are these two
+        self.sems = StandardErrors()
+        self.incomplete: dict[int, IncompleteRow] = {}
 
     @property
     def y(self) -> Floats:

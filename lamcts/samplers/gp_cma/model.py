@@ -61,7 +61,8 @@ class GridIndex:
         index = [self.length, self.noise, self.quadratic]
         index[axis] += 1 - 2 * step
         inside = 0 <= index[axis] < (len(LENGTHS), len(NOISES), len(QUADRATICS))[axis]
-        return GridIndex(*index, self.turned().turn) if inside else None
+        length, noise, quadratic = index
+        return GridIndex(length, noise, quadratic, self.turned().turn) if inside else None
 
 
 @dataclass(frozen=True)
