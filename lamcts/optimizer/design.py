@@ -124,8 +124,8 @@ class Design:
     @property
     def _stepwise(self) -> bool:
         """Whether the design is one given point and a step along each parameter: under constraints, of few reals."""
-        few = self._space.continuous.all() and self.n <= 1 + self._space.dim <= 1 + WIDE
-        return self._bounded and len(self.given) == 1 and bool(few)
+        few = bool(self._space.continuous.all()) and self.n <= 1 + self._space.dim <= 1 + WIDE
+        return self.kind == "sobol" and self._bounded and len(self.given) == 1 and few
 
     def _steps(self, n: int) -> Floats:
         """Return the given point after a step along each of the first `n` parameters, towards the middle, [n, d]."""

@@ -34,7 +34,7 @@ SAME = frozenset({"dim", "repeat", "keyed", *SAME_COLUMNS, *SAME_POINTS})
 
 
 class _View:
-    """What a search reads of observations, with other columns; what is not listed here is an AttributeError."""
+    """What a search reads of observations, with other columns; other names raise AttributeError."""
 
     same: ClassVar[frozenset[str]] = SAME
 

@@ -185,3 +185,5 @@ def test_a_start_that_fails_is_followed_by_points_of_the_whole_space() -> None:
         opt.tell(opt.ask(), [value])
     steps, others = ([trial.point for trial in opt.ask(2)] for opt in (well, badly))
     assert np.allclose(steps, [[0.6, 0.5], [0.5, 0.6]]) and not np.allclose(others, steps)
+    spread = Optimizer([(0, 1)] * 2, design="lhs", **options)
+    assert not np.allclose([trial.point for trial in spread.ask(3)[1:]], steps)

@@ -144,7 +144,7 @@ class QuadraticPosteriors:
     def deviations(self, s: Floats) -> Floats:
         """Return how far the columns' values at `s` [d] may be from the means, one standard deviation, [k].
 
-        No larger than the rows have borne out: where each follows from the others, as on a plane, it vanishes.
+        It is no larger than the leave-one-out errors of the rows bear out, so it vanishes for a linear column.
         """
         shares = {index: self._kernel.deviation(s, index, factor) for index, factor in self._factors.items()}
         sizes = np.minimum(np.sqrt(self._squares), self._left_out())
