@@ -42,7 +42,7 @@ class GpCma(LocalSampler):
     2
     """
 
-    version: ClassVar[int] = 2  # see lamcts.journal.settings
+    version: ClassVar[int] = 3  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(centre=True)
     sigma: float = 0.3
 

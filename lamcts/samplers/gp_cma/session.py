@@ -98,10 +98,12 @@ class GpCmaSession(LocalSession["GpCma", GpCmaProgress]):
             x, y = self.seen.x[rows], self._losses(rows)
             self._take(batch, run.start.model_steps(x, y, batch.missing, self.progress.rng))
             return
-        best = self._anchor()
-        if run.origin is not None and not len(rows):
+        base = self._anchor()
+        if len(rows) > 1:
+            base = run.start.short_step(self.seen.x[rows], self._losses(rows))
+        elif run.origin is not None and not len(rows):
             self._take(batch, run.origin[None])
-        while batch.open and (step := run.start.axis_step(best)) is not None:
+        while batch.open and (step := run.start.axis_step(base)) is not None:
             self._take(batch, step[None])
 
     def _anchor(self) -> Floats:

@@ -1,7 +1,8 @@
-"""The first evaluations: axis steps from the best point, then a least-norm quadratic in a trust region.
+"""The first evaluations: axis steps down a least-norm quadratic, then steps of that quadratic in a trust region.
 
-Axis steps are the simplex of COBYLA (Powell 1994), each from the best point so far. The quadratic is Powell's (2004):
-of all that interpolate the rows, the one whose matrix has the least norm. Letters: n rows, d coordinates, k points.
+Axis steps are the simplex of COBYLA (Powell 1994). Each begins at the best point, moved as far again down the
+quadratic, which is flat along axes without a step. The quadratic is Powell's (2004): of all that interpolate the rows,
+the one whose matrix has the least norm. Letters: n rows, d coordinates, k points.
 """
 
 from dataclasses import dataclass
@@ -46,13 +47,21 @@ class Start:
         enough = rows >= dim + MODEL_STEPS * dim / batch and (self.steps > 0 or self.axes == 0)
         return enough or self.radius < MIN_HALF_WIDTH
 
-    def axis_step(self, best: Floats) -> Floats | None:
-        """Return `best` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
-        d = len(best)
+    def short_step(self, x: Floats, y: Floats) -> Floats:
+        """Return the best of rows `x` [n, d], `y` [n] moved down their quadratic, by at most an axis step, [d]."""
+        best, width = x[np.argmin(y)], FIRST_STEP / np.sqrt(x.shape[1])
+        slope, curvature = least_norm_quadratic((x - best) / width, plain(y))
+        low, high = np.maximum(-best / width, -1.0), np.minimum((1 - best) / width, 1.0)
+        moved: Floats = best + width * minimiser(slope, curvature, low, high)
+        return moved
+
+    def axis_step(self, base: Floats) -> Floats | None:
+        """Return `base` [d] moved along the next axis, inwards at a bound; None once both directions are used up."""
+        d = len(base)
         if self.axes >= 2 * d:
             return None
         step, axis = (FIRST_STEP if self.axes < d else -FIRST_STEP), self.axes % d
-        x = best.copy()
+        x = base.copy()
         x[axis] += step if 0 <= x[axis] + step <= 1 else -step
         self.axes += 1
         self.was_long = None

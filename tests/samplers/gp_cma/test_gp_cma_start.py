@@ -45,7 +45,7 @@ def test_axis_steps_go_along_each_axis_in_turn_then_the_other_way_and_then_end()
     assert start.axes == 6
 
 
-def test_axis_steps_begin_at_the_best_point_and_go_inwards_at_a_bound() -> None:
+def test_axis_steps_begin_at_the_point_given_and_go_inwards_at_a_bound() -> None:
     rng, start = np.random.default_rng(0), Start()
     for k in range(10):
         best = rng.integers(0, 2, 5).astype(float)
@@ -55,6 +55,15 @@ def test_axis_steps_begin_at_the_best_point_and_go_inwards_at_a_bound() -> None:
         assert np.flatnonzero(x != best).tolist() == [k % 5]
         assert (x >= 0).all() and (x <= 1).all()
         assert np.array_equal(best, kept)
+
+
+def test_a_short_step_goes_down_along_axes_with_a_step_alone_and_no_farther_than_an_axis_step() -> None:
+    slope = np.array([3.0, -1.0, 0.5, 2.0])
+    x = np.vstack([np.full(4, 0.5), 0.5 + FIRST_STEP * np.eye(4)[:2]])
+    moved = Start().short_step(x, x @ slope) - x[2]
+    assert moved[0] < 0 < moved[1]
+    np.testing.assert_allclose(moved[2:], 0, atol=1e-9)
+    assert np.linalg.norm(moved) <= FIRST_STEP + 1e-12
 
 
 @pytest.mark.parametrize("rows, over", [(1, False), (5, False), (24, False), (25, True)])
