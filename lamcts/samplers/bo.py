@@ -90,9 +90,12 @@ class GpBo(LocalSampler):
 
             check_device(self.device)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_GpBoSession":
+    def classes(self) -> tuple[type["_GpBoSession"], type["GpBoProgress"]]:
+        return _GpBoSession, GpBoProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "GpBoProgress":
         missing, radius = max(0, self.n_start - len(region.rows)), self.radius or MOST
-        return _GpBoSession(self, region, seen, GpBoProgress(rng, seen.best_row(region.rows), missing, radius))
+        return GpBoProgress(rng, seen.best_row(region.rows), missing, radius)
 
 
 @dataclass

@@ -8,7 +8,6 @@ from types import ModuleType
 import numpy as np
 
 from lamcts.errors import MissingExtra
-from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import (
     PROPOSAL_ROUNDS,
@@ -20,7 +19,6 @@ from lamcts.samplers.parts.session import (
     width,
 )
 from lamcts.samplers.registry import register
-from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, Note, Rows
 
 TOLX = 1e-9  # share of the space's width: the run has converged when steps are below it (untuned; the library: 1e-11)
@@ -49,8 +47,8 @@ class Cma(LocalSampler):
         if not 0 < self.sigma <= 1:
             raise ValueError(f"sigma: expected a share of the width in (0, 1], got {self.sigma!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CmaSession":
-        return _CmaSession(self, region, seen, CmaProgress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_CmaSession"], type["CmaProgress"]]:
+        return _CmaSession, CmaProgress
 
 
 @dataclass

@@ -67,8 +67,11 @@ class MultiFidelity(LocalSampler):
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     inner: Sampler
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":
-        return FidelitySession(self, region, seen, FidelityProgress(rng, None))
+    def classes(self) -> tuple[type["FidelitySession"], type["FidelityProgress"]]:
+        return FidelitySession, FidelityProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelityProgress":
+        return FidelityProgress(rng, None)
 
 
 @dataclass

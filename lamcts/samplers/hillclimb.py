@@ -46,8 +46,8 @@ class HillClimb(LocalSampler):
 
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
-        return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_HillClimbSession"], type["HillClimbProgress"]]:
+        return _HillClimbSession, HillClimbProgress
 
 
 @dataclass

@@ -14,7 +14,6 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import make
-from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import find, register
 from lamcts.samplers.scalarised import adapt_to_goals
@@ -111,8 +110,13 @@ class LaMcts(LocalSampler):
     def supports(self) -> Supports:
         return Supports(constraints=True, fronts=True, centre=self.inner.supports.centre)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LaMctsSession":
-        return LaMctsSession(self, region, seen, LaMctsProgress(rng, seen.best_row(region.rows)))
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "LaMctsSession":
+        session: LaMctsSession = super().restore(state, log, region, seen)  # type: ignore[assignment]
+        session.restore_searches(state["live"])
+        return session
+
+    def classes(self) -> tuple[type["LaMctsSession"], type["LaMctsProgress"]]:
+        return LaMctsSession, LaMctsProgress
 
 
 @dataclass
@@ -134,17 +138,15 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         self._began_in: dict[int, Region] = {}
         self._logged: dict[int, int] = {}  # entries of each search's log that are in ours
 
-    def restored(self, state: Json, log: list[JsonValue]) -> "LaMctsSession":
-        session = LaMctsSession(self.settings, self.region, self.seen, from_json(LaMctsProgress, state))
-        logs: dict[int, list[JsonValue]] = {int(number): [] for number in state["live"]}
-        for number, entry in log:
+    def restore_searches(self, states: dict[str, Json]) -> None:
+        """Restore the live searches from their states, by number, and the log."""
+        logs: dict[int, list[JsonValue]] = {int(number): [] for number in states}
+        for number, entry in self.log:
             if number in logs:
                 logs[number].append(entry)
-        for number, own in logs.items():
-            session._live[number] = self._inner.restore(state["live"][str(number)], own, self.region, self.seen)
-            session._logged[number] = len(own)
-        session.log = list(log)
-        return session
+        for number, log in logs.items():
+            self._live[number] = self._inner.restore(states[str(number)], log, self.region, self.seen)
+            self._logged[number] = len(log)
 
     def state(self) -> Json:
         return super().state() | {"live": {str(number): own.state() for number, own in sorted(self._live.items())}}

@@ -72,11 +72,13 @@ class MixedGp(LocalSampler):
     def __post_init__(self) -> None:
         whole_number(self.n_start, "MixedGp: n_start", optional=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MixedGpSession":
+    def classes(self) -> tuple[type["_MixedGpSession"], type["MixedGpProgress"]]:
+        return _MixedGpSession, MixedGpProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "MixedGpProgress":
         n_start = min(max(Parameters(region.space).count + 2, MIN_START), MAX_START)
         n_start = n_start if self.n_start is None else self.n_start
-        progress = MixedGpProgress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
-        return _MixedGpSession(self, region, seen, progress)
+        return MixedGpProgress(rng, seen.best_row(region.rows), start=max(0, n_start - len(region.rows)))
 
 
 @dataclass

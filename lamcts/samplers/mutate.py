@@ -54,8 +54,8 @@ class Mutate(LocalSampler):
             got = f"{self.sample} of {self.population}"
             raise ValueError(f"Mutate: expected a sample no larger than the population, got {got}; draw fewer")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MutateSession":
-        return _MutateSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_MutateSession"], type[Progress]]:
+        return _MutateSession, Progress
 
 
 class _MutateSession(LocalSession[Mutate, Progress]):

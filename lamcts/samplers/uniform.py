@@ -33,9 +33,11 @@ class Uniform(LocalSampler):
 
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
-        progress = UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
-        return _UniformSession(self, region, seen, progress)
+    def classes(self) -> tuple[type["_UniformSession"], type["UniformProgress"]]:
+        return _UniformSession, UniformProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "UniformProgress":
+        return UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
 
 
 @dataclass

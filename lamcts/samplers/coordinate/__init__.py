@@ -55,9 +55,11 @@ class Coordinate(LocalSampler):
     4
     """
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_CoordinateSession":
-        progress = CoordinateProgress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
-        return _CoordinateSession(self, region, seen, progress)
+    def classes(self) -> tuple[type["_CoordinateSession"], type["CoordinateProgress"]]:
+        return _CoordinateSession, CoordinateProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "CoordinateProgress":
+        return CoordinateProgress(rng, seen.best_row(region.rows), most=len(region.space.blocks))
 
 
 @dataclass

@@ -61,8 +61,8 @@ class Nevergrad(LocalSampler):
     def resumable(self) -> bool:
         return not library().optimizers.registry[self.name].recast
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_NevergradSession"], type[Progress]]:
+        return _NevergradSession, Progress
 
 
 class _NevergradSession(LocalSession[Nevergrad, Progress]):

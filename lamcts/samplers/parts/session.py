@@ -50,9 +50,8 @@ class Progress:
     incumbent: int | None
 
 
-Settings = TypeVar("Settings")
+Settings = TypeVar("Settings", bound="LocalSampler")
 P = TypeVar("P", bound=Progress)
-Own = TypeVar("Own", bound="AnySession")
 
 
 class LocalSession(Generic[Settings, P]):
@@ -76,13 +75,6 @@ class LocalSession(Generic[Settings, P]):
     def __init__(self, settings: Settings, region: Region, seen: Observations, progress: P) -> None:
         self.settings, self.region, self.seen, self.progress = settings, region, seen, progress
         self.log: list[JsonValue] = []
-
-    def restored(self: Own, state: Json, log: list[JsonValue]) -> Own:
-        """Return a session of the same settings with the given progress and log."""
-        session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
-        session.log = list(log)
-        session.replay()
-        return session
 
     def replay(self) -> None:
         """Rebuild the state that the progress lacks from the log."""
@@ -114,6 +106,9 @@ class LocalSession(Generic[Settings, P]):
         return None
 
     def state(self) -> Json:
+        if (type(self), type(self.progress)) != (classes := self.settings.classes()):
+            names = ", ".join(cls.__name__ for cls in (type(self), type(self.progress)))
+            raise TypeError(f"{type(self.settings).__name__}: expected classes() to return {names}, got {classes}")
         state: Json = to_json(self.progress)
         return state
 
@@ -122,7 +117,7 @@ AnySession = LocalSession[Any, Any]
 
 
 class LocalSampler:
-    """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
+    """Base of frozen settings that start a `LocalSession`; see `base.Sampler` for the hooks."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -145,12 +140,24 @@ class LocalSampler:
         """Return the settings for a space and goals; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
+    def classes(self) -> tuple[type["AnySession"], type[Progress]]:
+        """Return the class of the sessions and that of their progress."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method classes(): return MySession, MyProgress")
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> Progress:
+        """Return the progress with which a session starts."""
+        return self.classes()[1](rng, seen.best_row(region.rows))
+
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":
-        raise NotImplementedError
+        session_class, _ = self.classes()
+        return session_class(self, region, seen, self.initial_progress(region, seen, rng))
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "AnySession":
-        begun = self.start(region, seen, np.random.default_rng(0))  # its progress gives way to what was saved
-        return begun.restored(state, log)
+        session_class, progress_class = self.classes()
+        session = session_class(self, region, seen, from_json(progress_class, state))
+        session.log = list(log)
+        session.replay()
+        return session
 
 
 class Batch:

@@ -85,10 +85,12 @@ class Turbo(LocalSampler):
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
+    def classes(self) -> tuple[type[TurboSession], type[TurboProgress]]:
+        return TurboSession, TurboProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboProgress:
         usual = 2 * seen.dim if seen.plain else seen.dim + 1  # as `optimizer.design`
         n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
         rows = region.rows
         missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(LENGTH, start=missing))
-        return TurboSession(self, region, seen, progress)
+        return TurboProgress(rng, seen.best_row(rows), TrustRegionState(LENGTH, start=missing))
