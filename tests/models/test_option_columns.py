@@ -25,7 +25,7 @@ def results(space: Space) -> list[Floats]:
     coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal((30, 1))
     process, prior = (
         Posterior.of(coding(z[:30]), y, some_hyper(coding)),
-        KernelPrior().of(coding.categories, coding.numbers),
+        KernelPrior().of(coding.n_categories, coding.n_numbers),
     )
     value, gradient = Loss(coding(z[:30]), y, prior)(prior.centre + 0.3)
     fantasy = process.fantasize(coding(z[30:33]))
