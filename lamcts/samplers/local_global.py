@@ -72,7 +72,7 @@ class LocalGlobal(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     local: Sampler
     whole: Sampler
     warm_up: int = 0

@@ -54,7 +54,7 @@ def test_what_a_process_holds_does_not_grow_with_the_number_of_options() -> None
         parameters = Parameters(Space([words(count), words(count)]))
         inputs: Inputs = Coding(parameters)(np.random.default_rng(0).integers(0, count, (20, 2)).astype(float))
         sizes.add(inputs.options.nbytes + inputs.orders.nbytes + inputs.numbers.nbytes)
-        held = OptionColumns(inputs.options, 2 * count + 2)._ones(inputs.options)
-        assert held.nnz == 40
-        assert held.shape[1] <= 40
+        indicator = OptionColumns(inputs.options, 2 * count + 2)._indicator(inputs.options)
+        assert indicator.nnz == 40
+        assert indicator.shape[1] <= 40
     assert len(sizes) == 1
