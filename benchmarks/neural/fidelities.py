@@ -44,7 +44,7 @@ from benchmarks.peers.native.smac import distribution, point_of
 from benchmarks.tables.discrete import wilcoxon
 from benchmarks.tables.markdown import markdown
 from lamcts.outcomes.constrained_rank import OK, constrained_rank
-from lamcts.samplers.fidelities import Configurations, FidelitySession, MultiFidelity
+from lamcts.samplers.fidelities import Configurations, FidelityProgress, FidelitySession, MultiFidelity
 
 FULL, FEW = 50, 20  # full evaluations, and the cost of the arms with a fidelity
 OURS_FULL = "full"
@@ -146,8 +146,8 @@ def _lamcts(training: Training, case: Case) -> None:
 class Halving(MultiFidelity):
     """Fidelities by asynchronous successive halving: the best third of a level goes on to the next (Li et al. 2020)."""
 
-    def start(self, region: Any, seen: Any, rng: Any) -> "HalvingSession":
-        return HalvingSession(self, region, seen, super().start(region, seen, rng).progress)
+    def classes(self) -> tuple[type["HalvingSession"], type[FidelityProgress]]:
+        return HalvingSession, FidelityProgress
 
 
 class HalvingSession(FidelitySession):

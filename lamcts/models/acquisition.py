@@ -1,4 +1,4 @@
-"""Acquisition functions: what a point is worth trying, from the model's means and standard deviations there.
+"""Acquisition functions of the posterior means and standard deviations at points.
 
 Losses are minimised; a higher acquisition is better. Letters: m points, k objectives, b cells, s draws.
 """
@@ -12,26 +12,26 @@ import numpy as np
 from lamcts.outcomes.cells import Cells
 from lamcts.types import Floats
 
-# Logarithms that the formulas below take.
+# Constants of the formulas below.
 LOG_ROOT_2PI = math.log(2.0 * math.pi) / 2.0
 LOG_ROOT_HALF_PI = math.log(math.pi / 2.0) / 2.0
 TINY = 1e-300  # keeps quotients and logarithms finite
-MAX_Z = 1e8  # at so many deviations the improvement is the difference to the last bit
-MIN_Z = -40.0  # below it the normal distribution is no double any more
-MAX_ROOT = 1e150  # its square is a double, that of more is not
-MIN_SD = 1e-150  # that of a row of the model without noise: quotients of common losses by it stay doubles
+MAX_Z = 1e8  # at more deviations the improvement is the difference to the last bit
+MIN_Z = -40.0  # below it the normal distribution underflows
+MAX_ROOT = 1e150  # its square is a double, larger squares may overflow
+MIN_SD = 1e-150  # least standard deviation: quotients of common losses by it stay doubles
 LEAST_BELOW_1 = 1e-16  # about half an ulp of 1: nearer to 0 the difference would be 0, and its logarithm infinite
-MAX_LOG = 300.0  # of a quotient far out in the tail: its exponential, over sd, stays a double
+MAX_LOG = 300.0  # bound of log quotients in the tail: their exponential, over sd, stays a double
 SERIES_BELOW = -1e7  # below it `erfcx(-z / sqrt 2) |z| sqrt(pi / 2)` is 1 to the last bit and its series takes over
-MIN_VOLUME = 1e-200  # below it the logarithm of a volume is summed up as one: what remains of the digits is few
-SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus is its argument but for 1e-13
-SMOOTHING = 1e-2  # of a standard deviation: by so much drawn improvements are smoothed, so that none is flat (untuned)
+MIN_VOLUME = 1e-200  # below it volumes lose digits, and are summed as logarithms
+SOFTPLUS_CUTOFF = -30.0  # below it the logarithm of softplus equals its argument up to 1e-13
+SMOOTHING = 1e-2  # scale of the softplus of drawn improvements: more blurs small gains, less leaves flat regions
 
 
 def expected_improvement(mean: Floats, sd: Floats, best: float | Floats) -> Floats:
     """Return `E max(best - f, 0)` for `f` normal with `mean` and `sd` [m], [m] (Jones et al. 1998, eq. 15).
 
-    `best` [b, 1]: of each, [b, m].
+    `best` [b, 1] gives the improvement on each, [b, m].
     """
     from scipy.special import ndtr
 
@@ -42,7 +42,7 @@ def expected_improvement(mean: Floats, sd: Floats, best: float | Floats) -> Floa
 
 
 def log_expected_improvement(mean: Floats, sd: Floats, best: float) -> Floats:
-    """Return the logarithm of `expected_improvement`, finite and sloped where that one underflows to 0, [m].
+    """Return the logarithm of `expected_improvement`, finite and sloped where it would underflow to 0, [m].
 
     Ament et al. 2023, arXiv 2310.20708, eq. 9.
     """
@@ -78,8 +78,8 @@ def slopes(mean: Floats, sd: Floats, best: float) -> tuple[Floats, Floats]:
 def expected_hypervolume(mean: Floats, sd: Floats, cells: Cells) -> Floats:
     """Return the expected gain in hypervolume, [m], of losses that are normal with `mean` and `sd` [m, k].
 
-    Exact for independent losses: a sum over the cells that a front leaves below a reference of products, over
-    objectives, of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
+    Exact for independent losses: a sum over the cells between a front and a reference. Each term is a product over
+    objectives of the expected overlap with the cell's side (Yang, Emmerich, Deutz and Bäck 2019, eq. 15).
     """
     volumes = np.ones((len(cells.lower), len(mean)))
     for j, (low, high) in enumerate(zip(cells.lower.T, cells.upper.T, strict=True)):
@@ -135,11 +135,11 @@ def _log_side(j: int, mean: Floats, sd: Floats, cells: Cells, sloped: bool = Fal
     return side, (by_mean[above] - ratio * by_mean[below]) / left, (by_sd[above] - ratio * by_sd[below]) / left
 
 
-Aim = Callable[[Floats], tuple[Floats, Floats]]  # of columns [s, k]: the values of one number, [s], its slopes [s, k]
+Aim = Callable[[Floats], tuple[Floats, Floats]]  # columns [s, k] -> one value for each row [s], its slopes [s, k]
 
 
 class Sloped(NamedTuple):
-    """An acquisition [m], and its slopes along the means and the standard deviations [m, k]."""
+    """An acquisition function [m], and its slopes along the means and the standard deviations [m, k]."""
 
     value: Floats
     by_mean: Floats
@@ -147,17 +147,17 @@ class Sloped(NamedTuple):
 
 
 class Gain(Protocol):
-    """The logarithm of what columns with means and standard deviations [m, k] are expected to gain."""
+    """Logarithm of the expected gain of columns with means and standard deviations [m, k]."""
 
     def value(self, mean: Floats, sd: Floats) -> Floats:
         """Return it, [m]."""
 
     def slopes(self, mean: Floats, sd: Floats) -> Sloped:
-        """Return it with its slopes."""
+        """Return the log gain with its slopes."""
 
 
 class Improvement(NamedTuple):
-    """Log expected improvement of one loss on `best`."""
+    """Log expected improvement of a single loss on `best`."""
 
     best: float
 
@@ -170,9 +170,9 @@ class Improvement(NamedTuple):
 
 
 class VolumeImprovement(NamedTuple):
-    """Log expected hypervolume improvement of several losses, over the cells that a front leaves.
+    """Log expected hypervolume improvement of several losses, over the cells below a front.
 
-    Climbed along its slope as in Daulton et al. 2020 (arXiv 2006.05078).
+    Its slope is used as in Daulton et al. 2020 (arXiv 2006.05078).
     """
 
     cells: Cells
@@ -184,8 +184,8 @@ class VolumeImprovement(NamedTuple):
         result = _sloped_volume(mean, sd, self.cells)
         few = np.flatnonzero(result.value < math.log(MIN_VOLUME))
         if len(few):
-            for own, found in zip(result, _sloped_log_volume(mean[few], sd[few], self.cells), strict=True):
-                own[few] = found
+            for column, exact in zip(result, _sloped_log_volume(mean[few], sd[few], self.cells), strict=True):
+                column[few] = exact
         return result
 
 
@@ -193,13 +193,13 @@ def _sloped_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
     """Return the log expected hypervolume improvement with its slopes, where it does not underflow."""
     sides = [_side(j, mean, sd, cells) for j in range(mean.shape[1])]
     total = np.prod([side for side, _, _ in sides], axis=0).sum(0)
-    some = np.maximum(total, TINY)
-    slopes = []
+    volume = np.maximum(total, TINY)
+    gradients = []
     for j, (_, *along) in enumerate(sides):
-        others = np.prod([side for i, (side, _, _) in enumerate(sides) if i != j], axis=0) / some
-        slopes.append([(others * each).sum(0) for each in along])
-    by_mean, by_sd = np.moveaxis(np.array(slopes), 0, 2)  # [m, k] each
-    return Sloped(np.log(some), by_mean, by_sd)
+        others = np.prod([side for i, (side, _, _) in enumerate(sides) if i != j], axis=0) / volume
+        gradients.append([(others * slope).sum(0) for slope in along])
+    by_mean, by_sd = np.moveaxis(np.array(gradients), 0, 2)  # [m, k] each
+    return Sloped(np.log(volume), by_mean, by_sd)
 
 
 def _sloped_log_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
@@ -208,14 +208,14 @@ def _sloped_log_volume(mean: Floats, sd: Floats, cells: Cells) -> Sloped:
     sides = np.sum([side for side, _, _ in parts], axis=0)  # [b, m]
     value: Floats = np.logaddexp.reduce(sides, axis=0)
     shares = np.exp(sides - np.where(np.isfinite(value), value, 0.0))  # of the cells, [b, m]
-    by_mean, by_sd = (np.stack([(shares * own[i]).sum(0) for own in parts], axis=1) for i in (1, 2))
+    by_mean, by_sd = (np.stack([(shares * part[i]).sum(0) for part in parts], axis=1) for i in (1, 2))
     return Sloped(value, by_mean, by_sd)
 
 
 class DrawnImprovement(NamedTuple):
-    """Log expected improvement on `best` of a function of the columns, by the same draws `normal` [s, k] everywhere.
+    """Log expected improvement on `best` of a function of the columns, by common draws `normal` [s, k].
 
-    Smoothed as `softplus`, so that it has a slope where no draw improves (Ament et al. 2023, arXiv 2310.20708).
+    The softplus gives it a slope where no draw improves (Ament et al. 2023, arXiv 2310.20708).
     """
 
     of: Aim
@@ -227,14 +227,14 @@ class DrawnImprovement(NamedTuple):
 
     def slopes(self, mean: Floats, sd: Floats) -> Sloped:
         f = mean[:, None] + sd[:, None] * self.normal  # [m, s, k]
-        number, along = (own.reshape(*f.shape[:2], -1) for own in self.of(f.reshape(-1, f.shape[2])))
-        gain = (self.best - number[:, :, 0]) / SMOOTHING  # [m, s]
-        near = np.maximum(gain, SOFTPLUS_CUTOFF)
-        soft = np.logaddexp(0.0, near)
+        objective, along = (part.reshape(*f.shape[:2], -1) for part in self.of(f.reshape(-1, f.shape[2])))
+        gain = (self.best - objective[:, :, 0]) / SMOOTHING  # [m, s]
+        bounded = np.maximum(gain, SOFTPLUS_CUTOFF)
+        soft = np.logaddexp(0.0, bounded)
         log = np.where(gain < SOFTPLUS_CUTOFF, gain, np.log(soft))
         value: Floats = np.logaddexp.reduce(log, axis=1)
-        steep = np.where(gain < SOFTPLUS_CUTOFF, 1.0, -np.expm1(-soft) / soft)  # of `log`: the sigmoid over softplus
-        along = along * (np.exp(log - value[:, None]) * steep / -SMOOTHING)[:, :, None]
+        slope = np.where(gain < SOFTPLUS_CUTOFF, 1.0, -np.expm1(-soft) / soft)  # of `log`: the sigmoid over softplus
+        along = along * (np.exp(log - value[:, None]) * slope / -SMOOTHING)[:, :, None]
         return Sloped(value, along.sum(1), (along * self.normal).sum(1))
 
 
@@ -245,5 +245,5 @@ def log_feasible(mean: Floats, sd: Floats) -> Sloped:
     sd = np.maximum(sd, MIN_SD)
     z = np.clip(-mean / sd, -MAX_Z, MAX_Z)
     log = log_ndtr(z)
-    steep = np.exp(np.minimum(-z * z / 2 - LOG_ROOT_2PI - log, MAX_LOG)) / sd
-    return Sloped(log.sum(1), -steep, -steep * z)
+    slope = np.exp(np.minimum(-z * z / 2 - LOG_ROOT_2PI - log, MAX_LOG)) / sd
+    return Sloped(log.sum(1), -slope, -slope * z)

@@ -1,8 +1,8 @@
 """Full values of configurations, predicted from cheaper ones: a Gaussian process over parameters and fidelity.
 
-Epochs of a training are fidelities, too, and a learning curve is several values of one configuration. Letters: n rows,
-m rows asked about, d coordinates of a configuration, k values of one configuration. A position in [0, 1] says how far a
-row is on the way to the full value, 1.
+Epochs of a training are fidelities, too, and a learning curve is several values of a configuration. The position of a
+row in [0, 1] is its fidelity; 1 is the full value. Letters: n rows, m query rows, d coordinates of a configuration,
+k values of a configuration.
 """
 
 import math
@@ -19,17 +19,17 @@ from lamcts.models.priors import WIDE_PRIOR
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
-NODES = 9  # of the mean curve along the fidelity (untuned)
-RIDGE = 1e-3  # keeps the curve at 0 where no configuration connects two fidelities (untuned)
-OFFSET = 3.0  # times the median gap; of 0.1, 1 and 3 the best deviations (tuned on two problems of benchmarks.neural)
-MIN_GAP = 1e-2  # of the offset: losses farther below the best end of the model are the same (untuned)
-EXACT_CONFIGURATIONS = 2  # configurations whose predictions are right, which the inflation begins with (untuned)
-ROUNDING = 1e-9  # of a variance: what is left of it at least
+NODES = 9  # nodes of the mean curve along the fidelity: more bend with noise, fewer miss bends of the curve
+RIDGE = 1e-3  # keeps the curve at 0 where no configuration connects two fidelities: more flattens it elsewhere
+OFFSET = 3.0  # median gaps; of 0.1, 1 and 3 the best deviations (tuned on two problems of benchmarks.neural)
+MIN_GAP = 1e-2  # least gap over the offset: less lets losses below the best end dominate, more makes them equal
+EXACT_CONFIGURATIONS = 2  # prior weight of an inflation of 1, in configurations: more reacts later to bad predictions
+ROUNDING = 1e-9  # least share of a variance that remains
 
 
 @dataclass(frozen=True)
 class LogGap:
-    """The logarithm of losses less the best end, and of an offset; and back."""
+    """The map of losses to the logarithm of their gap to the best end plus an offset."""
 
     scale: Scale
     best: float
@@ -55,10 +55,10 @@ class LogGap:
 
 
 class FidelityModel:
-    """The process given values at any fidelity.
+    """Gaussian process given values at any fidelity.
 
-    x [n, d] are configurations, at [n] their positions, y [n] finite losses. `hyper` are hyper-parameters, the most
-    likely ones unless given. `inflation`, at least 1, scales all standard deviations to fit the full values.
+    x [n, d] are configurations, at [n] their positions, y [n] finite losses. `hyper` are hyper-parameters; None: the
+    most likely ones. `inflation`, at least 1, scales all standard deviations to fit the full values.
 
     >>> import numpy as np
     >>> import lamcts
@@ -75,8 +75,8 @@ class FidelityModel:
         owner = np.unique(x, axis=0, return_inverse=True)[1].ravel()
         order = np.lexsort((at, owner))
         x, at, y, owner = x[order], at[order], y[order], owner[order]
-        last = np.append(owner[1:] != owner[:-1], True)
-        self.units = LogGap.of(y[last])
+        is_last = np.append(owner[1:] != owner[:-1], True)
+        self.units = LogGap.of(y[is_last])
         z = self.units.down(y)
         self._mean_curve = _mean_curve(owner, at, z)
         self._scale = Scale.of(z - self._mean(at))
@@ -86,30 +86,30 @@ class FidelityModel:
         self._process = Posterior.of(inputs, z, self.hyper)
         self._signal = float(self._process.signal[0])
         self._noise = self.hyper.noise * self._signal
-        of_each = np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)  # the rows of each configuration
-        self.inflation = self._inflated([own for own in of_each if at[own[-1]] == 1.0])
+        configurations = np.split(np.arange(len(owner)), np.flatnonzero(np.diff(owner)) + 1)  # rows of each
+        self.inflation = self._inflated([rows for rows in configurations if at[rows[-1]] == 1.0])
 
     def full(self, x: Floats) -> tuple[Floats, Floats]:
         """Return means and standard deviations of the full values of configurations [m, d], both [m].
 
-        They are in the units of the model, as those of `end`; `losses` makes losses of them.
+        They are in the units of the model, as those of `end`; `losses` converts them.
         """
-        mean, variance = (own[:, 0] for own in self._process.moments(self._inputs(x, np.ones(len(x)))))
+        mean, variance = (column[:, 0] for column in self._process.moments(self._inputs(x, np.ones(len(x)))))
         return mean, self.inflation * np.sqrt(variance + self._noise)
 
     def end(self, x: Floats, at: Floats, y: Floats) -> tuple[float, float]:
-        """Return mean and standard deviation of the full value of a configuration [d] that the model does not have.
+        """Return mean and standard deviation of the full value of a configuration [d] that is not in the model.
 
         at, y [k]: its finite losses so far at positions below 1.
         """
-        asked = np.append(at, 1.0)
-        mean, share = self._process.joint(self._inputs(np.tile(x, (len(asked), 1)), asked))
+        positions = np.append(at, 1.0)
+        mean, share = self._process.joint(self._inputs(np.tile(x, (len(positions), 1)), positions))
         mean, covariance = mean[:, 0], self._signal * share
-        covariance.flat[:: len(asked) + 1] += self._noise
+        covariance.flat[:: len(positions) + 1] += self._noise
         z = self._scale.down(self.units.down(y) - self._mean(at))
         gain = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
-        left = max(covariance[-1, -1] - gain @ covariance[:-1, -1], ROUNDING * covariance[-1, -1])
-        return float(mean[-1] + gain @ (z - mean[:-1])), self.inflation * math.sqrt(left)
+        remaining = max(covariance[-1, -1] - gain @ covariance[:-1, -1], ROUNDING * covariance[-1, -1])
+        return float(mean[-1] + gain @ (z - mean[:-1])), self.inflation * math.sqrt(remaining)
 
     def losses(self, mean: Floats | float, sd: Floats | float) -> tuple[Floats, Floats]:
         """Return predictions as losses."""
@@ -121,8 +121,8 @@ class FidelityModel:
         return self._scale.down(self.units.down(y))
 
     def _inputs(self, x: Floats, at: Floats) -> Inputs:
-        own = self._coding.inputs(x)
-        return own.with_numbers(np.column_stack([own.numbers, at]))
+        inputs = self._coding.inputs(x)
+        return inputs.with_numbers(np.column_stack([inputs.numbers, at]))
 
     def _mean(self, at: Floats) -> Floats:
         result: Floats = _hats(at) @ self._mean_curve
@@ -136,12 +136,13 @@ class FidelityModel:
         are predicted from the first 1, 2, ... of the rows.
         """
         inverse = self._process.whiten(np.eye(len(self._process.white)))  # of the root of K
-        pull, squares = self._process.weights[:, 0], []
-        for own in configurations:
-            if len(own) > 1:
-                columns = inverse[:, own[::-1]]  # the last row first: so the root of the inverse is lower again
+        weights = self._process.weights[:, 0]
+        squares = []
+        for rows in configurations:
+            if len(rows) > 1:
+                columns = inverse[:, rows[::-1]]  # in reverse order the root of the inverse is lower, too
                 root = np.linalg.inv(np.linalg.cholesky(columns.T @ columns)).T[::-1, ::-1]
-                error = np.cumsum((root[-1] * (root.T @ pull[own]))[:0:-1])
+                error = np.cumsum((root[-1] * (root.T @ weights[rows]))[:0:-1])
                 variance = np.cumsum(np.square(root[-1])[:0:-1])
                 squares.append(float(np.mean(error**2 / variance)) / self._signal)
         return max(1.0, math.sqrt((sum(squares) + EXACT_CONFIGURATIONS) / (len(squares) + EXACT_CONFIGURATIONS)))
@@ -156,8 +157,8 @@ def _hats(at: Floats) -> Floats:
 
 def _mean_curve(owner: Rows, at: Floats, z: Floats) -> Floats:
     """Return the mean curve of values [n] at the nodes, by differences within configurations; 0 at the full value."""
-    same = owner[:-1] == owner[1:]
-    system, difference = np.diff(_hats(at), axis=0)[same], np.diff(z)[same]
+    is_same = owner[:-1] == owner[1:]
+    system, difference = np.diff(_hats(at), axis=0)[is_same], np.diff(z)[is_same]
     values = np.linalg.solve(system.T @ system + RIDGE * np.eye(NODES), system.T @ difference)
     result: Floats = values - values[-1]
     return result

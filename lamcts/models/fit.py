@@ -17,9 +17,9 @@ from lamcts.models.posterior import SIGNAL_SHAPE, Posterior, profiled_signal
 from lamcts.models.priors import Prior
 from lamcts.types import Floats, Rows
 
-NO_FACTOR = 1e25  # the loss where Cholesky fails: L-BFGS steps back from what is above any loss of rows and finite
-ITERATIONS = 15  # L-BFGS steps of a fit (untuned; TuRBO makes 50 Adam steps)
-FIT_ROWS = 250  # that a fit takes: of 500 it takes seconds (untuned)
+NO_FACTOR = 1e25  # loss where Cholesky fails: finite and above any other loss, so that L-BFGS steps back
+ITERATIONS = 15  # L-BFGS steps of a fit: more cost time, fewer stop before the optimum; TuRBO makes 50 Adam steps
+FIT_ROWS = 250  # rows of a fit: more cost time (500 take seconds), fewer determine the hyper-parameters less
 
 
 def fit(
@@ -31,19 +31,19 @@ def fit(
     known: KnownNoise | None = None,
     device: str | None = None,
 ) -> tuple[Hyper, float]:
-    """Return the best hyper-parameters that columns `z` [n, r] share, and their loss.
+    """Return the best hyper-parameters shared by columns `z` [n, r], and their loss.
 
-    starts: where searches begin; none: at the mode of the prior. `iterations` bounds the steps of L-BFGS of each. The
-    loss is the negative log of likelihood times prior, less a constant: losses of the same rows compare, those of other
-    rows do not. The noise of rows is known of one column only, as a share of the signal under the first start. With a
-    device gpytorch computes the loss there, of numbers without known noise.
+    starts: starting points of L-BFGS, by default the mode of the prior. iterations: most steps from each. The loss is
+    the negative log of likelihood times prior, less a constant. Losses of the same rows can be compared. known: known
+    noise of a single column; the signal that it refers to is that of the first start. device: gpytorch computes the
+    loss on this device; it takes numbers without known noise.
     """
     starts = starts or (prior.mode,)
     if known is not None:
         known = known.shared(float(Posterior.of(inputs, z, starts[0], known).signal[0]))
     loss: Slope = Loss(inputs, z, prior, known) if device is None else _loss_on(device, inputs, z, prior)
-    found = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
-    theta, value = min(found, key=lambda pair: pair[1])
+    fits = [lowest(loss, prior.theta(start), prior.low, prior.high, iterations) for start in starts]
+    theta, value = min(fits, key=lambda candidate: candidate[1])
     return prior.hyper(theta), value
 
 
@@ -54,28 +54,31 @@ def _loss_on(device: str, inputs: Inputs, z: Floats, prior: Prior) -> Slope:
 
 
 def spread_over_ranks(y: Floats, most: int = FIT_ROWS) -> Rows:
-    """Return at most so many rows of losses `y` [n], of all heights alike, the best first."""
-    some = np.unique(np.rint(np.linspace(0, len(y) - 1, min(len(y), most))).astype(np.int64))
-    rows: Rows = np.argsort(y, kind="stable")[some]
+    """Return at most `most` rows of losses `y` [n], evenly spread over their ranks, the best first."""
+    ranks = np.unique(np.rint(np.linspace(0, len(y) - 1, min(len(y), most))).astype(np.int64))
+    rows: Rows = np.argsort(y, kind="stable")[ranks]
     return rows
 
 
 class Loss:
-    """The negative log posterior of theta, with its gradient.
+    """Negative log posterior of theta, with its gradient.
 
-    That of columns `z` [n, r] is the sum of theirs. Means and signal variances are profiled out, so their derivatives
-    vanish (envelope theorem). With `C = kernel + noise I`, `a_j = C^-1 (z_j - mean_j)` and
+    The loss of columns `z` [n, r] is the sum of their losses. Means and signal variances are profiled out, so their
+    derivatives vanish (envelope theorem). With `C = kernel + noise I`, `a_j = C^-1 (z_j - mean_j)` and
     `W = r C^-1 - sum_j a_j a_j^T / signal_j`, the derivative along any parameter of C is `sum(W * dC) / 2` (Rasmussen
-    and Williams 2006, eq. 5.9). Along the weight of a category that is `-w_c sum(W K [a_c != b_c]) / 2`: the sum over
-    unequal pairs is that over all pairs less, for each option, that over the pairs that share it.
-    The matrices [n, n] are made once, here: new ones at every call cost a third of the time in page faults.
+    and Williams 2006, eq. 5.9). Along the weight of a category it is `-w_c sum(W K [a_c != b_c]) / 2`. The sum over
+    unequal pairs is the sum over all pairs less, for each option, the sum over the pairs that share it.
+    The matrices [n, n] are allocated once: new ones at every call cost a third of the time in page faults.
     known: known noise as shares of the signal, on the diagonal of C.
     """
 
     def __init__(self, inputs: Inputs, z: Floats, prior: Prior, known: KnownNoise | None = None) -> None:
         n = len(z)
-        self._inputs, self._prior, self._known, self.z = inputs, prior, known, z
-        self._overlap = Overlap(inputs) if prior.categories else None
+        self._inputs = inputs
+        self._prior = prior
+        self._known = known
+        self.z = z
+        self._overlap = Overlap(inputs) if prior.n_categories else None
         self._numbers = inputs.numbers - inputs.middle
         self._kernel, self._work, self._slope = (np.empty((n, n)) for _ in range(3))
         self._ones = np.ones(n)
@@ -85,14 +88,14 @@ class Loss:
         from scipy.linalg.blas import dsymm
         from scipy.linalg.lapack import dpotrf
 
-        n, c, noise = len(self.z), self._prior.categories, math.exp(theta[-1])
+        n, c, noise = len(self.z), self._prior.n_categories, math.exp(theta[-1])
         scaled = self._numbers * np.exp(-theta[c:-1])  # [n, q]
         correlate(scaled, self._kernel, self._slope, self._work)
         if self._overlap is not None:
             overlap = self._overlap(self._inputs, np.exp(theta[:c]))
             self._kernel *= overlap
             self._slope *= overlap
-            np.copyto(self._work, self._kernel)  # the factor takes the place of the kernel
+            np.copyto(self._work, self._kernel)  # the factor overwrites the kernel
         self._kernel.flat[:: n + 1] = 1.0 + (noise if self._known is None else self._known.diagonal(noise))
         root, info = dpotrf(self._kernel.T, lower=1, overwrite_a=1, clean=0)  # in place: the buffer is C-ordered
         if info:
@@ -102,14 +105,14 @@ class Loss:
         gradient[:c] = self._by_weights(w, theta[:c])
         trace = float((w.flat[:: n + 1] * (1.0 if self._known is None else self._known.fitted)).sum())
         np.multiply(w, self._slope.T, out=w)
-        both = dsymm(1.0, w, np.asfortranarray(np.column_stack([scaled, self._ones])), lower=1)  # [n, q + 1]
-        gradient[c:-1] = both[:, -1] @ (scaled * scaled) - np.einsum("ij,ij->j", scaled, both[:, :-1])
+        products = dsymm(1.0, w, np.asfortranarray(np.column_stack([scaled, self._ones])), lower=1)  # [n, q + 1]
+        gradient[c:-1] = products[:, -1] @ (scaled * scaled) - np.einsum("ij,ij->j", scaled, products[:, :-1])
         gradient[-1] = noise * trace / 2
-        more, slope = self._prior.loss(theta)
-        return value + more, gradient + slope
+        prior_value, prior_gradient = self._prior.loss(theta)
+        return value + prior_value, gradient + prior_gradient
 
     def _evidence(self, root: Floats) -> tuple[float, Floats]:
-        """Return the loss without the prior, and W [n, n] whose lower triangle alone counts; `root` is used up."""
+        """Return the loss without the prior, and the lower triangle of W [n, n]; `root` is overwritten."""
         from scipy.linalg.blas import dsyrk
         from scipy.linalg.lapack import dpotri, dpotrs
 
@@ -125,11 +128,11 @@ class Loss:
         return value, w
 
     def _by_weights(self, w: Floats, logs: Floats) -> Floats:
-        """Return the slopes along the logarithms of the weights [c]; `w` [n, n]: its lower triangle."""
+        """Return the slopes along the log weights [c]; only the lower triangle of `w` [n, n] is read."""
         if self._overlap is None:
             return np.empty(0)
-        both = np.tril(w) * self._work
-        both = both + np.tril(both, -1).T
-        unequal = both.sum() - self._overlap.sums(both)
+        products = np.tril(w) * self._work
+        products = products + np.tril(products, -1).T
+        unequal = products.sum() - self._overlap.sums(products)
         result: Floats = -np.exp(logs) * unequal / 2
         return result

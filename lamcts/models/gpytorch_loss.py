@@ -1,4 +1,4 @@
-"""The loss of a fit by gpytorch's kernel on a device of torch, for more rows than the closed form takes."""
+"""Loss of a fit by gpytorch's kernel on a device of torch, for more rows than the closed form handles."""
 
 import math
 import warnings
@@ -38,30 +38,31 @@ def one_thread() -> Iterator[None]:
 
 
 class GpytorchLoss:
-    """The loss of `fit.Loss` of numbers without known noise, with its gradient, in float64.
+    """The loss of `fit.Loss` for numbers without known noise, with its gradient, in float64.
 
-    The factor needs no derivative: that of the loss along the kernel is `W / 2`, `W` of `fit.Loss`, and autograd
-    carries it through the kernel. Letters: n rows, q numbers, r columns.
+    The factor needs no derivative: the loss along the kernel has the derivative `W / 2` with `W` of `fit.Loss`, and
+    autograd propagates it through the kernel. Letters: n rows, q numbers, r columns.
     """
 
     def __init__(self, inputs: Inputs, z: Floats, prior: Prior, device: str) -> None:
         q = inputs.numbers.shape[1]
-        x, self._z = (torch.tensor(own, dtype=torch.float64, device=device) for own in (inputs.numbers, z))
-        self._x, self._prior = x, prior
+        x, self._z = (torch.tensor(a, dtype=torch.float64, device=device) for a in (inputs.numbers, z))
+        self._x = x
+        self._prior = prior
         self._sides = torch.hstack([self._z, torch.ones_like(x[:, :1])])
         self._kernel = gpytorch.kernels.MaternKernel(nu=2.5, ard_num_dims=q).to(x)
-        self._kernel.lengthscale = 1.0  # the rows are scaled, so that the length scales are in autograd's graph
+        self._kernel.lengthscale = 1.0  # the rows are scaled instead: autograd then sees the length scales
 
     @one_thread()
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         (n, r), noise = self._z.shape, math.exp(theta[-1])
-        logs = torch.tensor(theta[:-1]).to(self._x).requires_grad_()
-        kernel = self._kernel(self._x / logs.exp()).to_dense()  # [n, n]
+        log_lengths = torch.tensor(theta[:-1]).to(self._x).requires_grad_()
+        kernel = self._kernel(self._x / log_lengths.exp()).to_dense()  # [n, n]
         with torch.no_grad():
             covariance = kernel.clone()
             covariance.diagonal().add_(noise)
-            root, failed = torch.linalg.cholesky_ex(covariance)
-            if failed:
+            root, info = torch.linalg.cholesky_ex(covariance)
+            if info:
                 return NO_FACTOR, np.zeros(len(theta))
             solved = torch.cholesky_solve(self._sides, root)  # C^-1 z, C^-1 1
             mean = solved[:, :-1].sum(0) / solved[:, -1].sum()
@@ -70,9 +71,11 @@ class GpytorchLoss:
             signal = profiled_signal(squares, n)  # [r]
             value = (n / 2 + SIGNAL_SHAPE + 1) * signal.log().sum() + r * root.diagonal().log().sum()
             w = r * torch.cholesky_inverse(root) - (weights / signal) @ weights.T
-        (gradient,) = torch.autograd.grad(kernel, logs, w / 2)
-        more, slope = self._prior.loss(theta)
-        return value.item() + more, torch.hstack([gradient, noise * w.trace() / 2]).cpu().numpy() + slope
+        (gradient,) = torch.autograd.grad(kernel, log_lengths, w / 2)
+        prior_value, prior_gradient = self._prior.loss(theta)
+        return value.item() + prior_value, torch.hstack(
+            [gradient, noise * w.trace() / 2]
+        ).cpu().numpy() + prior_gradient
 
 
 def check_device(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The kernel of all Gaussian processes: Matern 5/2 of the numbers times overlap of the categories, plus a quadratic.
+"""Kernel of all Gaussian processes: Matern 5/2 of the numbers times overlap of the categories, plus a quadratic part.
 
 `k(z, t) = exp(-sum_c w_c [z_c != t_c]) (1 + R + R^2 / 3) exp(-R) + b ((1 + z.t / q)^2 - 1)`, where
 `R = sqrt(5) |z - t|` of numbers divided by length scales (Rasmussen and Williams 2006, eq. 4.17), and `b` is usually 0.
@@ -24,8 +24,8 @@ Real = TypeVar("Real", np.float32, np.float64)
 class Hyper:
     """Hyper-parameters of a kernel, and of the noise on its diagonal.
 
-    lengths [q]: length scales, as shares of a range. noise: the noise's share of the signal's variance. weights [c]:
-    of the categories. quadratic: variance `b` of the quadratic part, that of the other part being 1.
+    lengths [q]: length scales, as shares of a range. noise: variance of the noise over that of the signal. weights [c]:
+    weights of the categories. quadratic: variance `b` of the quadratic part; the variance of the other part is 1.
     """
 
     lengths: Floats
@@ -35,9 +35,9 @@ class Hyper:
 
 
 class Kernel:
-    """The kernel between the rows of a model and others.
+    """Kernel between the rows of a model and other rows.
 
-    middle [q]: the numbers that distances are taken about, so that far-off rows lose no digits; None: the rows' mean.
+    middle [q]: origin of the numbers, so that rows far from 0 lose no digits; None: the mean of the rows.
     """
 
     def __init__(self, inputs: Inputs, hyper: Hyper, middle: Floats | None = None) -> None:
@@ -46,7 +46,7 @@ class Kernel:
         self.scaled = self.scale(inputs.numbers)  # [n, q]
 
     def scale(self, numbers: Floats) -> Floats:
-        """Return numbers [m, q] in length scales."""
+        """Return numbers [m, q] in units of their length scales."""
         scaled: Floats = (numbers - self.middle) / self.hyper.lengths
         return scaled
 
@@ -56,7 +56,7 @@ class Kernel:
 
     @property
     def matrix(self) -> Floats:
-        """The kernel between the rows of the model, [n, n]."""
+        """Kernel between the rows of the model, [n, n]."""
         return self(self.inputs)
 
     def __call__(self, others: Inputs) -> Floats:
@@ -83,29 +83,29 @@ class Kernel:
         return slopes
 
     def sloped(self, others: Inputs) -> tuple[Floats, Callable[[Floats], Floats]]:
-        """Return the kernel as above [m, n], and a function of weights [m, r, n] or [r, n].
+        """Return the kernel [m, n], and a function of weights [m, r, n] or [r, n].
 
         The function returns the slopes of `sum_i weights_i k(x, row_i)` along the numbers of other rows, [m, r, q].
         """
         scaled = self.scale(others.numbers)
         square = squares(scaled, self.scaled)
-        steep = fall(np.sqrt(square))  # [m, n]
+        falls = fall(np.sqrt(square))  # [m, n]
         kernel = correlation(square)
         if len(self.inputs.owner):
             overlap = self._overlap(others, self.hyper.weights)
-            steep *= overlap
+            falls *= overlap
             kernel *= overlap
         inner = self._inner(others) if self.hyper.quadratic else np.zeros(())
         if self.hyper.quadratic:
             kernel += self.hyper.quadratic * (inner * (inner + 2.0))
 
         def slopes(weights: Floats) -> Floats:
-            pull = steep[:, None] * weights  # [m, r, n]
-            way: Floats = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
+            pull = falls[:, None] * weights  # [m, r, n]
+            gradient: Floats = (pull @ self.scaled - pull.sum(2)[:, :, None] * scaled[:, None]) / self.hyper.lengths
             if self.hyper.quadratic:
                 per_number = 2.0 * self.hyper.quadratic / len(self.middle)
-                way += ((per_number * (1.0 + inner))[:, None] * weights) @ self.inputs.numbers
-            return way
+                gradient += ((per_number * (1.0 + inner))[:, None] * weights) @ self.inputs.numbers
+            return gradient
 
         return kernel, slopes
 
@@ -147,11 +147,11 @@ def correlation(square: NDArray[Real]) -> NDArray[Real]:
 
 
 def fall(root: NDArray[Real]) -> NDArray[Real]:
-    """Return by how much the correlation at `R` falls for a scaled step, for each unit of distance: its slope."""
-    steep = root + 1
-    steep *= np.exp(-root)
-    steep *= root.dtype.type(5 / 3)
-    return steep
+    """Return `-k'(r) / r` of the correlation `k` at scaled distances `r`, given `R = sqrt(5) r`."""
+    slope = root + 1
+    slope *= np.exp(-root)
+    slope *= root.dtype.type(5 / 3)
+    return slope
 
 
 def correlate(scaled: Floats, kernel: Floats, slope: Floats, work: Floats) -> None:

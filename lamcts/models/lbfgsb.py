@@ -1,4 +1,4 @@
-"""Descents in a box, by SciPy's L-BFGS-B."""
+"""Minimisation in a box by SciPy's L-BFGS-B."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,9 +11,10 @@ Slope = Callable[[Floats], tuple[float, Floats]]  # the value and the gradient [
 
 
 def lowest(slope: Slope, start: Floats, low: Floats, high: Floats, steps: int) -> tuple[Floats, float]:
-    """Return the lowest point [d] after `steps` from `start` [d] between `low` and `high` [d], and its value."""
+    """Return the lowest point [d] within `steps` iterations from `start`, and its value; all are [d]."""
     from scipy import optimize
 
-    bounds, minimize = np.stack([low, high], axis=1), cast(Callable[..., Any], optimize.minimize)
-    found = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps})
-    return np.asarray(found.x), float(found.fun)
+    bounds = np.stack([low, high], axis=1)
+    minimize = cast(Callable[..., Any], optimize.minimize)
+    result = minimize(slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps})
+    return np.asarray(result.x), float(result.fun)

@@ -1,8 +1,8 @@
-"""Posteriors of all columns side by side: losses first, then constraints; each part has rows and a kernel of its own.
+"""Posteriors of all columns, losses first, then constraints; each part has its rows and its kernel.
 
-One kernel for several losses fails where one is trivial: a loss that is one of the parameters wants the others to have
-no say, and its likelihood, without noise, outweighs all else. Fifty constraints cost one fit and one factor.
-Letters: n rows in the model, m rows asked about, q columns, k draws.
+A kernel shared by several losses fails where one of them is trivial. A loss that equals a parameter makes the kernel
+ignore the others, since its likelihood without noise outweighs those of the other losses. Constraints share a part, so
+fifty of them cost one fit and one factor. Letters: m query rows, q columns, d numbers.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,21 @@ from lamcts.models.coding import Inputs
 from lamcts.models.posterior import Posterior
 from lamcts.types import Floats
 
-MAX_BOX_LENGTH = 2.0  # length scale that shapes a box: longer ones are all as good as flat (as TuRBO's own bound)
+MAX_BOX_LENGTH = 2.0  # bound of the length scales that shape a box: functions of longer ones are flat; as in TuRBO
 
 
 class MultiOutput:
-    """The posteriors of all columns, in order, the first `losses` columns of which are losses."""
+    """Posteriors of all columns, in order; the first `losses` columns are losses."""
 
     def __init__(self, parts: Sequence[Posterior], losses: int) -> None:
-        self.parts, self.losses = list(parts), losses
+        self.parts = list(parts)
+        self.losses = losses
 
     @property
     def lengths(self) -> Floats:
-        """Length scales of all parts together, [d]: those that shape a box."""
+        """Length scales that shape a box, [d]: the geometric mean over the parts."""
         if len(self.parts) == 1:
-            return self.parts[0].hyper.lengths  # of a lone loss as they are (tuned so)
+            return self.parts[0].hyper.lengths  # without a bound (tuned)
         logs = [np.log(np.minimum(part.hyper.lengths, MAX_BOX_LENGTH)) for part in self.parts]
         result: Floats = np.exp(np.mean(logs, axis=0))
         return result
@@ -43,9 +44,9 @@ class MultiOutput:
     def slopes(self, inputs: Inputs) -> tuple[Floats, Floats, Floats, Floats]:
         """Return means and variances, [m, q] each, and their slopes along the numbers, [m, q, d] each."""
         of_parts = zip(*(part.slopes(inputs) for part in self.parts), strict=True)
-        mean, variance, by_mean, by_variance = (np.concatenate(own, axis=1) for own in of_parts)
+        mean, variance, by_mean, by_variance = (np.concatenate(columns, axis=1) for columns in of_parts)
         return mean, variance, by_mean, by_variance
 
     def fantasize(self, inputs: Inputs) -> "MultiOutput":
-        """Return the posteriors as if the columns at some rows had come out at their means."""
+        """Return the posteriors after fantasies: the columns at some rows take their posterior means."""
         return MultiOutput([part.fantasize(inputs) for part in self.parts], self.losses)

@@ -1,4 +1,4 @@
-"""Losses and constraints in the units in which a model sees them: standard units, ranks.
+"""Transforms of losses and constraints to the units of a model: standard units, ranks.
 
 No result depends on the unit of a column, nor on the zero of a loss. Letters: n rows.
 """
@@ -9,16 +9,16 @@ import numpy as np
 
 from lamcts.types import Floats
 
-ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): the width that rounding the mean of equal losses leaves
-MAX_LOG = 1500.0  # of a ratio of doubles; an infinite violation counts as this
+ROUNDING = 1e-15  # some ulps of 1 (2.2e-16): spread of equal losses by rounding of their mean
+MAX_LOG = 1500.0  # above the logarithm of any ratio of doubles; an infinite violation counts as this
 
 
 @dataclass(frozen=True)
 class Scale:
     """The map `z = (y * 2^-exponent - shift) / width`, and back.
 
-    The power of two is taken out first: it is exact, so losses multiplied by a power of two give the same `z`
-    bit for bit, and neither 1e300 nor 1e-300 overflows a sum of squares.
+    Division by the power of two is exact. So losses multiplied by a power of two give the same `z` bit for bit, and
+    neither 1e300 nor 1e-300 overflows a sum of squares.
     """
 
     exponent: int
@@ -31,37 +31,37 @@ class Scale:
         if not len(y):
             return cls(0, 0.0, 1.0)
         exponent = int(np.frexp(np.abs(y).max())[1])
-        small = _halve(y, exponent)
-        shift = float(small.mean())
-        width = float((small - shift).std())
+        scaled = _scaled(y, exponent)
+        shift = float(scaled.mean())
+        width = float((scaled - shift).std())
         return cls(exponent, shift, width if width > ROUNDING else 1.0)
 
     @property
     def unit(self) -> float:
-        """A standard unit in losses, infinite where that is no float."""
+        """A standard unit in units of the loss, infinite where it overflows."""
         with np.errstate(over="ignore"):
             return float(np.ldexp(self.width, self.exponent))
 
     def down(self, y: Floats) -> Floats:
         """Return `y` in standard units."""
-        return (_halve(y, self.exponent) - self.shift) / self.width
+        return (_scaled(y, self.exponent) - self.shift) / self.width
 
     def up(self, z: Floats) -> Floats:
         """Return standard units `z` as losses."""
         return np.ldexp(z * self.width + self.shift, self.exponent)
 
 
-def _halve(y: Floats, exponent: int) -> Floats:
-    # In two steps: 2^1074 itself is not a double, though 1e-300 times it may be.
-    half = exponent // 2
-    return np.ldexp(np.ldexp(y, -half), half - exponent)
+def _scaled(y: Floats, exponent: int) -> Floats:
+    """Return `y * 2^-exponent`, in two steps: 2^1074 overflows, though 1e-300 times it may not."""
+    first = exponent // 2
+    return np.ldexp(np.ldexp(y, -first), first - exponent)
 
 
 @dataclass(frozen=True)
 class Bilog:
     """The map of violations `z = sign(g) log1p(|g| / unit) / width`, which keeps 0 and the sign.
 
-    The bilog transform of Eriksson and Poloczek (2021, arXiv 2002.08526), in usual units.
+    It is the bilog transform of Eriksson and Poloczek (2021, arXiv 2002.08526), divided by the median violation.
     """
 
     unit: float
@@ -69,24 +69,24 @@ class Bilog:
 
     @classmethod
     def of(cls, g: Floats) -> "Bilog":
-        """Return the map of a constraint [n] that some row violates; nan where it is not known."""
+        """Return the map of a constraint [n] that some row violates; unknown entries are nan."""
         size = np.abs(g[np.isfinite(g) & (g != 0)])
-        raw = cls(float(np.median(size)), 1.0)  # at the fifth or the ninth decile less was gained
+        raw = cls(float(np.median(size)), 1.0)  # the ninth decile gained less
         return cls(raw.unit, float(np.sqrt(np.nanmean(np.square(raw.down(g))))))
 
     def down(self, g: Floats) -> Floats:
         """Return violations [n] in the units of the model."""
-        with np.errstate(over="ignore"):  # of a quotient: its logarithm is then cut
+        with np.errstate(over="ignore"):  # an infinite quotient is bounded by MAX_LOG
             size = np.minimum(np.log1p(np.abs(g) / self.unit), MAX_LOG)
         result: Floats = np.sign(g) * size / self.width
         return result
 
 
 def half_rank(y: Floats) -> Floats:
-    """Return finite losses `y` [n] in standard units, those above the median by rank alone.
+    """Return finite losses `y` [n] in standard units; losses above the median become normal scores of their ranks.
 
-    They become normal scores with the spread of the better half below the median (the half-rank warp of Vizier's
-    default, Song et al. 2024, arXiv 2408.11527, sec. 3). Equal losses stay equal.
+    The scores have the spread of the better half (half-rank warp of Vizier's default, Song et al. 2024, arXiv
+    2408.11527, sec. 3). Equal losses stay equal.
     """
     from scipy.special import ndtri
 
@@ -109,10 +109,10 @@ def half_rank(y: Floats) -> Floats:
 def unit_of(y: Floats, z: Floats) -> float:
     """Return the losses per unit of the model over the better half of losses `y` [n]; 0 or not finite if unknown.
 
-    z: the same losses in the units of the model, [n]. Where the better half is level, a standard unit.
+    z: the same losses in the units of the model, [n]. Where the better half is constant, it is a standard unit.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        quarters = y / 4  # of which no sum overflows
+        quarters = y / 4  # so that no sum overflows
         better = quarters <= np.median(quarters)
         if not np.ptp(quarters[better]) > 0:
             return Scale.of(y).unit
@@ -124,18 +124,18 @@ def plain(y: Floats) -> Floats:
     return Scale.of(y).down(y)
 
 
-UNITS = (half_rank, plain)  # that an objective may be in, where there are several; of equals the first
+UNITS = (half_rank, plain)  # candidate units of an objective, the preferred ones first
 
 
 def rank_correlation(a: Floats, b: Floats) -> float:
-    """Return Spearman's correlation of `a` [n] and `b` [n], equals in the middle of their ranks; 0 of constants."""
-    one, other = _deviations(a), _deviations(b)
-    size = float(np.sqrt((one @ one) * (other @ other)))
-    return float(one @ other) / size if size > 0 else 0.0
+    """Return Spearman's correlation of `a` [n] and `b` [n], 0 if one is constant; ties share their mean rank."""
+    a, b = _deviations(a), _deviations(b)
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / norm if norm > 0 else 0.0
 
 
 def ranks(a: Floats) -> Floats:
-    """Return the ranks of `a` [n] from 0 on; equal values share their mean."""
+    """Return the ranks of `a` [n], from 0; ties share their mean rank."""
     _, inverse, counts = np.unique(a, return_inverse=True, return_counts=True)
     result: Floats = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
     return result

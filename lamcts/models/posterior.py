@@ -1,8 +1,8 @@
 """The Gaussian process given evaluations: moments, slopes, fantasies, leave-one-out predictions.
 
-It has r >= 1 columns over the same rows, such as a loss and its constraints: one kernel and one Cholesky factor, and
-for each column a right-hand side with a mean and a signal.
-Letters: n rows in the model, m rows asked about, q numbers, r columns.
+It has r >= 1 columns over the same rows, such as a loss and its constraints. They share a kernel and a Cholesky
+factor; each column has a mean and a signal variance.
+Letters: n rows in the model, m query rows, q numbers, r columns.
 """
 
 from dataclasses import dataclass, replace
@@ -16,18 +16,18 @@ from lamcts.models.kernel import Hyper, Kernel
 from lamcts.models.known_noise import ROUNDS, KnownNoise
 from lamcts.types import Floats
 
-JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)  # on the diagonal, until Cholesky succeeds: times its mean, at least 1
-# (untuned)
-SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, 4 rows' worth
+# Added to the diagonal, times its mean or 1, until Cholesky succeeds: the least that works changes the process least.
+JITTERS = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 1e-1)
+SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0  # inverse-gamma prior of the signal in standard units: mean 1, weight of 4 rows
 P = TypeVar("P", bound="Posterior")
 Number = TypeVar("Number", float, Floats)
 
 
 class MeanFunction(Protocol):
-    """A prior mean of a process with one column."""
+    """Prior mean of a process with one column."""
 
     def __call__(self, inputs: Inputs) -> Floats:
-        """Return the mean at some rows, [m]."""
+        """Return the mean at rows, [m]."""
 
     def slopes(self, inputs: Inputs) -> Floats:
         """Return the slopes of the mean along the numbers, [m, q]."""
@@ -37,12 +37,11 @@ class MeanFunction(Protocol):
 class Posterior:
     """The process given rows and their columns `z` [n, r] in standard units.
 
-    The covariance of two observations of a column is `signal (kernel + noise [same row])`. Its `signal` and `mean` [r]
-    are the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
+    The covariance of two observations of a column is `signal (kernel + noise [same row])`. `signal` and `mean` [r] are
+    the most likely ones under `hyper` (profiled; SIGNAL_RATE and SIGNAL_SHAPE keep the signal of constants from 0).
     root: lower Cholesky factor `L` of kernel and noise, [n, n]. white: `L^-1 (z - mean)`, less the prior mean, [n, r].
-    known: the known noise of the rows, of a process with one column, as a share of the signal's `guess`; `noise` is
-    then the noise of each row, [n], known and fitted. prior: a mean besides the constant one, of a process with one
-    column.
+    known: known noise of the rows of a single column; `guess` is the signal variance that it refers to. `noise` [n] is
+    then the sum of known and fitted noise. prior: mean of a single column, added to the constant one.
     """
 
     signal_shape: ClassVar[float] = SIGNAL_SHAPE  # prior of the signal
@@ -67,7 +66,7 @@ class Posterior:
         known: KnownNoise | None = None,
         prior: MeanFunction | None = None,
     ) -> P:
-        """Return the process of rows and their columns; the signal that known noise is a share of is iterated."""
+        """Return the process of rows and their columns; the signal that known noise refers to is iterated."""
         kernel = Kernel(inputs, hyper)
         if known is None:
             return cls._of(kernel, z, hyper.noise, prior)
@@ -89,8 +88,8 @@ class Posterior:
     ) -> P:
         """Return the process with the most likely mean and signal of each column."""
         root, n = factor(kernel.matrix, noise), len(z)
-        rest = z if prior is None else z - prior(kernel.inputs)[:, None]
-        white = _whiten(root, np.column_stack([rest, np.ones(n)]))
+        residual = z if prior is None else z - prior(kernel.inputs)[:, None]
+        white = _whiten(root, np.column_stack([residual, np.ones(n)]))
         white, ones = white[:, :-1], white[:, -1]
         mean = ones @ white / (ones @ ones)  # [r]
         white = white - np.outer(ones, mean)
@@ -109,7 +108,7 @@ class Posterior:
 
     @cached_property
     def weights(self) -> Floats:
-        """K^-1 (z - mean), [n, r]."""
+        """`K^-1 (z - mean)`, [n, r]."""
         return self.unwhiten(self.white)
 
     def whiten(self, b: Floats) -> Floats:
@@ -128,17 +127,17 @@ class Posterior:
         return self._expect(inputs, self.kernel(inputs))
 
     def _expect(self, inputs: Inputs, cross: Floats) -> Floats:
-        """Return the posterior means at rows whose kernel with those of the model is `cross` [m, n], [m, r]."""
+        """Return the posterior means [m, r] at rows whose kernel with the model's rows is `cross` [m, n]."""
         mean: Floats = self.mean + cross @ self.weights
         return mean if self.prior is None else mean + self.prior(inputs)[:, None]
 
     def moments(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Return the posterior means and variances, without noise, both [m, r]."""
         cross = self.kernel(inputs)
-        return self._expect(inputs, cross), np.outer(self._left(inputs, self.whiten(cross.T)), self.signal)
+        return self._expect(inputs, cross), np.outer(self._variance_share(inputs, self.whiten(cross.T)), self.signal)
 
-    def _left(self, inputs: Inputs, white: Floats) -> Floats:
-        """Return the share of the signal's variance that is left, [m]; `white` [n, m] is the whitened kernel."""
+    def _variance_share(self, inputs: Inputs, white: Floats) -> Floats:
+        """Return the posterior over the prior variance, [m]; `white` [n, m] is the whitened kernel."""
         share: Floats = self.kernel.diagonal(inputs) - np.einsum("nm,nm->m", white, white)
         return np.maximum(share, 0.0)
 
@@ -154,11 +153,12 @@ class Posterior:
         cross, slopes = self.kernel.sloped(inputs)
         white = self.whiten(cross.T)  # [n, m]
         weights = np.broadcast_to(self.weights.T, (len(inputs), *self.weights.T.shape))
-        way = slopes(np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1))
-        variance, by_variance = np.outer(self._left(inputs, white), self.signal), -2 * way[:, -1:]
+        gradients = slopes(np.concatenate([weights, self.unwhiten(white).T[:, None]], axis=1))
+        variance = np.outer(self._variance_share(inputs, white), self.signal)
+        by_variance = -2 * gradients[:, -1:]
         if self.hyper.quadratic:
             by_variance += self.kernel.diagonal_slopes(inputs)[:, None]
-        by_mean = self._with_prior(inputs, way[:, :-1])
+        by_mean = self._with_prior(inputs, gradients[:, :-1])
         return self._expect(inputs, cross), variance, by_mean, by_variance * self.signal[:, None]
 
     def mean_slopes(self, inputs: Inputs) -> tuple[Floats, Floats]:
@@ -171,12 +171,12 @@ class Posterior:
         return slopes if self.prior is None else slopes + self.prior.slopes(inputs)[:, None]
 
     def fitted(self) -> Floats:
-        """Return the posterior means at the model's own rows, [n, r]: their columns less the noise seen in them."""
+        """Return the posterior means at the model's rows, [n, r]: their columns less the estimated noise."""
         result: Floats = self.z - np.reshape(self.noise, (-1, 1)) * self.weights
         return result
 
     def left_out(self) -> Floats:
-        """Return the posterior means at each of the model's own rows given all others, [n, r].
+        """Return the posterior means at each of the model's rows given all others, [n, r].
 
         They are `z - K^-1 (z - mean) / d`, where `d` is the diagonal of `K^-1` (Rasmussen and Williams 2006, eq. 5.12).
         """
@@ -190,7 +190,7 @@ class Posterior:
         """Return the negative log likelihood, mean and signals profiled out, less a constant."""
         n, signal = len(self.z), self.signal
         value = self.signal.size * float(np.log(self.root.diagonal()).sum()) + n / 2 * float(np.log(signal).sum())
-        if self.guess is not None:  # at the guess that the noise is a share of
+        if self.guess is not None:  # at the guess that the noise refers to
             value += n / 2 * float((np.log(self.guess / signal) + signal / self.guess - 1).sum())
         return value
 
@@ -226,25 +226,25 @@ def _whiten(root: Floats, b: Floats) -> Floats:
 
 
 def profiled_signal(square: Number, n: int, shape: float = SIGNAL_SHAPE, rate: float = SIGNAL_RATE) -> Number:
-    """Return the most likely signal variance, `square` being `(z - mean)^T K^-1 (z - mean)` over `n` rows."""
+    """Return the most likely signal variance of `n` rows; `square` is `(z - mean)^T K^-1 (z - mean)`."""
     return (square / 2 + rate) / (n / 2 + shape + 1)
 
 
 def factor(kernel: Floats, noise: float | Floats) -> Floats:
-    """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with more noise where that must be.
+    """Return lower `L` [n, n] (Fortran order) with `L L^T = kernel + noise I`, with jitter where Cholesky fails.
 
-    Where rounding has left no covariance matrix (rows at 1e9 under a quadratic kernel), it is that of the diagonal.
+    Where all jitters fail (by rounding: rows at 1e9 under a quadratic kernel), it is the root of the diagonal.
     noise: of all rows, or of each, [n]. `kernel` is overwritten.
     """
     from scipy.linalg.lapack import dpotrf
 
     diagonal = np.arange(len(kernel))
-    level = kernel[diagonal, diagonal]
+    variances = kernel[diagonal, diagonal]
     for jitter in JITTERS:
-        more = jitter * max(1.0, float(level.mean())) if jitter else 0.0
-        kernel[diagonal, diagonal] = np.maximum(level, 0.0) + (noise + more)
+        added = jitter * max(1.0, float(variances.mean())) if jitter else 0.0
+        kernel[diagonal, diagonal] = np.maximum(variances, 0.0) + (noise + added)
         root, info = dpotrf(kernel.T, lower=1, clean=1)  # kernel.T: the same symmetric matrix in Fortran order
         if info == 0:
             result: Floats = root
             return result
-    return np.asfortranarray(np.diag(np.sqrt(np.maximum(level, 0.0) + noise)))
+    return np.asfortranarray(np.diag(np.sqrt(np.maximum(variances, 0.0) + noise)))

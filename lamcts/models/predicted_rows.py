@@ -1,6 +1,6 @@
-"""Rows and losses that a Gaussian process learns from: evaluations, and pruned trials with a predicted loss.
+"""Rows and losses of a Gaussian process: evaluations, and pruned trials with a predicted loss.
 
-The columns of incomplete results that are known come next to them.
+Incomplete results contribute the columns that are known.
 
 Letters: k rows, m losses, c constraints, p incomplete results.
 """
@@ -15,7 +15,7 @@ from lamcts.types import Floats, Rows
 
 
 class KnownColumns(NamedTuple):
-    """What is known of incomplete results: x [p, d], losses f [p, m], excesses g [p, c], errors of f [p, m], or nan."""
+    """Incomplete results: x [p, d], losses f [p, m], violations g [p, c], standard errors of f [p, m]; nan: unknown."""
 
     x: Floats
     f: Floats
@@ -37,14 +37,14 @@ class KnownColumns(NamedTuple):
 
 
 def modelled(seen: Observations) -> Rows:
-    """Return the rows with losses, in order of arrival: those that can be compared, and predicted ones."""
+    """Return the rows with losses, in order of arrival: comparable rows, and those with predicted losses."""
     if not seen.predicted:
         return seen.good
     return np.union1d(seen.good, np.fromiter(seen.predicted, np.int64))
 
 
 def losses_of(seen: Observations, rows: Rows) -> Floats:
-    """Return the losses of rows [k, m], those of pruned rows as predicted."""
+    """Return the losses of rows [k, m]; those of pruned rows are predictions."""
     f = np.array(seen.f[rows])
     for i, row in enumerate(rows.tolist() if seen.predicted else ()):
         if row in seen.predicted:
@@ -56,5 +56,5 @@ def errors_of(seen: Observations, rows: Rows) -> Floats | None:
     """Return the standard errors of `losses_of` rows, [k, m], nan where unknown; None if no row has one."""
     if not seen.predicted:
         return seen.sems.of(rows, seen.f.shape[1])
-    found = {row: tuple(sd for _, sd in seen.predicted[row]) for row in rows.tolist() if row in seen.predicted}
-    return StandardErrors(seen.sems | found).of(rows, seen.f.shape[1])
+    predicted = {row: tuple(sd for _, sd in seen.predicted[row]) for row in rows.tolist() if row in seen.predicted}
+    return StandardErrors(seen.sems | predicted).of(rows, seen.f.shape[1])

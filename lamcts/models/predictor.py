@@ -21,15 +21,16 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Point, Rows
 from lamcts.utils.numerics import own_numerics
 
-MIN_VALUES = 5  # values that a process is fitted to (untuned)
-MAX_ROWS = 1000  # in a process (untuned)
-OUTLIER_RESIDUALS, REFITS = 6.0, 2  # median residuals of left-out rows (4 s.d.) of an outlier, and refits (untuned)
-MIN_OUTLIER_NOISE = 1e-6  # share of the signal's variance below which no row is an outlier (untuned)
-BLOCK = 1000  # points whose correlations are held at a time
+MIN_VALUES = 5  # least values for a prediction: fewer say nothing about length scales
+MAX_ROWS = 1000  # rows of a process: more cost time of the factor (cubic), fewer predict worse
+OUTLIER_RESIDUALS = 6.0  # median residuals (4 s.d.) of an outlier: lower drops sound rows, higher keeps outliers
+REFITS = 2  # refits without outliers: each costs a fit, and reveals outliers that larger ones concealed
+MIN_OUTLIER_NOISE = 1e-6  # noise over the signal's variance below which values are exact and no row is an outlier
+BLOCK = 1000  # points predicted at a time: bounds the memory of their correlations
 
 
 class Prediction(NamedTuple):
-    """What the model of a run expects at points, in the user's units and sign.
+    """Predictions of the model of a run at points, in the user's units and sign.
 
     Attributes
     ----------
@@ -76,9 +77,9 @@ class BestPredicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Evaluations to model: x [n, d], losses f [n, k], violations over constraints g [n, c], both nan where unknown.
+    """Evaluations to model: x [n, d], losses f [n, k], constraints g [n, c], both nan where unknown.
 
-    sems: standard errors of the losses [n, k], nan where unknown; None: of none.
+    sems: standard errors of the losses [n, k], nan where unknown; None: all unknown.
     """
 
     x: Floats
@@ -90,16 +91,20 @@ class Evaluated:
 class RunModel:
     """Gaussian processes of a run, one for each objective and constraint.
 
-    robust: whether values may have heavy tails, so that outliers count as imprecise.
+    robust: whether outliers count as imprecise, because values may have heavy tails.
     """
 
-    def __init__(self, space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> None:
-        self.space, self.goals, self._robust = space, goals, robust
+    def __init__(self, space: SearchSpace, goals: Goals, evaluations: Evaluated, robust: bool = False) -> None:
+        self.space = space
+        self.goals = goals
+        self._robust = robust
         self.coding = Coding(Parameters(space))
-        self.objectives = [self._objective(told, j) for j in range(told.f.shape[1])]
-        violations = [_rows(told.g[:, j]) for j in range(told.g.shape[1])]
-        self.limiting = [j for j, g in enumerate(told.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
-        self.constraints = [self._column(told.x[violations[j]], told.g[violations[j], j]) for j in self.limiting]
+        self.objectives = [self._objective(evaluations, j) for j in range(evaluations.f.shape[1])]
+        violations = [_rows(evaluations.g[:, j]) for j in range(evaluations.g.shape[1])]
+        self.limiting = [j for j, g in enumerate(evaluations.g.T) if (g > 0).any() and np.nanmax(g) > np.nanmin(g)]
+        self.constraints = [
+            self._column(evaluations.x[violations[j]], evaluations.g[violations[j], j]) for j in self.limiting
+        ]
 
     @own_numerics()
     def __call__(self, x: Floats) -> Prediction:
@@ -112,19 +117,19 @@ class RunModel:
         for column in self.constraints:
             mean, std = column.moments(parts)
             feasible *= np.where(std > 0, ndtr(-mean / np.where(std > 0, std, 1.0)), mean <= 0)
-        mean, std = (np.column_stack(own).reshape(len(x), len(moments)) for own in zip(*moments, strict=True))
+        mean, std = (np.column_stack(parts).reshape(len(x), len(moments)) for parts in zip(*moments, strict=True))
         mean = self.goals.signs * mean
         return Prediction(*((mean, std) if len(moments) > 1 else (mean[:, 0], std[:, 0])), feasible)
 
     @own_numerics()
     def excess(self, x: Floats) -> Floats:
-        """Return by how much constraints are expected to be exceeded at `x` [m, d], of those that some row exceeds."""
+        """Return the posterior means at `x` [m, d] of the constraints that some row violates."""
         parts = [self.coding.inputs(x[i : i + BLOCK]) for i in range(0, len(x), BLOCK)]
         columns = [column.moments(parts)[0] for column in self.constraints]
         return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
-    def _objective(self, told: Evaluated, j: int) -> "Column":
-        y, name = told.f[:, j], self.goals.names[j]
+    def _objective(self, evaluations: Evaluated, j: int) -> "Column":
+        y, name = evaluations.f[:, j], self.goals.names[j]
         rows = _rows(y)
         if len(rows) < MIN_VALUES:
             raise ValueError(
@@ -133,9 +138,9 @@ class RunModel:
         if not np.ptp(y[rows]) > 0:
             value = self.goals.signs[j] * y[rows[0]]
             raise ValueError(f"predict: expected values that differ, got {len(rows)} times {name} {value:g}; run on")
-        sems = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, j]
-        column = self._column(told.x[rows], y[rows], sems)
-        return self._without_outliers(column, told.x[rows], y[rows], sems) if self._robust else column
+        sems = np.full(len(rows), np.nan) if evaluations.sems is None else evaluations.sems[rows, j]
+        column = self._column(evaluations.x[rows], y[rows], sems)
+        return self._without_outliers(column, evaluations.x[rows], y[rows], sems) if self._robust else column
 
     def _column(self, x: Floats, y: Floats, sems: Floats | None = None) -> "Column":
         scale = Scale.of(y)
@@ -144,21 +149,25 @@ class RunModel:
         return Column(scale, Posterior.of(inputs, z[:, None], self._hyper(inputs, z, known), known))
 
     def _without_outliers(self, column: "Column", x: Floats, y: Floats, sems: Floats) -> "Column":
-        """Return the process in which rows far from what the others predict have their residuals as errors."""
+        """Return the process in which outliers have their residuals as standard errors."""
         for _ in range(REFITS):
             residual = np.abs(column.process.z - column.process.left_out())[:, 0]
-            far = residual > OUTLIER_RESIDUALS * np.median(residual)
-            if column.process.hyper.noise < MIN_OUTLIER_NOISE or not far.any() or not np.ptp(kept := y[~far]) > 0:
+            is_outlier = residual > OUTLIER_RESIDUALS * np.median(residual)
+            if (
+                column.process.hyper.noise < MIN_OUTLIER_NOISE
+                or not is_outlier.any()
+                or not np.ptp(others := y[~is_outlier]) > 0
+            ):
                 break
-            errors = np.where(far, residual * column.width, np.nan)
-            column = self._column(x, y.clip(kept.min(), kept.max()), np.fmax(sems, errors))
+            errors = np.where(is_outlier, residual * column.width, np.nan)
+            column = self._column(x, y.clip(others.min(), others.max()), np.fmax(sems, errors))
         return column
 
     def _hyper(self, inputs: Inputs, z: Floats, known: KnownNoise | None) -> Hyper:
-        """Return the most likely hyper-parameters; of many rows, for some of all heights alike."""
+        """Return the most likely hyper-parameters; of many rows, for a selection spread over their ranks."""
         if len(z) > FIT_ROWS:
-            some = spread_over_ranks(z)
-            inputs, z, known = inputs.at(some), z[some], None if known is None else known.at(some)
+            selection = spread_over_ranks(z)
+            inputs, z, known = inputs.at(selection), z[selection], None if known is None else known.at(selection)
         settings = WIDE_PRIOR.with_permutations() if inputs.orders.shape[1] else WIDE_PRIOR
         prior = settings.suited(inputs)
         return fit(inputs, z[:, None], prior, prior.starts, known=known)[0]
@@ -166,7 +175,7 @@ class RunModel:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The process of a column in standard units, and these units."""
+    """Process of a column in standard units, and its scale."""
 
     scale: Scale
     process: Posterior
@@ -180,7 +189,7 @@ class Column:
 
     @property
     def width(self) -> float:
-        """A standard unit of the model in the units of the column: the spread of the values without outliers."""
+        """A standard unit of the model in the units of the column."""
         return self.scale.unit
 
     @property
@@ -193,7 +202,7 @@ class Column:
 
 
 def _rows(y: Floats) -> Rows:
-    """Return at most MAX_ROWS known rows of a column [n]: all, or the better half of them and some of the others."""
+    """Return at most MAX_ROWS known rows of a column [n]: the best half of MAX_ROWS, and others spread over ranks."""
     rows: Rows = np.flatnonzero(np.isfinite(y))
     if len(rows) <= MAX_ROWS:
         return rows

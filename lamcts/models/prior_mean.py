@@ -1,7 +1,7 @@
 """The prior mean of a process: the forecasts of Gaussian processes fitted to related tasks.
 
-As in RGPE (Feurer et al. 2018), a task counts by how well its forecasts rank the evaluations of this task, and not at
-all where chance ranks as well.
+As in RGPE (Feurer et al. 2018), the weight of a task depends on how well its forecasts rank the evaluations of this
+task. The weight is 0 where chance ranks them as well.
 
 Letters: n rows, m points, t tasks, q numbers.
 """
@@ -19,7 +19,7 @@ from lamcts.models.priors import KernelPrior
 from lamcts.outcomes.related import RelatedTask, RelatedTasks
 from lamcts.types import Floats
 
-CHANCE_LEVEL = 1.645  # times the standard error of a rank correlation: the level that chance exceeds once in twenty
+CHANCE_LEVEL = 1.645  # standard errors of a rank correlation that chance exceeds once in twenty
 
 
 class PriorMean(NamedTuple):
@@ -29,7 +29,7 @@ class PriorMean(NamedTuple):
     weights: Floats  # [t]
 
     def __call__(self, inputs: Inputs) -> Floats:
-        """Return the forecasts at some rows, [m]."""
+        """Return the forecasts at rows, [m]."""
         result: Floats = self.weights @ np.array([process.expect(inputs)[:, 0] for process in self.processes])
         return result
 
@@ -41,7 +41,7 @@ class PriorMean(NamedTuple):
 
 
 class RelatedModels:
-    """The processes of related tasks, made once: they depend on nothing that happens in a run."""
+    """Processes of related tasks, fitted once: they do not depend on the run."""
 
     def __init__(self, tasks: RelatedTasks, inputs_of: Callable[[Floats], Inputs], prior: KernelPrior) -> None:
         self._processes = [_process(task, inputs_of, prior) for task in tasks]
@@ -49,24 +49,24 @@ class RelatedModels:
     def mean(self, inputs: Inputs, z: Floats) -> PriorMean | None:
         """Return the prior mean of losses `z` [n] in standard units; None where no task ranks them better than chance.
 
-        A task weighs as the square of its rank correlation. The slope of `z` over the sum is at most 1.
+        The weight of a task is the square of its rank correlation. The slope of `z` over the weighted sum is at most 1.
         """
         weights = np.square(self.rank_correlations(inputs, z))
-        used = np.flatnonzero(weights)
-        if not len(used):
+        related = np.flatnonzero(weights)
+        if not len(related):
             return None
-        weights = weights[used] / weights[used].sum()
-        processes = [self._processes[i] for i in used]
+        weights = weights[related] / weights[related].sum()
+        processes = [self._processes[i] for i in related]
         sums = PriorMean(processes, weights)(inputs)
-        away = sums - sums.mean()
-        size = float(away @ away)
-        slope = min(float(away @ z) / size, 1.0) if size > 0 else 0.0
+        deviation = sums - sums.mean()
+        square = float(deviation @ deviation)
+        slope = min(float(deviation @ z) / square, 1.0) if square > 0 else 0.0
         return PriorMean(processes, slope * weights) if slope > 0 else None
 
     def rank_correlations(self, inputs: Inputs, z: Floats) -> Floats:
-        """Return how well each task ranks losses `z` [n]: the rank correlation, 0 where chance does as well, [t]."""
-        found = np.array([rank_correlation(process.expect(inputs)[:, 0], z) for process in self._processes])
-        return np.where(found > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), found, 0.0)
+        """Return the rank correlation of each task with losses `z` [n], 0 where chance reaches it, [t]."""
+        correlations = np.array([rank_correlation(process.expect(inputs)[:, 0], z) for process in self._processes])
+        return np.where(correlations > CHANCE_LEVEL / np.sqrt(max(len(z) - 1, 1)), correlations, 0.0)
 
 
 def _process(task: RelatedTask, inputs_of: Callable[[Floats], Inputs], prior: KernelPrior) -> Posterior:

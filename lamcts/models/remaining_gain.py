@@ -1,7 +1,7 @@
-"""What is left to gain: the posterior of the simple regret, from draws of the model of a run.
+"""Remaining gain: the posterior of the simple regret, from draws of the model of a run.
 
-A draw of the posterior is a function that the objective may be. Its value at the best point less its minimum is what is
-left to gain, if it is the objective (Wilson 2024, arXiv 2402.16811; a bound on the same quantity: Makarova et al. 2022,
+A draw of the posterior is a possible objective. Its value at the best point less its minimum is a draw of the remaining
+gain (Wilson 2024, arXiv 2402.16811; a bound on the same quantity: Makarova et al. 2022,
 arXiv 2104.08166). Letters: n rows, m candidates, q numbers, k draws.
 """
 
@@ -25,16 +25,17 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 from lamcts.utils.numerics import own_numerics
 
-MIN_VALUES = 10  # values, and two more than there are numbers, below which there is no estimate (untuned)
-DRAWS = 64  # functions that are drawn: the error of `mean` is an eighth of their spread (untuned)
-QUANTILE = 0.9  # share of the draws that `upper` bounds (untuned)
-CANDIDATES, NEAREST_DECADES = 512, 3.0  # of each kind; the nearest are 10^-NEAREST_DECADES of a length scale from the
-# best (untuned)
-STEPS, FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 30, 0.05, 1.5, 0.4  # of the descents, in length scales (untuned)
+MIN_VALUES = 10  # least values for an estimate, at least two more than numeric parameters: fewer are too uncertain
+DRAWS = 64  # functions drawn: more cost time; with 64 the error of `mean` is an eighth of their spread
+QUANTILE = 0.9  # share of the draws below `upper`: higher needs more draws, lower is exceeded more often
+CANDIDATES = 512  # points of each kind where draws are evaluated: more cost time, fewer miss minima
+NEAREST_DECADES = 3.0  # the nearest candidates are 10^-NEAREST_DECADES length scales from the best point
+# Descents of the draws, in length scales: more steps cost time, fewer stop above the minima.
+STEPS, FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 30, 0.05, 1.5, 0.4
 
 
 class RemainingGain(NamedTuple):
-    """How much better than the best point the optimum may be, as the model of a run expects, in the user's units.
+    """Difference between the best point and the optimum that the model of a run predicts, in the user's units.
 
     The best point is the evaluated one with the best posterior mean.
 
@@ -45,7 +46,7 @@ class RemainingGain(NamedTuple):
     upper : float
         Difference that is not exceeded with probability 0.9.
     noise : float
-        Standard deviation of the noise of an evaluation that the model finds among the better half.
+        Standard deviation of the noise of an evaluation, estimated from the better half of the values.
     r2 : float
         Leave-one-out R^2 of the model: where it is low, the estimate deserves little trust.
     """
@@ -57,7 +58,7 @@ class RemainingGain(NamedTuple):
 
 
 def refusal(space: SearchSpace, goals: Goals) -> str | None:
-    """Return why there is no estimate for such runs, None where there is."""
+    """Return why there is no estimate for such runs, or None."""
     if not goals.plain:
         return "several objectives" if len(goals.objectives) > 1 else "constraints"
     if FidelityAxis.of(space) is not None:
@@ -66,34 +67,34 @@ def refusal(space: SearchSpace, goals: Goals) -> str | None:
 
 
 @own_numerics()
-def remaining_gain(space: SearchSpace, goals: Goals, told: Evaluated, seed: int) -> RemainingGain | None:
-    """Return what is left to gain; None where `refusal` has a reason, with few values, and if many are equal.
+def remaining_gain(space: SearchSpace, goals: Goals, evaluations: Evaluated, seed: int) -> RemainingGain | None:
+    """Return the remaining gain; None where `refusal` has a reason, with few values, and if many are equal.
 
-    Values above the median count by rank alone: a few bad ones would make one process of all too wide.
+    Values above the median count by rank alone: a few bad ones would widen the process.
     """
     if refusal(space, goals) is not None:
         return None
-    rows = np.flatnonzero(np.isfinite(told.f[:, 0]))
-    x, y = told.x[rows], told.f[rows, 0]
-    if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).numbers + 2) or not np.ptp(y[y <= np.median(y)]) > 0:
+    rows = np.flatnonzero(np.isfinite(evaluations.f[:, 0]))
+    x, y = evaluations.x[rows], evaluations.f[rows, 0]
+    if len(rows) < max(MIN_VALUES, Coding(Parameters(space)).n_numbers + 2) or not np.ptp(y[y <= np.median(y)]) > 0:
         return None
     z = half_rank(y)
     unit = unit_of(y, z)
     if not 0 < unit < np.inf:
         return None
-    errors = np.full(len(rows), np.nan) if told.sems is None else told.sems[rows, 0]
+    errors = np.full(len(rows), np.nan) if evaluations.sems is None else evaluations.sems[rows, 0]
     sems = np.where(np.isnan(errors), np.nan, carried(y, z, np.nan_to_num(errors)))[:, None]
     model = RunModel(space, goals, Evaluated(x, z[:, None], np.empty((len(rows), 0)), sems))
     column = model.objectives[0]
     unit *= column.width
-    own = column.process
-    gains = unit * _gains(own, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
-    noise = unit * float(np.sqrt(own.signal[0] * np.mean(own.noise)))
+    process = column.process
+    gains = unit * _gains(process, partial(_snap, space, x[0]), stream(seed, Purpose.GAIN, len(rows)))
+    noise = unit * float(np.sqrt(process.signal[0] * np.mean(process.noise)))
     return RemainingGain(float(gains.mean()), float(np.quantile(gains, QUANTILE)), noise, column.quality[0])
 
 
 def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
-    """Return the numbers [m, q] of the nearest points of the space; what has one value there is that of `x` [d]."""
+    """Return the numbers [m, q] of the nearest points of the space; constant parameters are those of `x` [d]."""
     parameters = Parameters(space)
     columns, codes = Coding(parameters).ordered, np.repeat(parameters.codes(x[None]), len(numbers), axis=0)
     codes[:, columns] = np.clip(numbers, 0.0, 1.0)
@@ -102,7 +103,7 @@ def _snap(space: SearchSpace, x: Floats, numbers: Floats) -> Floats:
 
 
 def _gains(process: Posterior, snap: Callable[[Floats], Floats], rng: np.random.Generator) -> Floats:
-    """Return by how much the minimum of each draw is below its value at the best row, in the model's units [k]."""
+    """Return the value of each draw at the best row less its minimum, in the model's units [k]."""
     paths = PosteriorPaths(process, DRAWS, rng)
     numbers = process.inputs.numbers
     best = numbers[np.argmin(process.fitted()[:, 0])]
@@ -110,29 +111,29 @@ def _gains(process: Posterior, snap: Callable[[Floats], Floats], rng: np.random.
     values = paths(x)  # [m, k]
     least = values.argmin(0)
     x = snap(_descended(paths, x[least], process.hyper.lengths))
-    found = np.minimum(values.min(0), np.diagonal(paths(x)))
-    return np.asarray(np.maximum(values[0] - found, 0.0), np.float64)
+    minima = np.minimum(values.min(0), np.diagonal(paths(x)))
+    return np.asarray(np.maximum(values[0] - minima, 0.0), np.float64)
 
 
 def _candidates(best: Floats, lengths: Floats, rng: np.random.Generator) -> Floats:
-    """Return points of the whole cube, and points at all distances from the best one, [m, q]."""
-    anywhere = rng.random((CANDIDATES, len(best)))
+    """Return uniform points of the cube, and points at all distances from the best one, [m, q]."""
+    uniform = rng.random((CANDIDATES, len(best)))
     distance = 10.0 ** rng.uniform(-NEAREST_DECADES, 0.0, (CANDIDATES, 1)) * np.minimum(lengths, 1.0)
-    return np.vstack([anywhere, best + distance * rng.standard_normal((CANDIDATES, len(best)))])
+    return np.vstack([uniform, best + distance * rng.standard_normal((CANDIDATES, len(best)))])
 
 
 def _descended(paths: PosteriorPaths, x: Floats, lengths: Floats) -> Floats:
-    """Return the end of a descent of each draw from a row of `x` [k, q], by steps along the slope in length scales."""
+    """Return the end of a descent of each draw from its row of `x` [k, q], by steps along the gradient."""
     lengths = np.minimum(lengths, 1.0)
     step = np.full((len(x), 1), FIRST_STEP)
     values, slopes = paths.slopes(x)  # [k], [k, q]
     for _ in range(STEPS):
-        way = -slopes * lengths
-        size = np.sqrt(np.square(way).sum(1, keepdims=True))
-        new = np.clip(x + step * lengths * way / np.maximum(size, np.finfo(np.float32).tiny), 0.0, 1.0)
-        there, bend = paths.slopes(new)
-        lower = there < values
-        x, values = np.where(lower[:, None], new, x), np.where(lower, there, values)
-        slopes = np.where(lower[:, None], bend, slopes)
-        step *= np.where(lower, STEP_GROWTH, STEP_SHRINKAGE)[:, None]
+        direction = -slopes * lengths
+        norm = np.sqrt(np.square(direction).sum(1, keepdims=True))
+        x_new = np.clip(x + step * lengths * direction / np.maximum(norm, np.finfo(np.float32).tiny), 0.0, 1.0)
+        values_new, slopes_new = paths.slopes(x_new)
+        is_lower = values_new < values
+        x, values = np.where(is_lower[:, None], x_new, x), np.where(is_lower, values_new, values)
+        slopes = np.where(is_lower[:, None], slopes_new, slopes)
+        step *= np.where(is_lower, STEP_GROWTH, STEP_SHRINKAGE)[:, None]
     return x

@@ -1,7 +1,7 @@
-"""The acquisition of a model of all columns: the expected gain, times the chance of being feasible and of success.
+"""Acquisition function of a model of all columns: expected gain times the probabilities of feasibility and success.
 
-Before a feasible row, the gain is by how much less the constraints are violated. The chance of feasibility alone sought
-what is least known: Ackley in ten dimensions took some 60 evaluations to a feasible row, not 31 (median of seeds 100 to
+Before a feasible row, the gain is the decrease of the violation. The probability of feasibility alone preferred
+uncertain points: Ackley in ten dimensions took some 60 evaluations to a feasible row, not 31 (median of seeds 100 to
 103). Letters: m points, k objectives, f rows of the front, q numbers, c constraints.
 """
 
@@ -28,19 +28,19 @@ from lamcts.outcomes.scalarisation import MAX_LOSSES, Chebyshev, reference_of, t
 from lamcts.rng import stream
 from lamcts.types import Floats
 
-DRAWS = 64  # of columns at each point, where nothing is known in closed form (untuned)
-MIN_SUCCESS = 0.02  # chance of success, where the model gives less: no point is written off for good (untuned)
-MIN_VARIANCE = 1e-12  # of a column: slopes at a row of the model stay finite (untuned)
+DRAWS = 64  # draws of the columns where there is no closed form: more cost time, fewer are less accurate
+MIN_SUCCESS = 0.02  # least probability of success: with less, points near failures might never be evaluated
+MIN_VARIANCE = 1e-12  # least variance of a column: keeps slopes finite at rows of the model
 
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """The acquisition under `model`, given the feasible losses `front` [f, k] that count as known.
+    """Acquisition function under `model`, given the feasible losses `front` [f, k].
 
-    violation: the least sum of constraints above 0 of all rows, infinite where no row has all constraints. success: of
-    evaluations. least: what an objective must gain on the front to gain at all, [k] or a number; see `least_gain`. All
-    are in the model's units. seed: of the draws where nothing is known in closed form; fantasies: how often some points
-    were taken as evaluated, each with draws of its own.
+    violation: least total violation of the rows, infinite where no row has all constraints. success: probability that
+    evaluations succeed. least: smaller gains on the front count as none, [k] or a number; see `least_gain`. All are in
+    the model's units. seed: of the draws where there is no closed form. fantasies: number of calls of `fantasize`; each
+    has its draws.
     """
 
     model: MultiOutput
@@ -53,17 +53,17 @@ class Surrogate:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the gain, now or of a fantasy, has no closed form and takes draws."""
-        return self.model.losses > MAX_LOSSES or (not len(self.front) and self._constraints > 0)
+        """Whether the gain, now or after fantasies, has no closed form and takes draws."""
+        return self.model.losses > MAX_LOSSES or (not len(self.front) and self._n_constraints > 0)
 
     @property
-    def _constraints(self) -> int:
+    def _n_constraints(self) -> int:
         return int(sum(part.z.shape[1] for part in self.model.parts)) - self.model.losses
 
     @cached_property
     def gain(self) -> Gain | None:
-        """What the losses gain, or the constraints before a feasible row; None where neither is known yet."""
-        m, c, rng = self.model.losses, self._constraints, stream(self.seed, self.fantasies)
+        """Gain of the losses, or of the violation before a feasible row; None where neither is known."""
+        m, c, rng = self.model.losses, self._n_constraints, stream(self.seed, self.fantasies)
         if not len(self.front):
             if not c or not np.isfinite(self.violation):
                 return None
@@ -73,11 +73,11 @@ class Surrogate:
         front = self.front[non_dominated(self.front)]
         if m <= MAX_LOSSES:
             return VolumeImprovement(cells_of(thinned(front) - self.least, reference_of(front)))
-        aim = Chebyshev.of_front(front, rng.dirichlet(np.ones(m)))
-        return DrawnImprovement(aim.slopes, float(aim.of(front).min()), rng.standard_normal((DRAWS, m)))
+        chebyshev = Chebyshev.of_front(front, rng.dirichlet(np.ones(m)))
+        return DrawnImprovement(chebyshev.slopes, float(chebyshev.of(front).min()), rng.standard_normal((DRAWS, m)))
 
     def value(self, inputs: Inputs) -> Floats:
-        """Return the logarithm of what points are worth, [m]."""
+        """Return the logarithm of the acquisition function at points, [m]."""
         value: Floats = np.zeros(len(inputs))
         if self.model.parts:
             mean, variance = self.model.moments(inputs)
@@ -91,58 +91,61 @@ class Surrogate:
         value: Floats = np.zeros(len(inputs))
         gradient: Floats = np.zeros(inputs.numbers.shape)
         if self.model.parts:
-            mean, variance, way, widening = self.model.slopes(inputs)
+            mean, variance, mean_slopes, variance_slopes = self.model.slopes(inputs)
             sd = np.sqrt(np.maximum(variance, MIN_VARIANCE))
             value, by_mean, by_sd = self._of(mean, sd, sloped=True)
-            gradient = np.einsum("mk,mkq->mq", by_mean, way) + np.einsum("mk,mkq->mq", by_sd / (2.0 * sd), widening)
+            gradient = np.einsum("mk,mkq->mq", by_mean, mean_slopes)
+            gradient += np.einsum("mk,mkq->mq", by_sd / (2.0 * sd), variance_slopes)
         if self.success is not None:
-            chance, way = self.success.chance_slopes(inputs)
-            sloped, chance = chance > MIN_SUCCESS, np.maximum(chance, MIN_SUCCESS)
-            value, gradient = value + np.log(chance), gradient + (sloped / chance)[:, None] * way
+            chance, slopes = self.success.chance_slopes(inputs)
+            is_sloped = chance > MIN_SUCCESS
+            chance = np.maximum(chance, MIN_SUCCESS)
+            value = value + np.log(chance)
+            gradient = gradient + (is_sloped / chance)[:, None] * slopes
         return value, gradient
 
     def of(self, mean: Floats, sd: Floats) -> Floats:
-        """Return the logarithm of what columns with means and standard deviations [m, k] are worth, [m]."""
+        """Return the log acquisition function of columns with means and standard deviations [m, k], [m]."""
         return self._of(mean, np.maximum(sd, math.sqrt(MIN_VARIANCE)), sloped=False).value
 
     def _of(self, mean: Floats, sd: Floats, sloped: bool) -> Sloped:
-        """Return the acquisition of columns with means and standard deviations; its slopes only if `sloped`."""
+        """Return the log acquisition function of columns; its slopes only if `sloped`."""
         m, gain = self.model.losses, self.gain
         result = Sloped(np.zeros(len(mean)), np.zeros(mean.shape), np.zeros(mean.shape))
-        where = slice(0, m) if len(self.front) else slice(m, None)
-        parts = [] if gain is None else [(where, gain.slopes if sloped else gain.value)]
+        gain_columns = slice(0, m) if len(self.front) else slice(m, None)
+        parts = [] if gain is None else [(gain_columns, gain.slopes if sloped else gain.value)]
         if len(self.front) or gain is None:
             parts.append((slice(m, None), log_feasible))
-        for columns, of in parts:
-            found = of(mean[:, columns], sd[:, columns])
-            found = found if isinstance(found, Sloped) else Sloped(found, np.zeros(()), np.zeros(()))
-            result.value[:] += found.value
-            result.by_mean[:, columns] += found.by_mean
-            result.by_sd[:, columns] += found.by_sd
+        for columns, function in parts:
+            part = function(mean[:, columns], sd[:, columns])
+            part = part if isinstance(part, Sloped) else Sloped(part, np.zeros(()), np.zeros(()))
+            result.value[:] += part.value
+            result.by_mean[:, columns] += part.by_mean
+            result.by_sd[:, columns] += part.by_sd
         return result
 
     def fantasize(self, inputs: Inputs) -> "Surrogate":
-        """Return the same with some points out for evaluation, as if they had come out as expected."""
-        if not self.model.parts:  # nothing was evaluated yet
+        """Return the acquisition function as if pending points had their posterior means as values."""
+        if not self.model.parts:  # before the first evaluation
             return self
         m, expected = self.model.losses, self.model.expect(inputs)
-        over = np.maximum(expected[:, m:], 0.0).sum(1)
-        front = np.vstack([self.front, expected[over == 0, :m]]) if m else self.front
-        violation = min(self.violation, float(over.min()))
+        violations = np.maximum(expected[:, m:], 0.0).sum(1)
+        front = np.vstack([self.front, expected[violations == 0, :m]]) if m else self.front
+        violation = min(self.violation, float(violations.min()))
         model, fantasies = self.model.fantasize(inputs), self.fantasies + 1
         return replace(self, model=model, front=front, violation=violation, fantasies=fantasies)
 
 
 def _violation(g: Floats) -> tuple[Floats, Floats]:
-    """Return by how much constraints [s, c] are violated in all, [s], and the slopes of that, [s, c]."""
+    """Return the total violation of constraints [s, c], [s], and its slopes [s, c]."""
     return np.maximum(g, 0.0).sum(1), (g > 0).astype(float)
 
 
 def least_gain(values: Floats) -> float:
-    """Return half the least step between the values [n] of a column that takes few; 0 where most are distinct.
+    """Return half the least step between the values [n] of a column with few levels; 0 where most are distinct.
 
-    A process does not know that there is nothing between two levels, or beyond the last: without this, points that are
-    level with the front, and predicted a little beyond it, are worth more than those that are new.
+    A Gaussian process predicts values between two levels and beyond the last. Without this bound, points on the front
+    that are predicted slightly beyond it would be preferred to new ones.
     """
     levels = np.unique(values)
     if len(levels) < 2 or 2 * len(levels) > len(values):

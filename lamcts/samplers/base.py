@@ -1,4 +1,4 @@
-"""The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
+"""Protocols of samplers, which are frozen settings, and of their sessions, which propose points in a region."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -12,7 +12,7 @@ from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
 @dataclass(frozen=True)
 class Supports:
-    """What the sessions of a sampler handle, apart from one objective.
+    """Kinds of problems that the sessions of a sampler handle, apart from one objective.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Supports:
     fronts : bool, default False
         Whether they handle several objectives.
     centre : bool, default False
-        Whether one first point is enough for one objective: the default design is then `x0` or the centre.
+        Whether a single first point is enough for one objective: the default design is then `x0` or the centre.
     """
 
     constraints: bool = False
@@ -37,7 +37,7 @@ class Proposal(NamedTuple):
     x : ndarray of shape (k, d)
         Points in the unit cube, snapped to the space.
     notes : list of JSON values
-        One note for each point. It returns to the session with the result; only the session reads it.
+        A note for each point, which the session gets back with the result. Only the session reads it.
     gains : list of (float or None) or None, default None
         Expected improvement of each point, in the unit of the loss, None where unknown; None: no gains are known.
     """
@@ -48,21 +48,21 @@ class Proposal(NamedTuple):
 
 
 class Session(Protocol):
-    """Protocol of the state of one local search. Its region is all that it sees of the tree."""
+    """Protocol of a local search. A session knows its region, and nothing else of the tree."""
 
     log: list[JsonValue]
-    """Append-only JSON entries that belong to the state but grow with it; the journal stores each once. Often empty."""
+    """Append-only part of the state, as JSON entries; the journal stores each once. Often empty."""
 
     @property
     def incumbent(self) -> int | None:
-        """Row of the point around which the session searches, None before its first success."""
+        """Row of the point around which the session searches; None before its first success."""
 
     @property
     def done(self) -> bool:
         """Whether the search has converged; the optimizer then ends it and starts another."""
 
     def ask(self, n: int) -> Proposal:
-        """Propose points. They count as pending from then on.
+        """Propose points, which are pending from then on.
 
         Parameters
         ----------
@@ -72,8 +72,8 @@ class Session(Protocol):
         Returns
         -------
         Proposal
-            Snapped, unevaluated points inside the region. Fewer than `n` (or none) only where the region holds no more
-            such points that the sampler can find. A session never waits for pending results.
+            Snapped, unevaluated points inside the region. Fewer than `n` (or none) only where the sampler finds no more
+            such points. A session never waits for pending results.
         """
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
@@ -88,19 +88,19 @@ class Session(Protocol):
         """
 
     def forget(self, notes: list[Note]) -> None:
-        """Note that the points of these notes will never be evaluated."""
+        """Drop pending points that will never be evaluated."""
 
     def move(self, region: Region) -> None:
         """Continue inside `region`, which contains the incumbent."""
 
     def recenter(self, row: int) -> None:
-        """Continue from a better row that another search has found; by default do nothing."""
+        """Continue from a better row of another search; by default do nothing."""
 
     def proposer(self, note: Note) -> str | None:
-        """Return the name of the part that proposed the point of a note; None (default): no parts."""
+        """Return the name of the part that proposed a point, given its note; None (default): no parts."""
 
     def state(self) -> Json:
-        """Return all progress except `log` as JSON values, with rows by number."""
+        """Return the state except `log` as JSON values; rows are numbers."""
 
 
 class Sampler(Protocol):
@@ -116,7 +116,7 @@ class Sampler(Protocol):
 
     @property
     def supports(self) -> Supports:
-        """What sessions handle (default: one objective); others see a scalarisation (`scalarised.py`)."""
+        """Kinds of problems that sessions handle (default: one objective); others are scalarised (`scalarised.py`)."""
 
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Session:
         """Return a new session.
@@ -124,8 +124,8 @@ class Sampler(Protocol):
         Parameters
         ----------
         region : Region
-            Where to search. `region.rows` are offered as first results, none where another search has converged. `move`
-            follows at once, with all rows of the region.
+            Region of the search. `region.rows` are its first results, none where another search has converged. A call
+            of `move` follows, with all rows of the region.
         seen : Observations
             The evaluations, which grow during the run. The session keeps them.
         rng : numpy.random.Generator
@@ -138,4 +138,4 @@ class Sampler(Protocol):
         """
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
-        """Return the session of a `state()` and `log`, which continues bit for bit."""
+        """Return the session with a `state()` and `log`, which continues bit for bit."""

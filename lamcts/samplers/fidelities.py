@@ -1,4 +1,4 @@
-"""The choice of fidelities: at each proposal a new configuration at the least fidelity, or a known one at a higher one.
+"""Choice of fidelities: a proposal is a new configuration at the least fidelity, or a known one at a higher fidelity.
 
 A configuration is a point without its fidelity. Letters: c configurations, d coordinates, n rows, m losses, q columns:
 losses, then constraints.
@@ -28,11 +28,11 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Mask, Note, Rows
 
-MAX_ROWS = 300  # of each fidelity among the predictions (untuned)
-MIN_VALUES = 4  # values before a model is fitted (untuned)
-MAX_CANDIDATES = 60  # configurations of the best predictions whose next evaluations are compared (untuned)
-OFFSET, MIN_GAP = 0.1, 1e-2  # of a loss alone, see `log_gap` (tuned on benchmarks.neural: with 3 two of three problems
-# ended higher; untuned)
+MAX_ROWS = 300  # predictions a fidelity: more cost time of the inner model, fewer omit good configurations
+MIN_VALUES = 4  # least values for a model: fewer determine no trend along the fidelity
+MAX_CANDIDATES = 60  # best configurations whose next evaluations are compared: more cost time, fewer omit good ones
+OFFSET = 0.1  # see `log_gap` (tuned on benchmarks.neural: with 3 two of three problems ended higher)
+MIN_GAP = 1e-2  # least median gap in `log_gap`: keeps the logarithm finite where most losses are equal
 EQUAL_CONFIGURATIONS = 3  # configurations with equal values at several fidelities, before a warning
 
 
@@ -46,8 +46,8 @@ class MultiFidelity(LocalSampler):
     Parameters
     ----------
     inner : Sampler
-        Proposes new configurations, for the least fidelity first. It starts again at each, from predicted full values
-        with their standard deviations as known noise, so a search by a model of all values suits.
+        Sampler of new configurations. A session starts for each of them, with predicted full values and their standard
+        deviations as known noise. So a sampler with a model of all values is suitable.
         The default of a space is `MixedGp()`.
 
     References
@@ -67,8 +67,11 @@ class MultiFidelity(LocalSampler):
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
     inner: Sampler
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelitySession":
-        return FidelitySession(self, region, seen, FidelityProgress(rng, None))
+    def classes(self) -> tuple[type["FidelitySession"], type["FidelityProgress"]]:
+        return FidelitySession, FidelityProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "FidelityProgress":
+        return FidelityProgress(rng, None)
 
 
 @dataclass
@@ -82,24 +85,28 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
         axis = FidelityAxis.of(region.space)
         if axis is None:
             raise ValueError("MultiFidelity: expected a space with a Fidelity, got none; leave the sampler out")
-        self.axis, self._known = axis, Configurations(axis, seen)
-        self._ignored: bool | None = None  # whether values depend on the fidelity is not known yet
+        self.axis = axis
+        self._known = Configurations(axis, seen)
+        self._ignored: bool | None = None  # None: unknown whether values depend on the fidelity
 
     def ask(self, n: int) -> Proposal:
-        known, taken = self._known, np.empty((0, self.seen.dim))
-        known.update(self.seen)
-        surrogate = known.surrogate(self.progress.model, self.progress.rng)
-        rows, predicted = known.predicted(surrogate)
-        known.expect(predicted, self.seen.pending_x())
-        while len(taken) < n:
-            row = self._chosen(surrogate, rows, predicted, known.open(np.vstack([self.seen.pending_x(), taken])))
-            if row is None:
+        configurations = self._known
+        points = np.empty((0, self.seen.dim))
+        configurations.update(self.seen)
+        surrogate = configurations.surrogate(self.progress.model, self.progress.rng)
+        rows, predicted = configurations.predicted(surrogate)
+        configurations.expect(predicted, self.seen.pending_x())
+        while len(points) < n:
+            point = self._chosen(
+                surrogate, rows, predicted, configurations.open(np.vstack([self.seen.pending_x(), points]))
+            )
+            if point is None:
                 break
-            taken = np.vstack([taken, row])
-            known.expect(predicted, taken[-1:])
-        if not len(taken):
+            points = np.vstack([points, point])
+            configurations.expect(predicted, points[-1:])
+        if not len(points):
             raise Exhausted("every configuration was evaluated at full fidelity, has failed or is out")
-        return Proposal(taken, [None] * len(taken))
+        return Proposal(points, [None] * len(points))
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         if self._ignored is not None:
@@ -111,155 +118,172 @@ class FidelitySession(LocalSession[MultiFidelity, FidelityProgress]):
                 f"{text} equal values at several; use it in the objective, or leave it out", UserWarning, stacklevel=2
             )
 
-    def _chosen(self, surrogate: Surrogate | None, rows: Rows, predicted: Observations, open_: Mask) -> Floats | None:
-        """Return the row [d] of a new or an open configuration that gains most per cost; None if there is none.
+    def _chosen(self, surrogate: Surrogate | None, rows: Rows, predicted: Observations, is_open: Mask) -> Floats | None:
+        """Return the point [d] of a new or an open configuration with the largest gain per cost; None if there is none.
 
-        Where trainings go on, all levels on the way to the fidelity that gains most are evaluated first.
+        If evaluations resume, the levels below the fidelity with the largest gain are evaluated first.
         """
-        known, new = self._known, self._new(predicted)
-        if surrogate is None or not open_.any():
+        configurations = self._known
+        new = self._new(predicted)
+        if surrogate is None or not is_open.any():
             return (
-                self.axis.at(new, self.axis.fidelity.low)[0] if new is not None else known.best_open(surrogate, open_)
+                self.axis.at(new, self.axis.fidelity.low)[0]
+                if new is not None
+                else configurations.best_open(surrogate, is_open)
             )
         order = np.argsort(predicted.y, kind="stable")
-        short = order[open_[rows[order]]][:MAX_CANDIDATES]
-        x, reached = known.x[rows[short]], known.reached[rows[short]]
+        candidates = order[is_open[rows[order]]][:MAX_CANDIDATES]
+        x, reached = configurations.x[rows[candidates]], configurations.reached[rows[candidates]]
         if new is not None:
-            x, reached, short = np.vstack([x, new]), np.append(reached, 0), np.append(short, -1)
-        if not len(x):  # what is open has larger losses than all that is predicted
-            return known.best_open(surrogate, open_)
+            x, reached, candidates = np.vstack([x, new]), np.append(reached, 0), np.append(candidates, -1)
+        if not len(x):  # open configurations are worse than all predicted ones
+            return configurations.best_open(surrogate, is_open)
         fidelity = self.axis.fidelity
-        pairs = [(i, level) for i, own in enumerate(reached) for level in fidelity.levels if level > own]
+        pairs = [(i, level) for i, highest in enumerate(reached) for level in fidelity.levels if level > highest]
         owners, levels = np.array(pairs).T
         cost = levels - fidelity.resumes * reached[owners]
-        best = int(np.argmax(known.gains(surrogate, predicted, x[owners], levels, short[owners]) / cost))
+        best = int(np.argmax(configurations.gains(surrogate, predicted, x[owners], levels, candidates[owners]) / cost))
         level = levels[owners == owners[best]][0] if fidelity.resumes else levels[best]
         chosen: Floats = self.axis.at(x[owners[[best]]], int(level))[0]
         return chosen
 
     def _new(self, seen: Observations) -> Floats | None:
-        """Return a new configuration [1, d - 1], given predictions of all; None where the sampler finds none."""
+        """Return a new configuration [1, d - 1] given all predictions; None if the sampler has none."""
         region = Region(self.axis.rest, (), seen.good)
         session = adapt_to_goals(self.settings.inner, seen).start(region, seen, self.progress.rng)
         session.move(region)
         try:
-            found = session.ask(1).x
+            x = session.ask(1).x
         except Exhausted:
             return None
-        return found if len(found) else None
+        return x if len(x) else None
 
 
 class Configurations:
-    """The configurations that were evaluated, in order of arrival: x [c, d - 1].
+    """Evaluated configurations, in order of arrival: x [c, d - 1].
 
-    reached [c], values [c, q]: the highest fidelity with values, 0 without, and the values there. tried [c]: the
-    highest fidelity of all rows. kind [c]: of the last evaluation without all values, OK before one. evaluations: all
-    rows, compared whatever their fidelities are.
+    reached [c], values [c, q]: the highest fidelity with values, 0 without, and its values. tried [c]: the highest
+    fidelity of all rows. kind [c]: kind of the last evaluation without all values, OK before it. evaluations: all rows,
+    whatever their fidelities.
     """
 
     def __init__(self, axis: FidelityAxis, seen: Observations) -> None:
-        self.axis, self.losses = axis, seen.f.shape[1]
-        self._parameters, self._numbers = Parameters(axis.rest), dict[Hashable, int]()
+        self.axis = axis
+        self.losses = seen.f.shape[1]
+        self._parameters = Parameters(axis.rest)
+        self._numbers: dict[Hashable, int] = {}
         self._coding = Coding(self._parameters)
         self.evaluations = Observations(seen.dim, False, None, self.losses, seen.g.shape[1])
-        self.x, self.values = np.empty((0, axis.rest.dim)), np.empty((0, self.losses + seen.g.shape[1]))
+        self.x = np.empty((0, axis.rest.dim))
+        self.values = np.empty((0, self.losses + seen.g.shape[1]))
         self.reached, self.tried, self.kind = np.empty((3, 0), np.int64)
 
     def update(self, seen: Observations) -> None:
-        """Take in the rows that have arrived since."""
+        """Add the rows that have arrived since the last call."""
         new = seen.columns(len(self.evaluations))
-        c, x, kind, values = len(self._numbers), new.x, new.kind, np.hstack([new.f, new.g])
+        x, kind, values = new.x, new.kind, np.hstack([new.f, new.g])
+        c = len(self._numbers)
         self.evaluations.append(*new._replace(kind=np.where(kind == PARTIAL, OK, kind)))
         owner = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in self.axis.owners(x)], np.int64)
         numbers, first = np.unique(owner, return_index=True)
         first = first[numbers >= c]
         self.x = np.vstack([self.x, self.axis.without(x[first]) + 0.0])
         self.values = np.vstack([self.values, np.full((len(first), values.shape[1]), np.nan)])
-        self.reached, self.kind = np.append(self.reached, 0 * first), np.append(self.kind, OK + 0 * first)
-        self.tried, fidelities = np.append(self.tried, 0 * first), self.axis.of_rows(x)
+        self.reached = np.append(self.reached, 0 * first)
+        self.kind = np.append(self.kind, OK + 0 * first)
+        self.tried = np.append(self.tried, 0 * first)
+        fidelities = self.axis.of_rows(x)
         np.maximum.at(self.tried, owner, fidelities)
         for row in np.flatnonzero(np.isfinite(new.f).all(1)):
             if fidelities[row] > self.reached[owner[row]]:
-                self.reached[owner[row]], self.values[owner[row]] = fidelities[row], values[row]
-        ended = np.isin(kind, (FAILED, PRUNED)) | ((kind == CHECKED) & rankable(new.g, kind))
-        self.kind[owner[ended]] = kind[ended]
-        checked = np.flatnonzero(ended & (kind == CHECKED) & (self.reached[owner] == 0))
+                self.reached[owner[row]] = fidelities[row]
+                self.values[owner[row]] = values[row]
+        has_ended = np.isin(kind, (FAILED, PRUNED)) | ((kind == CHECKED) & rankable(new.g, kind))
+        self.kind[owner[has_ended]] = kind[has_ended]
+        checked = np.flatnonzero(has_ended & (kind == CHECKED) & (self.reached[owner] == 0))
         self.values[owner[checked]] = values[checked]
 
     def surrogate(self, state: ModelState, rng: np.random.Generator) -> Surrogate | None:
-        """Return the model of values at all fidelities; None where they are too few."""
+        """Return the model of values at all fidelities; None if they are too few."""
         seen = self.evaluations
         if seen.best is None or int(np.isfinite(seen.f[seen.good]).all(1).sum()) < MIN_VALUES:
             return None
-        prior, units = KernelPrior.of_space(self._parameters), log_gap if seen.plain else half_rank
+        prior = KernelPrior.of_space(self._parameters)
+        units = log_gap if seen.plain else half_rank
         return LocalModel(seen, self._inputs, prior, state, units).update(seen.best, rng)
 
     @property
     def full(self) -> Mask:
-        """Which have values at full fidelity, [c]."""
+        """Whether each configuration has values at full fidelity, [c]."""
         return np.asarray(self.reached >= self.axis.fidelity.high)
 
-    def open(self, out: Floats) -> Mask:
-        """Return which may be evaluated at a higher fidelity, [c]; rows `out` [k, d] are under evaluation.
+    def open(self, pending: Floats) -> Mask:
+        """Return which configurations may be evaluated at a higher fidelity, [c]; points `pending` [k, d] are pending.
 
-        Not those whose constraints alone are known at the highest fidelity tried: losses may still arrive.
+        A configuration with only constraints at the highest fidelity tried is not open: losses may still arrive.
         """
         result: Mask = (self.reached > 0) & ~self.full & (self.kind == OK) & (self.tried == self.reached)
-        result[[self._numbers[key] for key in self.axis.owners(out) if key in self._numbers]] = False
+        result[[self._numbers[key] for key in self.axis.owners(pending) if key in self._numbers]] = False
         return result
 
     def predicted(self, surrogate: Surrogate | None) -> tuple[Rows, Observations]:
-        """Return configurations [r], and observations of their predicted full values, or of the latest ones.
+        """Return configurations [r], and observations of their predicted full values.
 
-        The latest ones count without a surrogate. Deviations of losses are known noise. Of each fidelity the best ones
-        have a row; others are known.
+        Without a surrogate, the predictions are the latest values. Standard deviations of losses are known noise. The
+        best configurations of each fidelity have a row; others are excluded as known points.
         """
         levels = [np.flatnonzero(self.reached == level) for level in np.unique(self.reached[self.reached > 0])]
-        rows = np.unique(np.concatenate([np.flatnonzero(self.kind != OK), *(self._best(own) for own in levels)]))
-        there, none, m = self.reached[rows] > 0, np.full(len(rows), -1), self.losses
-        kind, values, sems = np.where(there, OK, self.kind[rows]), self.values[rows], dict[int, tuple[float, ...]]()
+        rows = np.unique(np.concatenate([np.flatnonzero(self.kind != OK), *(self._best(level) for level in levels)]))
+        m = self.losses
+        has_values = self.reached[rows] > 0
+        kind = np.where(has_values, OK, self.kind[rows])
+        values = self.values[rows]
+        sems: dict[int, tuple[float, ...]] = {}
         if surrogate is not None:
-            asked = np.flatnonzero((kind == OK) | (kind == CHECKED))
-            mean, variance = surrogate.model.moments(self._full_inputs(rows[asked]))
+            modelled = np.flatnonzero((kind == OK) | (kind == CHECKED))
+            mean, variance = surrogate.model.moments(self._full_inputs(rows[modelled]))
             sd = np.sqrt(variance + np.concatenate([part.hyper.noise * part.signal for part in surrogate.model.parts]))
             noisy = np.flatnonzero((kind == OK) & ~self.full[rows])
             values = np.full((len(rows), mean.shape[1]), np.nan)
-            values[asked] = mean
-            sems = dict(zip(noisy.tolist(), map(tuple, sd[np.searchsorted(asked, noisy), :m].tolist()), strict=True))
+            values[modelled] = mean
+            sems = dict(zip(noisy.tolist(), map(tuple, sd[np.searchsorted(modelled, noisy), :m].tolist()), strict=True))
         f, g = np.split(values, [m], axis=1)
         seen = Observations(self.x.shape[1], False, self.axis.keys, m, g.shape[1], self._numbers)
         seen.sems |= sems
-        seen.append(self.x[rows], np.where(there[:, None], f, np.nan), np.full(len(rows), np.nan), none, none, g, kind)
+        none, seconds = np.full(len(rows), -1), np.full(len(rows), np.nan)
+        seen.append(self.x[rows], np.where(has_values[:, None], f, np.nan), seconds, none, none, g, kind)
         return rows, seen
 
     def expect(self, predicted: Observations, x: Floats) -> None:
-        """Note that rows `x` [k, d] are under evaluation; those of known configurations are known already."""
+        """Add points `x` [k, d] to the pending points of `predicted`, except those of known configurations."""
         for row, key in zip(self.axis.without(x), self.axis.owners(x), strict=True):
             if key not in self._numbers:
                 predicted.expect(len(predicted.pending), row)
 
-    def gains(self, surrogate: Surrogate, predicted: Observations, x: Floats, levels: Rows, own: Rows) -> Floats:
-        """Return what evaluations (x, levels) [k] are expected to gain on the predictions, [k].
+    def gains(self, surrogate: Surrogate, predicted: Observations, x: Floats, levels: Rows, owners: Rows) -> Floats:
+        """Return the expected gains of evaluations (x, levels) [k] over the predictions, [k].
 
-        With one loss it is the expected fall of the least prediction, with several the volume added to their front.
-        The chance of success multiplies it. own: row of `predicted` of each configuration [k], or -1.
+        With a single loss the gain is the decrease of the least prediction, with several the volume added to their
+        front. It is multiplied by the probability of success. owners: row of each configuration in `predicted`, or -1.
         """
         inputs = self._inputs(self.axis.at(x, levels))
         mean, change = foreseen(surrogate.model, inputs)
-        leaders, gain = np.where(np.isin(own, predicted.front), own, -1), np.empty(len(x))
+        leaders = np.where(np.isin(owners, predicted.front), owners, -1)
+        gain = np.empty(len(x))
         for leader in np.unique(leaders):  # a configuration is compared with all others
-            mine, rest = leaders == leader, np.arange(len(predicted)) != leader
+            rows, rest = leaders == leader, np.arange(len(predicted)) != leader
             others = _against(surrogate, predicted.f[rest], predicted.g[rest])
-            now, then = others.of(mean[mine], np.zeros_like(mean[mine])), others.of(mean[mine], change[mine])
-            gain[mine] = np.maximum(np.exp(then) - np.exp(now), 0.0)
+            before = others.of(mean[rows], np.zeros_like(mean[rows]))
+            after = others.of(mean[rows], change[rows])
+            gain[rows] = np.maximum(np.exp(after) - np.exp(before), 0.0)
         return gain if surrogate.success is None else gain * surrogate.success.chance(inputs)
 
-    def best_open(self, surrogate: Surrogate | None, open_: Mask) -> Floats | None:
-        """Return the open configuration to evaluate at full fidelity next, as a row [d]; None if none is open.
+    def best_open(self, surrogate: Surrogate | None, is_open: Mask) -> Floats | None:
+        """Return the open configuration to evaluate at full fidelity next, as a point [d]; None if none is open.
 
-        It has the largest expected improvement on the best full values, or before any the best prediction.
+        It has the largest expected improvement on the best full values, or the best prediction before the first one.
         """
-        rows, full = np.flatnonzero(open_), np.flatnonzero(self.full)
+        rows, full = np.flatnonzero(is_open), np.flatnonzero(self.full)
         if not len(rows):
             return None
         if surrogate is not None and len(full):
@@ -273,22 +297,22 @@ class Configurations:
         return row
 
     def _inputs(self, x: Floats) -> Inputs:
-        """Return rows `x` [n, d] as the kernel takes them: the fidelity is the last number."""
-        own = self._coding.inputs(self.axis.without(x))
-        return own.with_numbers(np.column_stack([own.numbers, x[:, self.axis.column]]))
+        """Return the inputs of points `x` [n, d]; the fidelity is the last number."""
+        inputs = self._coding.inputs(self.axis.without(x))
+        return inputs.with_numbers(np.column_stack([inputs.numbers, x[:, self.axis.column]]))
 
     def _full_inputs(self, rows: Rows) -> Inputs:
-        """Return configurations [k] at full fidelity as the kernel takes them."""
+        """Return the inputs of configurations [k] at full fidelity."""
         return self._inputs(self.axis.at(self.x[rows], self.axis.fidelity.high))
 
     def _best(self, rows: Rows) -> Rows:
-        """Return at most MAX_ROWS of configurations [k] of one fidelity, the best ones."""
+        """Return the best configurations [k] of a fidelity, at most MAX_ROWS."""
         if len(rows) <= MAX_ROWS:
             return rows
         return rows[np.argsort(self._ranks(self.values[rows]), kind="stable")[:MAX_ROWS]]
 
     def _ranks(self, values: Floats) -> Floats:
-        """Return the constrained ranks of values [k, q] at one fidelity, [k]."""
+        """Return the constrained ranks of values [k, q] at a fidelity, [k]."""
         f, g = np.split(values, [self.losses], axis=1)
         return constrained_rank(f, g, np.full(len(values), OK))
 
@@ -301,41 +325,44 @@ def log_gap(y: Floats) -> Floats:
 
 
 def foreseen(model: MultiOutput, inputs: Inputs) -> tuple[Floats, Floats]:
-    """Return predicted full values, and the standard deviations by which they change once rows are known, [m, q] each.
+    """Return predicted full values, and the standard deviations of their changes by evaluations of rows, [m, q] each.
 
-    The last number of a row is its fidelity, 1 where full. The variance of a row's own prediction falls by
-    `cov^2 / variance`: the knowledge gradient of one row (Frazier et al. 2008).
+    The last number of a row is its fidelity, 1 where full. An evaluation reduces the variance of the full value of its
+    row by `cov^2 / variance`: the knowledge gradient of a row (Frazier et al. 2008).
     """
     m, numbers = len(inputs), inputs.numbers.copy()
     numbers[:, -1] = 1.0
     rows, means, changes = inputs.joined(inputs.with_numbers(numbers)), [], []
     for part in model.parts:
         mean, share = part.joint(rows)
-        left = np.maximum(np.diagonal(share)[:m], 0.0) + part.hyper.noise
+        variance = np.maximum(np.diagonal(share)[:m], 0.0) + part.hyper.noise
         means.append(mean[m:])
-        changes.append(np.outer(np.abs(np.diagonal(share[:m, m:])) / np.sqrt(left), np.sqrt(part.signal)))
+        changes.append(np.outer(np.abs(np.diagonal(share[:m, m:])) / np.sqrt(variance), np.sqrt(part.signal)))
     return np.hstack(means), np.hstack(changes)
 
 
 def _against(surrogate: Surrogate, f: Floats, g: Floats) -> Surrogate:
-    """Return the acquisition that compares with losses `f` [r, m] and constraints `g` [r, c] alone."""
-    over = np.maximum(g, 0.0).sum(1)
-    kept = (over == 0) & np.isfinite(f).all(1)
-    return replace(surrogate, front=f[kept], violation=float(np.fmin.reduce(over, initial=np.inf)))
+    """Return the acquisition function given losses `f` [r, m] and constraints `g` [r, c] only."""
+    violations = np.maximum(g, 0.0).sum(1)
+    is_feasible = (violations == 0) & np.isfinite(f).all(1)
+    return replace(surrogate, front=f[is_feasible], violation=float(np.fmin.reduce(violations, initial=np.inf)))
 
 
 def open_at_full(axis: FidelityAxis, seen: Observations, n: int) -> Floats:
     """Return at most `n` open configurations at full fidelity [k, d], the best first (`Configurations.best_open`)."""
-    known, out = Configurations(axis, seen), seen.pending_x()
-    known.update(seen)
-    surrogate = known.surrogate(ModelState(), np.random.default_rng(0))
-    while len(out) < len(seen.pending) + n and (row := known.best_open(surrogate, known.open(out))) is not None:
-        out = np.vstack([out, row])
-    return np.asarray(out[len(seen.pending) :])
+    configurations = Configurations(axis, seen)
+    configurations.update(seen)
+    surrogate = configurations.surrogate(ModelState(), np.random.default_rng(0))
+    pending = seen.pending_x()
+    while len(pending) < len(seen.pending) + n:
+        if (point := configurations.best_open(surrogate, configurations.open(pending))) is None:
+            break
+        pending = np.vstack([pending, point])
+    return np.asarray(pending[len(seen.pending) :])
 
 
 def _ignored(axis: FidelityAxis, seen: Observations) -> bool | None:
-    """Return whether all configurations with several values have equal ones; None where too few have several."""
+    """Return whether all configurations with several values have equal values; None if too few have several."""
     rows = np.flatnonzero(np.isfinite(seen.f).all(1))
     _, owner, count = np.unique(axis.without(seen.x[rows]), axis=0, return_inverse=True, return_counts=True)
     values = np.hstack([seen.f[rows], seen.g[rows]])

@@ -1,4 +1,4 @@
-"""First-improvement local search: one parameter of the best point at a time, until no neighbour is better."""
+"""First-improvement local search: changes single parameters of the best point until no neighbour is better."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,8 +15,10 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
-MIN_PATIENCE = 20  # evaluations without gain before a search among real numbers gives up (untuned)
-DOUBLE_MOVES = 2.0  # parameters that a point differs in while the results of all neighbours are awaited
+MIN_PATIENCE = (
+    20  # least evaluations without gain before a search in reals ends: more cost evaluations, fewer end early
+)
+DOUBLE_MOVES = 2.0  # parameters that further points change, on average, while all neighbours are pending
 
 
 @register("hillclimb", "first-improvement local search, one parameter at a time")
@@ -29,7 +31,7 @@ class HillClimb(LocalSampler):
 
     Notes
     -----
-    Of a category with more than 256 options, and of real numbers, neighbours are drawn at random. Then the search has
+    For a category with more than 256 options, and for real numbers, neighbours are drawn at random. Then the search has
     converged after two evaluations for each parameter without improvement, at least 20.
 
     References
@@ -44,38 +46,40 @@ class HillClimb(LocalSampler):
     4
     """
 
+    version: ClassVar[int] = 2  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_HillClimbSession":
-        return _HillClimbSession(self, region, seen, HillClimbProgress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_HillClimbSession"], type["HillClimbProgress"]]:
+        return _HillClimbSession, HillClimbProgress
 
 
 @dataclass
 class HillClimbProgress(Progress):
-    centre_number: int = 0  # the number of the incumbent, among those of the search: the note of its neighbours
-    out: int = 0  # neighbours of the incumbent without a result yet
-    failures: int = 0  # results in a row that were no better
-    spent: bool = False  # whether no neighbour is left that is neither seen nor out
+    centre_number: int = 0  # number of the incumbent in this search, the note of its neighbours
+    n_pending: int = 0  # neighbours of the incumbent without a result
+    failures: int = 0  # results in a row without improvement
+    is_exhausted: bool = False  # whether all neighbours are evaluated or pending
 
 
 class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
-    """What has been tried is not kept here: `seen` knows it, also of other searches."""
+    """Evaluated neighbours are looked up in `seen`, which also has those of other searches."""
 
     def __init__(self, settings: HillClimb, region: Region, seen: Observations, progress: HillClimbProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self.parameters = Parameters(region.space)
-        self.endless = any(
+        self.is_endless = any(
             levels is None or is_long(self.parameters, i) for i, levels in enumerate(self.parameters.levels)
         )
 
     @property
     def done(self) -> bool:
         progress = self.progress
-        tired = self.endless and progress.failures >= max(MIN_PATIENCE, 2 * self.parameters.count)
-        return self.incumbent is not None and (tired or (progress.spent and progress.out == 0))
+        is_stalled = self.is_endless and progress.failures >= max(MIN_PATIENCE, 2 * self.parameters.count)
+        return self.incumbent is not None and (is_stalled or (progress.is_exhausted and progress.n_pending == 0))
 
     def ask(self, n: int) -> Proposal:
-        batch, progress = Batch(self.region, self.seen, n), self.progress
+        batch = Batch(self.region, self.seen, n)
+        progress = self.progress
         notes: list[int | None] = []
         if self.incumbent is None:
             batch.fill(progress.rng)
@@ -87,30 +91,29 @@ class _HillClimbSession(LocalSession[HillClimb, HillClimbProgress]):
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
     def _take_neighbours(self, batch: Batch, z: Floats) -> None:
-        """Take neighbours of `z` [p] in random order, and note whether any are left."""
+        """Take neighbours of `z` [p] in random order, and set whether they are exhausted."""
         progress = self.progress
         x = self.parameters.rows(exchanges(self.parameters, z, progress.rng))
         x = x[self.region.contains(x)]
         x = progress.rng.permutation(x[self.seen.unseen(x)])
         batch.take(x)
-        progress.out += len(batch.x)
-        progress.spent = not self.endless and len(batch.x) == len(x)
+        progress.n_pending += len(batch.x)
+        progress.is_exhausted = not self.is_endless and len(batch.x) == len(x)
 
     def tell(self, notes: list[int | None], rows: Rows) -> None:
-        progress, before = self.progress, self.incumbent
+        progress = self.progress
+        before = self.incumbent
         super().tell(notes, rows)
         if self.incumbent == before:
-            progress.out -= notes.count(progress.centre_number)
+            progress.n_pending -= notes.count(progress.centre_number)
             progress.failures += len(notes)
         else:
-            progress.centre_number, progress.out, progress.failures, progress.spent = (
-                progress.centre_number + 1,
-                0,
-                0,
-                False,
-            )
+            progress.centre_number += 1
+            progress.n_pending = 0
+            progress.failures = 0
+            progress.is_exhausted = False
 
     def forget(self, notes: list[int | None]) -> None:
-        lost = notes.count(self.progress.centre_number)
-        self.progress.out -= lost
-        self.progress.spent &= not lost  # these were not tried
+        n_lost = notes.count(self.progress.centre_number)
+        self.progress.n_pending -= n_lost
+        self.progress.is_exhausted &= not n_lost  # lost neighbours are unevaluated

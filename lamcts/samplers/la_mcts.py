@@ -1,7 +1,7 @@
-"""LA-MCTS: a tree of regions learned from the evaluations, and any sampler inside the region that it selects.
+"""LA-MCTS: a tree of regions learned from the evaluations, and a sampler inside the selected region.
 
 Latent action Monte Carlo tree search (Wang, Fonseca and Tian 2020; thesis of Linnan Wang, ch. 5). Several searches of
-the inner sampler may live, each with its incumbent; the search with the best incumbent in a region goes on there.
+the inner sampler may be live, each with its incumbent. The search with the best incumbent in a region continues there.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,6 @@ from lamcts.outcomes.observations import Observations
 from lamcts.rng import child
 from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.samplers.default import make
-from lamcts.samplers.parts.record import from_json
 from lamcts.samplers.parts.session import LocalSampler, LocalSession, Progress
 from lamcts.samplers.registry import find, register
 from lamcts.samplers.scalarised import adapt_to_goals
@@ -23,13 +22,13 @@ from lamcts.spaces.regions.region import Region
 from lamcts.tree import LatentTree
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-MAX_LIVE = 24  # a trust region's model may hold a 2000 x 2000 factor: 24 stay below a gigabyte (untuned)
+MAX_LIVE = 24  # live searches: more use memory (a factor of 2,000 rows has 32 MB), fewer end searches too early
 
 
 def _turbo() -> Sampler:
-    kind: Any = find("turbo")
-    made: Sampler = kind()
-    return made
+    turbo: Any = find("turbo")
+    sampler: Sampler = turbo()
+    return sampler
 
 
 @register(
@@ -42,17 +41,17 @@ class LaMcts(LocalSampler):
     Parameters
     ----------
     inner : Sampler, default Turbo()
-        Searches inside the regions.
+        Sampler inside the regions.
     tree : LatentTree, default LatentTree()
-        How the space is split, and how a region is selected.
+        Splits the space, and selects a region.
     keep_region : bool, default False
-        Whether a search stays in the region where it began until it has converged, and begins with new points there, as
-        in the paper. Else the tree selects a region at each ask. The search with the best incumbent there goes on, or
-        one begins with the rows there.
+        Whether a search stays in its first region until it has converged, and starts with new points there, as in the
+        paper. Otherwise the tree selects a region at each ask. The search with the best incumbent there continues, or a
+        new one starts with the rows there.
 
     Notes
     -----
-    A search that has converged in a region is followed by one from the whole space. `LaMcts.paper()` is the published
+    After a search has converged in a region, the next one is in the whole space. `LaMcts.paper()` is the published
     method.
 
     References
@@ -68,7 +67,7 @@ class LaMcts(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     inner: Sampler = field(default_factory=_turbo)
     tree: LatentTree = field(default_factory=LatentTree)
     keep_region: bool = False
@@ -111,48 +110,53 @@ class LaMcts(LocalSampler):
     def supports(self) -> Supports:
         return Supports(constraints=True, fronts=True, centre=self.inner.supports.centre)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "LaMctsSession":
-        return LaMctsSession(self, region, seen, LaMctsProgress(rng, seen.best_row(region.rows)))
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "LaMctsSession":
+        session: LaMctsSession = super().restore(state, log, region, seen)  # type: ignore[assignment]
+        session.restore_searches(state["live"])
+        return session
+
+    def classes(self) -> tuple[type["LaMctsSession"], type["LaMctsProgress"]]:
+        return LaMctsSession, LaMctsProgress
 
 
 @dataclass
 class LaMctsProgress(Progress):
-    searches: int = 0  # begun so far
+    n_searches: int = 0  # started
     converged: list[int] = field(default_factory=list)  # rows at which searches have converged
-    firsts: dict[int, Floats] = field(default_factory=dict)  # the first point of each live search that proposed one
-    kept: dict[int, list[int]] = field(default_factory=dict)  # of live searches that keep it: rows, sides of the region
+    first_points: dict[int, Floats] = field(default_factory=dict)  # of live searches
+    regions: dict[int, list[int]] = field(default_factory=dict)  # of live searches with `keep_region`: rows, sides
 
 
 class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
-    """A point's note is [number of the search, its own note]; a log entry is the same of the search's log."""
+    """The note of a point is [number of the search, its note]; a log entry is [number, entry of the search's log]."""
 
     def __init__(self, settings: LaMcts, region: Region, seen: Observations, progress: LaMctsProgress) -> None:
         super().__init__(settings, region, seen, progress)
         self._inner = adapt_to_goals(settings.inner, seen)
         self._tree = settings.tree.incremental(region.space, seen)
         self._live: dict[int, Session] = {}
-        self._began_in: dict[int, Region] = {}
-        self._logged: dict[int, int] = {}  # entries of each search's log that are in ours
+        self._first_regions: dict[int, Region] = {}
+        self._logged: dict[int, int] = {}  # number of entries of each search's log in this log
 
-    def restored(self, state: Json, log: list[JsonValue]) -> "LaMctsSession":
-        session = LaMctsSession(self.settings, self.region, self.seen, from_json(LaMctsProgress, state))
-        logs: dict[int, list[JsonValue]] = {int(number): [] for number in state["live"]}
-        for number, entry in log:
+    def restore_searches(self, states: dict[str, Json]) -> None:
+        """Restore the live searches from their states, by number, and the log."""
+        logs: dict[int, list[JsonValue]] = {int(number): [] for number in states}
+        for number, entry in self.log:
             if number in logs:
                 logs[number].append(entry)
-        for number, own in logs.items():
-            session._live[number] = self._inner.restore(state["live"][str(number)], own, self.region, self.seen)
-            session._logged[number] = len(own)
-        session.log = list(log)
-        return session
+        for number, log in logs.items():
+            self._live[number] = self._inner.restore(states[str(number)], log, self.region, self.seen)
+            self._logged[number] = len(log)
 
     def state(self) -> Json:
-        return super().state() | {"live": {str(number): own.state() for number, own in sorted(self._live.items())}}
+        return super().state() | {
+            "live": {str(number): search.state() for number, search in sorted(self._live.items())}
+        }
 
     # Where ----------------------------------------------------------------------------------------------------------
 
     def _selected(self) -> Region:
-        """Return where to search next: what the newest search keeps, or the region that the tree selects."""
+        """Return the region of the newest search with `keep_region`, or a region selected by the tree."""
         if self.settings.keep_region and self._live:
             return self._region_of(max(self._live))
         selected = self._tree.select(self.progress.rng)
@@ -161,11 +165,11 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         return self.region if self._has_converged(selected) and self._inside(selected) is None else selected
 
     def _region_of(self, number: int) -> Region:
-        """Return the region in which a live search began."""
-        if number not in self._began_in:  # after a resume
-            n, *sides = self.progress.kept[number]
-            self._began_in[number] = self._tree.region(tuple(map(bool, sides)), n)
-        return self._began_in[number]
+        """Return the region in which a live search started."""
+        if number not in self._first_regions:  # after a resume
+            n, *sides = self.progress.regions[number]
+            self._first_regions[number] = self._tree.region(tuple(map(bool, sides)), n)
+        return self._first_regions[number]
 
     def _inside(self, region: Region) -> int | None:
         """Return the number of the search with the best incumbent inside a region, or None."""
@@ -173,7 +177,11 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
         if not anchors:
             return None
         inside = region.contains(np.array([*anchors.values()]))
-        return min((number for number, held in zip(anchors, inside, strict=True) if held), key=self._loss, default=None)
+        return min(
+            (number for number, is_inside in zip(anchors, inside, strict=True) if is_inside),
+            key=self._loss,
+            default=None,
+        )
 
     def _has_converged(self, region: Region) -> bool:
         """Return whether a search has converged inside a region."""
@@ -182,7 +190,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
 
     def _anchor(self, number: int) -> Floats | None:
         row = self._live[number].incumbent
-        return self.progress.firsts.get(number) if row is None else self.seen.x[row]
+        return self.progress.first_points.get(number) if row is None else self.seen.x[row]
 
     def _loss(self, number: int) -> float:
         row = self._live[number].incumbent
@@ -191,7 +199,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
     # Points and results ---------------------------------------------------------------------------------------------
 
     def ask(self, n: int) -> Proposal:
-        """Propose points of the selected region, or of one that contains it where it has no new points."""
+        """Propose points of the selected region; if it has no new points, of its ancestors in the tree."""
         region = self._selected()
         while True:
             number = self._inside(region)
@@ -200,7 +208,7 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
             proposal = self._live[number].ask(n)
             self._collect(number)
             if len(proposal.x):
-                self.progress.firsts.setdefault(number, proposal.x[0])
+                self.progress.first_points.setdefault(number, proposal.x[0])
                 return proposal._replace(notes=[[number, note] for note in proposal.notes])
             self._end(number)
             if not region.steps:
@@ -208,31 +216,31 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
             region = region.wider(self.seen)
 
     def _begin(self, region: Region) -> int:
-        """Begin a search, which is offered the rows of the region, but none where another has converged."""
+        """Start a search with the rows of the region, or without rows if a search has converged there."""
         if len(self._live) >= MAX_LIVE:
             self._end(max(self._live, key=lambda number: (self._loss(number), -number)))
-        number = self.progress.searches
-        self.progress.searches += 1
-        fresh = self.settings.keep_region or self._has_converged(region)
-        offered = replace(region, rows=region.rows[:0]) if fresh else region
+        number = self.progress.n_searches
+        self.progress.n_searches += 1
+        without_rows = self.settings.keep_region or self._has_converged(region)
+        first_region = replace(region, rows=region.rows[:0]) if without_rows else region
         if self.settings.keep_region:
-            self._began_in[number] = region
-            self.progress.kept[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
-        self._live[number] = self._inner.start(offered, self.seen, child(self.progress.rng))
+            self._first_regions[number] = region
+            self.progress.regions[number] = [len(self.seen), *(int(step.good) for step in region.steps)]
+        self._live[number] = self._inner.start(first_region, self.seen, child(self.progress.rng))
         self._logged[number] = 0
         return number
 
     def tell(self, notes: list[Note], rows: Rows) -> None:
         super().tell(notes, rows)
-        parts: dict[int, tuple[list[Note], list[int]]] = {}
+        results: dict[int, tuple[list[Note], list[int]]] = {}
         for (number, note), row in zip(notes, rows.tolist(), strict=True):
             if number in self._live:
-                own = parts.setdefault(number, ([], []))
-                own[0].append(note)
-                own[1].append(row)
-        for number, (own_notes, own_rows) in parts.items():
+                search_notes, search_rows = results.setdefault(number, ([], []))
+                search_notes.append(note)
+                search_rows.append(row)
+        for number, (search_notes, search_rows) in results.items():
             search = self._live[number]
-            search.tell(own_notes, np.array(own_rows, np.int64))
+            search.tell(search_notes, np.array(search_rows, np.int64))
             self._collect(number)
             if search.done:
                 self.progress.converged += [] if search.incumbent is None else [int(search.incumbent)]
@@ -245,19 +253,19 @@ class LaMctsSession(LocalSession[LaMcts, LaMctsProgress]):
                 self._collect(number)
 
     def proposer(self, note: Any) -> str | None:
-        """Return the part of the search that proposed a point, where that is still live and has parts."""
+        """Return the part of the search that proposed a point, if the search is live and has parts."""
         search = self._live.get(note[0])
         return None if search is None else search.proposer(note[1])
 
     def _collect(self, number: int) -> None:
-        """Take over what is new in a search's log."""
+        """Add the new entries of a search's log."""
         log = self._live[number].log
         self.log += [[number, entry] for entry in log[self._logged[number] :]]
         self._logged[number] = len(log)
 
     def _end(self, number: int) -> None:
-        """End a search; its outstanding results belong to none."""
+        """End a search; its pending results are ignored."""
         del self._live[number], self._logged[number]
-        self.progress.firsts.pop(number, None)
-        self.progress.kept.pop(number, None)
-        self._began_in.pop(number, None)
+        self.progress.first_points.pop(number, None)
+        self.progress.regions.pop(number, None)
+        self._first_regions.pop(number, None)

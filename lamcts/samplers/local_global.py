@@ -72,7 +72,7 @@ class LocalGlobal(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     local: Sampler
     whole: Sampler
     warm_up: int = 0
@@ -100,6 +100,17 @@ class LocalGlobal(LocalSampler):
         arms = [adapt_to_goals(arm, seen).start(region, seen, child(rng)) for arm in self.arms]
         progress = LocalGlobalProgress(rng, seen.best_row(region.rows), len(seen), self.warm_up == 0)
         return LocalGlobalSession(self, region, seen, progress, arms)
+
+    def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "LocalGlobalSession":
+        logs = [[entry for a, entry in log if a == arm] for arm in (LOCAL, GLOBAL)]
+        saved = zip(self.arms, state["arms"], logs, strict=True)
+        arms = [adapt_to_goals(arm, seen).restore(own, kept, region, seen) for arm, own, kept in saved]
+        session = LocalGlobalSession(self, region, seen, from_json(LocalGlobalProgress, state), arms)
+        session.log = list(log)
+        return session
+
+    def classes(self) -> tuple[type["LocalGlobalSession"], type["LocalGlobalProgress"]]:
+        return LocalGlobalSession, LocalGlobalProgress
 
 
 @dataclass
@@ -154,15 +165,6 @@ class LocalGlobalSession(LocalSession[LocalGlobal, LocalGlobalProgress]):
         super().__init__(settings, region, seen, progress)
         self.arms = arms
         self._logged = [len(arm.log) for arm in arms]  # entries of each arm's log that stand in ours
-
-    def restored(self, state: Json, log: list[JsonValue]) -> "LocalGlobalSession":
-        logs = [[entry for a, entry in log if a == arm] for arm in (LOCAL, GLOBAL)]
-        saved = zip(self.settings.arms, state["arms"], logs, strict=True)
-        arms = [adapt_to_goals(arm, self.seen).restore(own, kept, self.region, self.seen) for arm, own, kept in saved]
-        progress = from_json(LocalGlobalProgress, state)
-        session = LocalGlobalSession(self.settings, self.region, self.seen, progress, arms)
-        session.log = list(log)
-        return session
 
     def state(self) -> Json:
         return super().state() | {"arms": [arm.state() for arm in self.arms]}

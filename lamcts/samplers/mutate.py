@@ -1,4 +1,4 @@
-"""Regularised evolution (Real et al. 2019, arXiv 1802.01548) inside a region: discrete and mixed spaces, no model."""
+"""Regularised evolution (Real et al. 2019, arXiv 1802.01548) inside a region, for discrete and mixed spaces."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,15 +20,16 @@ from lamcts.types import Floats, Rows, whole_number
 class Mutate(LocalSampler):
     """Regularised evolution: tournament selection among the latest results, and mutation of one parameter.
 
-    The population is the latest results inside the region, whoever proposed them. Under a tree these are the rows of
-    the selected leaf. Only the order of losses counts, and failed evaluations are never parents.
+    The population is the latest results inside the region, also those of other searches. Under a tree these are the
+    rows of the selected leaf. Only the order of losses counts, and failed evaluations are never parents.
 
     Parameters
     ----------
     population : int, default 20
-        Number of latest results that may be parents; untuned. The paper uses 100, for budgets of 1,000 and more.
+        Number of latest results that may be parents. More keep old parents, fewer lose variety. The paper uses 100, for
+        budgets of 1,000 and more.
     sample : int, default 5
-        Number of results in a tournament, whose best is the parent; untuned. The paper uses 25.
+        Number of results in a tournament, whose best is the parent. More prefer the best results. The paper uses 25.
 
     References
     ----------
@@ -54,8 +55,8 @@ class Mutate(LocalSampler):
             got = f"{self.sample} of {self.population}"
             raise ValueError(f"Mutate: expected a sample no larger than the population, got {got}; draw fewer")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_MutateSession":
-        return _MutateSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_MutateSession"], type[Progress]]:
+        return _MutateSession, Progress
 
 
 class _MutateSession(LocalSession[Mutate, Progress]):
@@ -64,7 +65,8 @@ class _MutateSession(LocalSession[Mutate, Progress]):
         self.parameters = Parameters(region.space)
 
     def ask(self, n: int) -> Proposal:
-        batch, rng = Batch(self.region, self.seen, n), self.progress.rng
+        batch = Batch(self.region, self.seen, n)
+        rng = self.progress.rng
         rows = self.region.rows[-self.settings.population :]
         if len(rows):
             z, y = self.parameters.codes(self.seen.x[rows]), self.seen.y[rows]
@@ -74,7 +76,7 @@ class _MutateSession(LocalSession[Mutate, Progress]):
         return Proposal(batch.x, [None] * len(batch.x))
 
     def _winners(self, y: Floats, m: int) -> Rows:
-        """Return who of a population with losses `y` wins each of `m` tournaments, [m]."""
+        """Return the winners of `m` tournaments in a population with losses `y`, [m]."""
         drawn = self.progress.rng.integers(0, len(y), (m, self.settings.sample))
         winners: Rows = drawn[np.arange(m), y[drawn].argmin(1)]
         return winners

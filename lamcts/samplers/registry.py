@@ -1,4 +1,4 @@
-"""Samplers by name: each registers itself in its own file or folder, which loads when it is first asked for."""
+"""Samplers by name: each is registered in its file or folder, which is imported on the first use of the name."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,7 +14,7 @@ S = TypeVar("S", bound="type[LocalSampler]")
 AUTO = "auto"
 AUTO_LINE = "the default: local_global for reals, mixed_gp for discrete parameters and several objectives"
 
-FILES = {  # class -> file or folder: looking up a class loads no other sampler
+FILES = {  # class -> file or folder: looking up a class imports no other sampler
     "Cma": "cma",
     "Coordinate": "coordinate",
     "GpBo": "bo",
@@ -35,7 +35,7 @@ _lines: dict[str, str] = {}
 
 
 def register(name: str, line: str) -> Callable[[S], S]:
-    """Return a class decorator that registers a sampler; `name` is that of its file or folder in `lamcts.samplers`."""
+    """Return a class decorator that registers a sampler; `name` is its file or folder in `lamcts.samplers`."""
 
     def add(cls: S) -> S:
         _classes[name], _lines[name] = cls, line
@@ -52,14 +52,14 @@ def files() -> list[str]:
 
 
 def find(name: str) -> "type[LocalSampler] | None":
-    """Return the class of a sampler, None for an unknown name."""
+    """Return the class of a sampler; None for an unknown name."""
     if name not in _classes and name in files():
         import_module(f"lamcts.samplers.{name}")
     return _classes.get(name)
 
 
 def name_of(cls: str) -> str | None:
-    """Return the name of a sampler, which is its file's, by that of its class; None for an unknown class."""
+    """Return the name of a sampler given the name of its class; None for an unknown class."""
     if cls in FILES:
         return FILES[cls]
     return next((name for name, kind in classes().items() if kind.__name__ == cls), None)

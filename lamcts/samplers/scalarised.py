@@ -1,7 +1,7 @@
-"""Views of the observations: bounded columns, and a fixed scalarisation for samplers that handle one loss.
+"""Views of the observations: bounded columns, and a fixed scalarisation for samplers of a single loss.
 
-Weights and units of a scalarisation are drawn when a session starts and never change. So the loss of a row stays the
-same, unlike its constrained rank.
+The weights and units of a scalarisation are fixed when a session starts. So the loss of a row stays the same, unlike
+its constrained rank.
 """
 
 from collections.abc import Iterable
@@ -19,22 +19,22 @@ from lamcts.samplers.base import Proposal, Sampler, Session, Supports
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Json, JsonValue, Note, Rows
 
-MAX_SIZE = 1e300  # the largest size of a number that a search sees: 1e8 of them have a finite sum
+MAX_SIZE = 1e300  # bound of absolute values: sums of 1e8 of them are finite
 
 
 def bounded(numbers: Floats) -> Floats:
-    """Return numbers of at most `MAX_SIZE` in size, the same array where all are."""
+    """Return numbers clipped to `MAX_SIZE`, the same array if nothing is clipped."""
     return np.clip(numbers, -MAX_SIZE, MAX_SIZE) if (np.abs(numbers) > MAX_SIZE).any() else numbers
 
 
-SAME_COLUMNS = ("x", "kind", "seconds", "trial", "source", "good", "feasible")  # of a view and the original
+SAME_COLUMNS = ("x", "kind", "seconds", "trial", "source", "good", "feasible")  # equal in a view and the original
 SAME_POINTS = ("pending", "pending_x", "unseen", "remaining", "distinct", "exact", "point", "related")
 COMPARED = ("plain", "y", "best", "front", "best_row", "constrained_rank", "predicted", "sems", "incomplete")
 SAME = frozenset({"dim", "repeat", "keyed", *SAME_COLUMNS, *SAME_POINTS})
 
 
 class _View:
-    """What a search reads of observations, with other columns; other names raise AttributeError."""
+    """Observations with other columns; names that no search reads raise AttributeError."""
 
     same: ClassVar[frozenset[str]] = SAME
 
@@ -50,12 +50,12 @@ class _View:
         return getattr(self._seen, name)
 
     def columns(self, first: int = 0) -> Columns:
-        """Return copies of the columns of this view from row `first` on."""
+        """Return copies of the columns of this view, from row `first`."""
         return Columns.of(self, first)
 
 
 class BoundedColumns(_View):
-    """Observations with columns bounded by `MAX_SIZE`, compared as the original: differences do not overflow."""
+    """Observations with columns bounded by `MAX_SIZE`, so that differences do not overflow."""
 
     same: ClassVar[frozenset[str]] = SAME.union(COMPARED)
 
@@ -68,11 +68,11 @@ class BoundedColumns(_View):
         return bounded(self._seen.g)
 
 
-CORNER_CHANCE = 0.25  # chance that a search looks at one objective alone: the ends of a front (untuned)
+CORNER_CHANCE = 0.25  # probability of a single objective: more finds the ends of a front, less its middle
 
 
 def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
-    """Return the sampler itself, or one that sees a scalarisation if it does not handle the columns."""
+    """Return the sampler, wrapped by `Scalarised` if it does not handle the columns."""
     supports = sampler.supports
     fits = (supports.fronts or seen.f.shape[1] == 1) and (supports.constraints or not seen.g.shape[1])
     return sampler if fits else Scalarised(sampler)
@@ -80,9 +80,9 @@ def adapt_to_goals(sampler: Sampler, seen: Observations) -> Sampler:
 
 @dataclass(frozen=True)
 class Scalarised:
-    """Starts searches that each see the rows through weights of their own (Knowles, ParEGO, 2006).
+    """Starts searches of a single loss, each with random weights (Knowles, ParEGO, 2006).
 
-    inner: the sampler.
+    inner: the sampler of these searches.
     """
 
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
@@ -102,16 +102,17 @@ class Scalarised:
 
 
 def _weights(m: int, rng: np.random.Generator) -> Floats:
-    """Return weights [m] of sum 1: one objective alone, or evenly from the simplex."""
+    """Return weights [m] of sum 1: a single objective, or a uniform draw of the simplex."""
     weights: Floats = np.eye(m)[rng.integers(m)] if rng.random() < CORNER_CHANCE else rng.dirichlet(np.ones(m))
     return weights
 
 
 class _Scalarised:
-    """A session that goes on as the inner one does; its state holds the scale too."""
+    """A session that delegates to the inner one; its state also has the scale."""
 
     def __init__(self, inner: Session, scale: "Weighting") -> None:
-        self.inner, self.scale = inner, scale
+        self.inner = inner
+        self.scale = scale
         self.log = inner.log  # the same list: it only grows
 
     @property
@@ -144,12 +145,12 @@ class _Scalarised:
         return {"inner": self.inner.state(), "scale": asdict(self.scale)}
 
 
-UNKNOWN_VIOLATION = 1e12  # violation, in units, of one that was not measured, and the largest
+UNKNOWN_VIOLATION = 1e12  # in units: counts for unmeasured constraints, and bounds the others
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """weights [m]; low, spread [m]: least losses and their usual distance from them; unit [c]: usual violations."""
+    """weights [m]; low, spread [m]: least losses, and the median gap to them; unit [c]: median violations."""
 
     weights: list[float]
     low: list[float]
@@ -157,55 +158,58 @@ class Weighting:
     unit: list[float]
 
     def of(self, f: Floats, g: Floats, kind: Rows) -> Floats:
-        """Return the number of each row, [n], lower is better, nan for one without a standing.
+        """Return the scalarised loss of each row, [n], nan for rows without a rank.
 
-        Feasible rows lie in (-1, 1) by the augmented weighted Chebyshev distance of their losses, infeasible ones in
-        [2, 3) by the sum of their violations.
+        Feasible rows lie in (-1, 1), ordered by the augmented weighted Chebyshev distance of their losses. Infeasible
+        rows lie in [2, 3), ordered by the sum of their violations.
         """
-        lost, violation = bounded((f - self.low) / self.spread), np.minimum(g / self.unit, UNKNOWN_VIOLATION)
-        weighted = np.array(self.weights) * lost  # [n, m]
-        far = weighted.max(1) + SUM_SHARE * weighted.sum(1)
-        over = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, violation), 0.0).sum(1)
-        number = np.where(feasible(g, kind), far / (1 + np.abs(far)), 2 + over / (1 + over))
-        return np.where(rankable(g, kind), number, np.nan)
+        weighted = np.array(self.weights) * bounded((f - self.low) / self.spread)  # [n, m]
+        distance = weighted.max(1) + SUM_SHARE * weighted.sum(1)
+        excess = np.minimum(g / self.unit, UNKNOWN_VIOLATION)
+        violation = np.maximum(np.where(np.isnan(g), UNKNOWN_VIOLATION, excess), 0.0).sum(1)
+        loss = np.where(feasible(g, kind), distance / (1 + np.abs(distance)), 2 + violation / (1 + violation))
+        return np.where(rankable(g, kind), loss, np.nan)
 
 
 def weighting_of(seen: Observations, weights: Floats) -> Weighting:
-    """Return the scale of a search that begins now."""
+    """Return the scale of a new search."""
     f = seen.f[seen.feasible] if seen.feasible.any() else seen.f[np.isfinite(seen.f).all(1)]
     low = f.min(0) if len(f) else np.zeros(f.shape[1])
     spread = np.median(f, 0) - low if len(f) else np.ones(f.shape[1])
-    lone = spread == 0  # one row that is feasible, or equal ones: all rows say what is usual, or else its size
-    if lone.any():
-        spread[lone] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[lone]
+    is_flat = spread == 0  # feasible rows are equal: the spread is that of all rows, or else the size of the loss
+    if is_flat.any():
+        spread[is_flat] = np.median(np.abs(seen.f[np.isfinite(seen.f).all(1)] - low), 0)[is_flat]
         spread[spread == 0] = np.ldexp(1.0, np.frexp(low[spread == 0])[1])
-    return Weighting(weights.tolist(), low.tolist(), spread.tolist(), [_usual(column) for column in seen.g.T])
+    return Weighting(
+        weights.tolist(), low.tolist(), spread.tolist(), [_median_violation(column) for column in seen.g.T]
+    )
 
 
-def _usual(g: Floats) -> float:
-    """Return the usual violation of a constraint [n]; of one that was not broken yet, by how much it was kept."""
+def _median_violation(g: Floats) -> float:
+    """Return the median violation of a constraint [n]; before the first violation, its median margin."""
     sizes = g[g > 0] if (g > 0).any() else -g[g < 0]
     return float(np.median(sizes)) if len(sizes) else 1.0
 
 
 class ScalarisedView(_View):
-    """Observations of one loss without constraints: a weighted value of each row that can be compared."""
+    """Observations of a single loss without constraints: the scalarised loss of each row."""
 
     plain = True
 
     def __init__(self, seen: Observations, scale: "Weighting") -> None:
         super().__init__(seen)
-        self._scale, self._number = scale, np.empty(0)  # the weighted value of the first rows
-        self.predicted: dict[int, Predicted] = {}  # those of the observations are of the columns, as are these two
+        self._scale = scale
+        self._losses = np.empty(0)  # scalarised losses of the first rows
+        self.predicted: dict[int, Predicted] = {}  # this and the next two refer to columns of the observations
         self.sems = StandardErrors()
         self.incomplete: dict[int, IncompleteRow] = {}
 
     @property
     def y(self) -> Floats:
-        if (known := len(self._number)) < len(self._seen):
-            f, g, kind = self._seen.f[known:], self._seen.g[known:], self._seen.kind[known:]
-            self._number = np.concatenate([self._number, self._scale.of(f, g, kind)])
-        return self._number
+        if (first := len(self._losses)) < len(self._seen):
+            f, g, kind = self._seen.f[first:], self._seen.g[first:], self._seen.kind[first:]
+            self._losses = np.concatenate([self._losses, self._scale.of(f, g, kind)])
+        return self._losses
 
     @property
     def f(self) -> Floats:
@@ -231,5 +235,5 @@ class ScalarisedView(_View):
 
 
 def scalarised(seen: Observations, scale: Weighting) -> Observations:
-    """Return what a search of one loss reads of observations."""
+    """Return the observations as a single loss, for samplers that read `Observations`."""
     return cast(Observations, ScalarisedView(seen, scale))

@@ -1,4 +1,4 @@
-"""Uniform sampler: points that fill the region evenly, whatever their values. The baseline of every comparison."""
+"""Uniform sampler: points that fill the region evenly, whatever their values. It is the usual baseline."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from lamcts.samplers.registry import register
 from lamcts.spaces.regions.region import Region
 from lamcts.spaces.regions.sobol import SobolSequence
 
-ROUNDS = 8  # draws of the sequence before a discrete space is searched by the region draw instead (untuned)
+ROUNDS = 8  # draws of the sequence before draws of the region fill the batch: more cost time in small discrete spaces
 
 
 @register("uniform", "scrambled Sobol draws inside the region")
@@ -21,7 +21,7 @@ ROUNDS = 8  # draws of the sequence before a discrete space is searched by the r
 class Uniform(LocalSampler):
     """Scrambled Sobol sequence over the whole space; under a tree, uniform draws of the region. No settings.
 
-    LaNAS proposes so inside the selected leaf (thesis 4.2.2).
+    LaNAS draws in the same way inside the selected leaf (thesis 4.2.2).
 
     Examples
     --------
@@ -33,26 +33,28 @@ class Uniform(LocalSampler):
 
     supports: ClassVar[Supports] = Supports(constraints=True, fronts=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_UniformSession":
-        progress = UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
-        return _UniformSession(self, region, seen, progress)
+    def classes(self) -> tuple[type["_UniformSession"], type["UniformProgress"]]:
+        return _UniformSession, UniformProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> "UniformProgress":
+        return UniformProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**63)))
 
 
 @dataclass
 class UniformProgress(Progress):
-    seed: int  # of the sequence
-    position: int = 0  # in it
+    seed: int  # seed of the Sobol sequence
+    position: int = 0  # next point of the sequence
 
 
 class _UniformSession(LocalSession[Uniform, UniformProgress]):
     def ask(self, n: int) -> Proposal:
         batch = Batch(self.region, self.seen, n)
         if not self.region.steps:
-            self._go_on(batch)
+            self._take_sequence(batch)
         batch.fill(self.progress.rng)
         return Proposal(batch.x, [None] * len(batch.x))
 
-    def _go_on(self, batch: Batch) -> None:
+    def _take_sequence(self, batch: Batch) -> None:
         """Take the next points of the sequence."""
         for _ in range(ROUNDS):
             if not batch.open:

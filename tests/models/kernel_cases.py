@@ -60,8 +60,8 @@ def made(name: str, n: int, seed: int = 0) -> tuple[Parameters, Coding, Floats]:
 
 def some_hyper(coding: Coding, seed: int = 1, noise: float = 0.02) -> Hyper:
     rng = np.random.default_rng(seed)
-    weights = rng.uniform(0.1, 1.5, coding.categories)
-    return Hyper(rng.uniform(0.2, 0.9, coding.numbers), noise, weights)
+    weights = rng.uniform(0.1, 1.5, coding.n_categories)
+    return Hyper(rng.uniform(0.2, 0.9, coding.n_numbers), noise, weights)
 
 
 def pair(parameters: Parameters, hyper: Hyper, z: Floats, t: Floats) -> float:

@@ -21,7 +21,7 @@ PRIOR = KernelPrior()
 
 
 def prior_of(coding: Coding, shared: float = 0.0) -> Prior:
-    return PRIOR.of(coding.categories, coding.numbers, shared)
+    return PRIOR.of(coding.n_categories, coding.n_numbers, shared)
 
 
 def thetas(prior: Prior, count: int) -> Floats:
@@ -96,7 +96,7 @@ def test_the_gradient_knows_of_the_shared_factor(name: str) -> None:
     inputs, y = coding(z), np.random.default_rng(4).standard_normal((12, 1))
     prior = prior_of(coding, 1.5)
     loss, bare = Loss(inputs, y, prior), Loss(inputs, y, prior_of(coding))
-    c, s, t = coding.categories, PRIOR.weight_spread, 1.5
+    c, s, t = coding.n_categories, PRIOR.weight_spread, 1.5
     for theta in thetas(prior, 3):
         away = (theta - prior.centre)[:c]
         cov = s * s * np.eye(c) + t * t
@@ -138,7 +138,7 @@ def test_a_fit_is_no_worse_than_its_start_and_stays_within_bounds(name: str) -> 
     again, better = fit(inputs, y, prior, [first])
     assert better <= value + 1e-9 <= loss(prior.centre)[0] + 1e-9
     assert loss(prior.theta(again))[0] == pytest.approx(better)
-    far = Hyper(np.full(coding.numbers, 1e9), 1e9, np.full(coding.categories, 1e9))
+    far = Hyper(np.full(coding.n_numbers, 1e9), 1e9, np.full(coding.n_categories, 1e9))
     ended = prior.theta(fit(inputs, y, prior, [far])[0])
     assert (prior.low <= ended).all() and (ended <= prior.high).all()
 
@@ -169,7 +169,7 @@ def test_two_random_points_are_about_equally_like_each_other_in_all_spaces() -> 
         hyper = PRIOR.of(p, 0).mode
         z, t = parameters.draw(200, np.random.default_rng(0)), parameters.draw(200, np.random.default_rng(1))
         means.append(np.exp(-(hyper.weights * (z != t)).sum(1)).mean())
-        assert coding.categories == p
+        assert coding.n_categories == p
     assert max(means) < 1.2 * min(means)
 
 

@@ -25,7 +25,7 @@ def results(space: Space) -> list[Floats]:
     coding, z, y = Coding(parameters), parameters.draw(50, rng), rng.standard_normal((30, 1))
     process, prior = (
         Posterior.of(coding(z[:30]), y, some_hyper(coding)),
-        KernelPrior().of(coding.categories, coding.numbers),
+        KernelPrior().of(coding.n_categories, coding.n_numbers),
     )
     value, gradient = Loss(coding(z[:30]), y, prior)(prior.centre + 0.3)
     fantasy = process.fantasize(coding(z[30:33]))
@@ -54,7 +54,7 @@ def test_what_a_process_holds_does_not_grow_with_the_number_of_options() -> None
         parameters = Parameters(Space([words(count), words(count)]))
         inputs: Inputs = Coding(parameters)(np.random.default_rng(0).integers(0, count, (20, 2)).astype(float))
         sizes.add(inputs.options.nbytes + inputs.orders.nbytes + inputs.numbers.nbytes)
-        held = OptionColumns(inputs.options, 2 * count + 2)._ones(inputs.options)
-        assert held.nnz == 40
-        assert held.shape[1] <= 40
+        indicator = OptionColumns(inputs.options, 2 * count + 2)._indicator(inputs.options)
+        assert indicator.nnz == 40
+        assert indicator.shape[1] <= 40
     assert len(sizes) == 1

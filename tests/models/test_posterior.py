@@ -159,7 +159,7 @@ def test_a_space_of_constants_has_a_process_too() -> None:
     coding = Coding(Parameters(Space([Choice(["a"]), Choice([1])])))
     inputs = coding(np.zeros((3, 2)))
     posterior = Posterior.of(inputs, np.array([[1.0], [2.0], [3.0]]), some_hyper(coding))
-    assert (coding.categories, coding.numbers) == (0, 0)
+    assert (coding.n_categories, coding.n_numbers) == (0, 0)
     assert posterior.moments(inputs.at(np.array([0])))[0][0] == pytest.approx(2.0)
 
 

@@ -62,7 +62,7 @@ def test_chance_gives_a_mean_about_once_in_twenty() -> None:
 
 def test_a_process_with_a_mean_expects_it_far_from_its_rows_and_its_slopes_are_right() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
-    hyper = Hyper(np.full(CODING.numbers, 0.05), 1e-6, np.full(CODING.categories, 3.0))
+    hyper = Hyper(np.full(CODING.n_numbers, 0.05), 1e-6, np.full(CODING.n_categories, 3.0))
     plain, given = (Posterior.of(inputs(NEW), standard(loss(NEW))[:, None], hyper, prior=p) for p in (None, mean))
     truth = standard(loss(X))
     errors = [float(np.abs(process.expect(inputs(X))[:, 0] - truth).mean()) for process in (plain, given)]
@@ -73,15 +73,15 @@ def test_a_process_with_a_mean_expects_it_far_from_its_rows_and_its_slopes_are_r
     fantasy = given.fantasize(inputs(X[:3]))
     assert np.allclose(fantasy.expect(inputs(X[3:])), given.expect(inputs(X[3:])), atol=1e-6)
     at = inputs(X[:5])
-    for k in range(CODING.numbers):
-        step = np.eye(CODING.numbers)[k] * 1e-6
+    for k in range(CODING.n_numbers):
+        step = np.eye(CODING.n_numbers)[k] * 1e-6
         ends = [given.expect(at.with_numbers(at.numbers + side * step)) for side in (1, -1)]
         assert np.allclose(given.slopes(at)[2][:, :, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-4, atol=1e-5)
 
 
 def test_rows_left_out_are_forecast_with_the_mean() -> None:
     mean = models(GOOD).mean(inputs(NEW), standard(loss(NEW)))
-    hyper = Hyper(np.full(CODING.numbers, 0.5), 1e-2, np.full(CODING.categories, 1.0))
+    hyper = Hyper(np.full(CODING.n_numbers, 0.5), 1e-2, np.full(CODING.n_categories, 1.0))
     z = standard(loss(NEW))
     whole = Posterior.of(inputs(NEW), z[:, None], hyper, prior=mean)
     assert np.corrcoef(whole.left_out()[:, 0], z)[0, 1] > 0.9

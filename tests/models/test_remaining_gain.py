@@ -92,7 +92,7 @@ def test_where_there_is_no_estimate() -> None:
 def test_a_space_is_numeric_where_its_coding_has_numbers_alone(space: Any) -> None:
     parameters = Parameters(space)
     coding = Coding(parameters)
-    assert parameters.all_numeric == (not coding.categories and coding.numbers > 0)
+    assert parameters.all_numeric == (not coding.n_categories and coding.n_numbers > 0)
 
 
 def test_whether_there_is_an_estimate_is_asked_of_the_space_without_its_coding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,8 +178,10 @@ def test_amplitudes_are_drawn_towards_the_common_one_by_as_much_as_trust_says() 
         (PRIOR_WEIGHT * common + squares[1]) / (PRIOR_WEIGHT + 2),
         common,
     ]
-    np.testing.assert_allclose(model.sizes**2, expected, rtol=1e-9)
-    assert squares[0] / 5 > model.sizes[0] ** 2 > model.sizes[2] ** 2 > model.sizes[1] ** 2 > squares[1] / 2
+    np.testing.assert_allclose(model.amplitudes**2, expected, rtol=1e-9)
+    assert (
+        squares[0] / 5 > model.amplitudes[0] ** 2 > model.amplitudes[2] ** 2 > model.amplitudes[1] ** 2 > squares[1] / 2
+    )
 
 
 @pytest.mark.parametrize("power", [-300, -7, 30, 300])
@@ -192,7 +194,7 @@ def test_another_unit_of_the_rises_scales_what_is_predicted_and_nothing_else(pow
     assert one.index == other.index
     assert np.array_equal(rise * 2.0**power, scaled)
     assert np.array_equal(deviation, same)
-    assert np.array_equal(one.sizes * 2.0**power, other.sizes)
+    assert np.array_equal(one.amplitudes * 2.0**power, other.amplitudes)
 
 
 def test_only_the_latest_differences_count_but_all_are_counted() -> None:
@@ -201,10 +203,10 @@ def test_only_the_latest_differences_count_but_all_are_counted() -> None:
     assert model.count(0) == MAX_DIFFERENCES + 25
     assert latest.count(0) == MAX_DIFFERENCES
     assert model.index == latest.index
-    assert np.array_equal(model.sizes, latest.sizes)
+    assert np.array_equal(model.amplitudes, latest.amplitudes)
     at, to = np.array([0.1]), np.linspace(0, 1, 9)[:, None]
     assert np.array_equal(model.predict(0, at, to, []), latest.predict(0, at, to, []))
-    assert not np.array_equal(model.sizes, effects(given[-MAX_DIFFERENCES - 1 : -1]).sizes)
+    assert not np.array_equal(model.amplitudes, effects(given[-MAX_DIFFERENCES - 1 : -1]).amplitudes)
 
 
 def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
@@ -214,7 +216,7 @@ def test_a_fit_now_and_then_ends_where_one_fit_ends() -> None:
         model.add(1, end, start, rise)
         model.fit()
     assert model.index == effects(given, more).index
-    assert np.array_equal(model.sizes, effects(given, more).sizes)
+    assert np.array_equal(model.amplitudes, effects(given, more).amplitudes)
 
 
 def test_a_fit_to_nothing_changes_nothing() -> None:
@@ -222,7 +224,7 @@ def test_a_fit_to_nothing_changes_nothing() -> None:
     before = model.index
     model.fit()
     assert model.index == before
-    assert np.array_equal(model.sizes, np.ones(2))
+    assert np.array_equal(model.amplitudes, np.ones(2))
 
 
 @pytest.mark.parametrize("rise", [0.0, 1e60, 1e-200])
@@ -233,7 +235,7 @@ def test_extreme_and_repeated_differences_make_a_poor_model_but_never_an_error(r
         mean, deviation = model.predict(parameter, np.array([0.6]), np.linspace(0, 1, 9)[:, None], [])
         assert np.isfinite(mean).all()
         assert np.isfinite(deviation).all()
-        assert np.isfinite(model.sizes).all()
+        assert np.isfinite(model.amplitudes).all()
 
 
 def test_a_rise_far_above_the_usual_ones_counts_as_a_bad_value_and_no_more() -> None:
@@ -243,7 +245,7 @@ def test_a_rise_far_above_the_usual_ones_counts_as_a_bad_value_and_no_more() -> 
     def seen(penalty: float) -> tuple[Floats, Floats, Floats]:
         model = effects([*usual, (np.array([1.0]), np.array([0.5]), penalty)], usual)
         rise, _ = model.predict(1, np.array([0.5]), np.array([[0.6], [1.0]]), [])
-        return rise, model.sizes, model.predict(0, np.array([0.5]), np.array([[1.0]]), [])[0]
+        return rise, model.amplitudes, model.predict(0, np.array([0.5]), np.array([[1.0]]), [])[0]
 
     for mine, far in zip(seen(1e3), seen(1e30), strict=True):
         np.testing.assert_array_equal(mine, far)  # how far is all the same

@@ -192,7 +192,9 @@ def test_the_state_travels_as_text_with_the_log_of_every_search() -> None:
         search.tell(search.ask(at)[1][0], x, x)
     state = json.loads(json.dumps(search.session.state()))
     assert search.session.log == [[0, 0], [1, 1]]
-    twin = search.session.restored(state, json.loads(json.dumps(search.session.log)))
+    twin = search.session.settings.restore(
+        state, json.loads(json.dumps(search.session.log)), search.session.region, search.session.seen
+    )
     assert twin.state() == search.session.state() and twin.log == search.session.log
     assert [own.log for own in twin._live.values()] == [[0], [1]]
 

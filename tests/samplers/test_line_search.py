@@ -134,7 +134,7 @@ def test_a_line_is_kept_while_nothing_changes() -> None:
 @pytest.mark.parametrize("parameter", [0, 1, 2, 4])
 def test_the_best_has_the_largest_integral_of_expected_improvement(parameter: int) -> None:
     effects = learnt(MANY, {0: 4, 1: 3, 2: 5, 4: 2})
-    effects.sizes = 0.3 * effects.sizes
+    effects.amplitudes = 0.3 * effects.amplitudes
     lines, x = LineSearch(MANY, effects), point(MANY)
     line = lines.line(parameter, x, [])
     found = lines.best(parameter, x, [], everything)
@@ -146,7 +146,7 @@ def test_the_best_has_the_largest_integral_of_expected_improvement(parameter: in
         value: float = quad(lambda t: -t * low.pdf(t), min(rise, 0.0) - 9 * deviation, 0.0, limit=200)[0]
         return value
 
-    deviations = line.spread * effects.sizes[parameter]
+    deviations = line.spread * effects.amplitudes[parameter]
     gains = [integral(*pair) for pair in zip(line.rise.tolist(), deviations.tolist(), strict=True)]
     assert found.gain == pytest.approx(max(gains), rel=1e-6)
     assert np.array_equal(found.value, line.to[int(np.argmax(gains))])
@@ -161,7 +161,7 @@ def test_the_surest_improvement_is_the_lowest_rise_plus_its_deviation_and_none_w
     lines, x = LineSearch(space, effects), np.array([0.9, 0.5])
     line, found = lines.line(0, x, []), lines.surest(0, x, [])
     assert found is not None
-    i = int(np.argmin(line.rise + SURE_DEVIATIONS * line.spread * effects.sizes[0]))
+    i = int(np.argmin(line.rise + SURE_DEVIATIONS * line.spread * effects.amplitudes[0]))
     assert np.array_equal(found.value, line.to[i])
     assert found.gain == -line.rise[i]
     assert found.value[0] == pytest.approx(0.3, abs=0.02)

@@ -8,12 +8,10 @@ import pytest
 
 import lamcts
 from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
-from lamcts.outcomes.observations import Observations
 from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Proposal, Quadratic, Uniform, bo
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress
 from lamcts.spaces import Box
-from lamcts.spaces.regions.region import Region
 from lamcts.testing.search import Search, bowl
 
 BOTH = LocalGlobal(GpCma(), GpBo(n_start=0))
@@ -199,8 +197,8 @@ def test_the_global_search_may_note_what_it_likes_and_is_judged_by_its_gains(gai
             return Proposal(batch.x, [1e9] * n, None if gain is None else [gain] * n)
 
     class Promising(Uniform):
-        def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> Any:
-            return Session(self, region, seen, Progress(rng, None))
+        def classes(self) -> Any:
+            return Session, Progress
 
     search = Search(LocalGlobal(GpCma(), Promising()), Box(0.0, 1.0, dim=2), 0, given=12)
     session(search).progress.turns = 2 * EVERY

@@ -17,7 +17,7 @@ def stalled(space: SearchSpace, radius: float) -> tuple[Any, Parameters, Floats]
     """Return a session that may go so far from its incumbent, parameters, and the incumbent's codes."""
     search: Any = searched(space, lambda x: float(np.sum(x)), 0, 1)
     session, parameters = search.session, Parameters(space)
-    session.progress.radius, session.progress.start = radius, 0
+    session.progress.radius, session.progress.n_start = radius, 0
     return session, parameters, parameters.codes(search.seen.x[[session.incumbent]])
 
 

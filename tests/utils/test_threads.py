@@ -59,8 +59,8 @@ def test_a_sampler_is_asked_and_told_with_one_thread():
     seen: list[int] = []
 
     class Watching(lamcts.samplers.LocalSampler):
-        def start(self, region, known, rng):
-            return Session(self, region, known, lamcts.samplers.Progress(rng, None))
+        def classes(self):
+            return Session, lamcts.samplers.Progress
 
     class Session(lamcts.samplers.LocalSession):
         def ask(self, n):

@@ -11,8 +11,6 @@ from lamcts.types import Floats, Rows, whole_number
 
 if TYPE_CHECKING:
     from lamcts.neural.graphs.computation import EditPaths
-    from lamcts.outcomes.observations import Observations
-    from lamcts.spaces.regions.region import Region
 
 
 FRESH = 0.5  # share of children of the network itself (benchmarks/notes/evolve.md)
@@ -50,8 +48,8 @@ class Evolve(LocalSampler):
         if not 0 <= self.fresh <= 1:
             raise ValueError(f"Evolve: fresh: expected a share from 0 to 1, got {self.fresh!r}")
 
-    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_EvolveSession":
-        return _EvolveSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_EvolveSession"], type[Progress]]:
+        return _EvolveSession, Progress
 
 
 class _EvolveSession(LocalSession[Evolve, Progress]):

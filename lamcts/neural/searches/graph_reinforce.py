@@ -82,9 +82,11 @@ class GraphReinforce(LocalSampler):
             raise ValueError(f"GraphReinforce: rate: expected a number above 0, got {self.rate!r}")
         whole_number(self.best, "GraphReinforce: best", least=0)
 
-    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_GraphSession":
-        progress = GraphProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
-        return _GraphSession(self, region, seen, progress)
+    def classes(self) -> tuple[type["_GraphSession"], type["GraphProgress"]]:
+        return _GraphSession, GraphProgress
+
+    def initial_progress(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "GraphProgress":
+        return GraphProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
 
 
 @dataclass

@@ -172,8 +172,8 @@ class Leaf(LocalSampler):
             self._runs[seen] = _Shared(self, space)
         return self._runs[seen]
 
-    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_LeafSession":
-        return _LeafSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_LeafSession"], type[Progress]]:
+        return _LeafSession, Progress
 
 
 class _LeafSession(LocalSession[Leaf, Progress]):

@@ -55,8 +55,8 @@ class Reinforce(LocalSampler):
     4
     """
 
-    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_ReinforceSession":
-        return _ReinforceSession(self, region, seen, ReinforceProgress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_ReinforceSession"], type["ReinforceProgress"]]:
+        return _ReinforceSession, ReinforceProgress
 
 
 @dataclass
@@ -75,7 +75,7 @@ class ReinforceProgress(PolicyProgress):
     logits: Floats = field(default_factory=lambda: np.zeros(0))
 
 
-Settings = TypeVar("Settings")
+Settings = TypeVar("Settings", bound=LocalSampler)
 P = TypeVar("P", bound=PolicyProgress)
 
 

@@ -1,4 +1,4 @@
-"""The lines through a point along each parameter: where on them the largest improvement is expected.
+"""Line search: expected improvements on the lines through a point along each parameter.
 
 Letters: m candidates, w coordinates of a parameter.
 """
@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamcts.models.acquisition import expected_improvement
-from lamcts.samplers.coordinate.additive_model import AdditiveModel, Out
+from lamcts.samplers.coordinate.additive_model import AdditiveModel, Pending
 from lamcts.spaces.base import SearchSpace
 from lamcts.types import Floats
 
-EVEN_CANDIDATES = 129  # candidates over a parameter's whole range (untuned)
-NEAR_DISTANCES = 2.0 ** (-np.arange(5, 34) / 2)  # and at these distances from the point, in its range (untuned)
-GOLDEN_RATIO = 0.6180339887498949  # 2 / (1 + sqrt 5): moves the even ones, evenly over time
-SURE_DEVIATIONS = 1.0  # deviations by which a rise must stay below 0 to count as a sure improvement (untuned)
-NO_GAIN = -np.inf  # the gain where there is nothing to try
+EVEN_CANDIDATES = 129  # candidates over a parameter's range: more cost time, fewer miss optima
+NEAR_DISTANCES = 2.0 ** (-np.arange(5, 34) / 2)  # distances of further candidates, from 2^-2.5 to 2^-16.5 of the range
+GOLDEN_RATIO = 0.6180339887498949  # 2 / (1 + sqrt 5): shifts the even candidates evenly over time
+SURE_DEVIATIONS = 1.0  # deviations of a sure improvement: more make pattern moves rarer, fewer make them fail
+NO_GAIN = -np.inf  # gain if there is no candidate
 
-Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and not known, [m]
+Usable = Callable[[Floats], NDArray[np.bool_]]  # which points [m, d] are inside the region and unevaluated, [m]
 
 
 class Line(NamedTuple):
-    """What is expected along one parameter: `rise` and `spread` (at amplitude 1) of the rows of `to`."""
+    """Predictions along a parameter: `rise` and `spread` (at amplitude 1) at the rows of `to`."""
 
     to: Floats  # [m, w]
     rise: Floats  # [m]
@@ -32,61 +32,61 @@ class Line(NamedTuple):
 
 
 class LineMinimum(NamedTuple):
-    """A parameter's value [w], and by how much the loss is expected to fall there."""
+    """A value [w] of a parameter, and the expected decrease of the loss there."""
 
     gain: float
     value: Floats
 
 
 class LineSearch:
-    """Expected improvements along parameters, kept until something that they rest on changes."""
+    """Expected improvements along parameters, cached until their inputs change."""
 
     def __init__(self, space: SearchSpace, effects: AdditiveModel) -> None:
-        self._space, self._effects = space, effects
+        self._space = space
+        self._effects = effects
         self._blocks = space.blocks
-        self._values: dict[int, Floats] = {}  # discrete parameter -> its values [m, w], as far as they are tried
-        self._axes: dict[int, tuple[object, Line]] = {}  # parameter -> what the line rests on, the line
+        self._values: dict[int, Floats] = {}  # discrete parameter -> its candidate values [m, w]
+        self._lines: dict[int, tuple[object, Line]] = {}  # parameter -> inputs of the line, the line
 
-    def line(self, parameter: int, x: Floats, out: Out) -> Line:
+    def line(self, parameter: int, x: Floats, pending: Pending) -> Line:
         """Return the line through `x` [d] along a parameter."""
         at = x[self._blocks[parameter]]
         count = self._effects.count(parameter)
-        ends = [(end.tobytes(), start.tobytes()) for end, start in out]
-        rests_on = (self._effects.index, self._effects.cap, count, at.tobytes(), ends)
-        known = self._axes.get(parameter)
-        if known is None or known[0] != rests_on:
-            to = self._candidates(parameter, x, count + len(out))
-            known = rests_on, Line(to, *self._effects.predict(parameter, at, to, out))
-            self._axes[parameter] = known
-        return known[1]
+        ends = [(end.tobytes(), start.tobytes()) for end, start in pending]
+        inputs = (self._effects.index, self._effects.cap, count, at.tobytes(), ends)
+        cached = self._lines.get(parameter)
+        if cached is None or cached[0] != inputs:
+            to = self._candidates(parameter, x, count + len(pending))
+            cached = inputs, Line(to, *self._effects.predict(parameter, at, to, pending))
+            self._lines[parameter] = cached
+        return cached[1]
 
-    def best(self, parameter: int, x: Floats, out: Out, usable: Usable, strict: bool = False) -> LineMinimum:
+    def best(self, parameter: int, x: Floats, pending: Pending, is_usable: Usable, strict: bool = False) -> LineMinimum:
         """Return the value of a parameter with the largest expected improvement on `x` [d].
 
-        Where `strict`, and always of a discrete parameter, whose few values run out, it is one that is usable, and the
-        gain is NO_GAIN without one.
+        With `strict`, and always for a discrete parameter, the value is usable; without one the gain is NO_GAIN.
         """
-        line = self.line(parameter, x, out)
+        line = self.line(parameter, x, pending)
         if not len(line.to):
             return LineMinimum(NO_GAIN, x[self._blocks[parameter]])
-        gain = expected_improvement(line.rise, line.spread * self._effects.sizes[parameter], 0.0)
-        if strict or not self._continuous(parameter):
+        gain = expected_improvement(line.rise, line.spread * self._effects.amplitudes[parameter], 0.0)
+        if strict or not self._is_continuous(parameter):
             points = np.repeat(x[None], len(gain), axis=0)
             points[:, self._blocks[parameter]] = line.to
-            gain[~usable(points)] = NO_GAIN
+            gain[~is_usable(points)] = NO_GAIN
         i = int(np.argmax(gain))
         return LineMinimum(float(gain[i]), line.to[i])
 
-    def surest(self, parameter: int, x: Floats, out: Out) -> LineMinimum | None:
-        """Return the value of a parameter with the largest improvement on `x` [d] that is sure, None without one."""
-        line = self.line(parameter, x, out)
-        worst = line.rise + SURE_DEVIATIONS * line.spread * self._effects.sizes[parameter]
+    def surest(self, parameter: int, x: Floats, pending: Pending) -> LineMinimum | None:
+        """Return the value of a parameter with the surest improvement on `x` [d]; None if none is sure."""
+        line = self.line(parameter, x, pending)
+        worst = line.rise + SURE_DEVIATIONS * line.spread * self._effects.amplitudes[parameter]
         if not (worst < 0).any():
             return None
         i = int(np.argmin(worst))
         return LineMinimum(-float(line.rise[i]), line.to[i])
 
-    def _continuous(self, parameter: int) -> bool:
+    def _is_continuous(self, parameter: int) -> bool:
         block = self._blocks[parameter]
         return block.stop - block.start == 1 and bool(self._space.continuous[block.start])
 
@@ -94,12 +94,12 @@ class LineSearch:
         """Return values of a parameter, [m, w], other than that of `x` [d]."""
         block = self._blocks[parameter]
         at = x[block]
-        if self._continuous(parameter):
+        if self._is_continuous(parameter):
             even = (np.arange(EVEN_CANDIDATES) + shift * GOLDEN_RATIO % 1.0) / EVEN_CANDIDATES
             values = np.clip(np.concatenate([even, at - NEAR_DISTANCES, at + NEAR_DISTANCES]), 0.0, 1.0)[:, None]
         else:
-            values = self._tried(parameter, x)
-            if len(at) == 1:  # there may be more of them than the even ones
+            values = self._discrete_values(parameter, x)
+            if len(at) == 1:  # a parameter may have more values than the even ones
                 near = self._valid(
                     parameter, x, np.clip(np.concatenate([at - NEAR_DISTANCES, at + NEAR_DISTANCES]), 0.0, 1.0)[:, None]
                 )
@@ -107,8 +107,8 @@ class LineSearch:
         result: Floats = values[(values != at).any(1)]
         return result
 
-    def _tried(self, parameter: int, x: Floats) -> Floats:
-        """Return the values of a discrete parameter, all of them or, where it has many, some over its range, [m, w]."""
+    def _discrete_values(self, parameter: int, x: Floats) -> Floats:
+        """Return the values of a discrete parameter, [m, w]; with many, a selection over its range."""
         if parameter not in self._values:
             block = self._blocks[parameter]
             w = block.stop - block.start

@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from lamcts.outcomes.observations import Observations
 from lamcts.samplers.base import Supports
 from lamcts.samplers.gp_cma.session import GpCmaProgress, GpCmaSession
 from lamcts.samplers.parts.session import LocalSampler
 from lamcts.samplers.registry import register
-from lamcts.spaces.regions.region import Region
 
 __all__ = ["GpCma"]
 
@@ -50,5 +46,5 @@ class GpCma(LocalSampler):
         if not 0 < self.sigma <= 1:
             raise ValueError(f"GpCma: expected a share of the cube's width in (0, 1] for sigma, got {self.sigma!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> GpCmaSession:
-        return GpCmaSession(self, region, seen, GpCmaProgress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type[GpCmaSession], type[GpCmaProgress]]:
+        return GpCmaSession, GpCmaProgress

@@ -1,4 +1,4 @@
-"""Any optimiser of Nevergrad by name, on the unit cube, kept inside a region."""
+"""Optimisers of Nevergrad by name, on the unit cube, restricted to a region."""
 
 import math
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from lamcts.spaces.base import SearchSpace
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Json, JsonValue, Rows, whole_number
 
-PATIENCE = 8  # candidates in a row that cannot be used: methods on a discrete space repeat themselves (untuned)
-NEAR_NAMES = 3  # in a message
-WHOLE_STEP = 1 / 6  # Nevergrad's own first step on a bounded array
-REGION_STEP = 0.3  # of the region's width, as for CMA-ES: with a sixth methods crept away from a region's best row
+PATIENCE = 8  # unusable candidates in a row before draws of the region: more cost time, fewer leave a method early
+NEAR_NAMES = 3  # similar names in an error message
+WHOLE_STEP = 1 / 6  # Nevergrad's first step on a bounded array
+REGION_STEP = 0.3  # first step over the region's width, as for CMA-ES: with 1 / 6 methods left the best row too slowly
 
 
 @register("nevergrad", "any optimiser of Nevergrad: nevergrad:NAME (extra: nevergrad)")
 @dataclass(frozen=True)
 class Nevergrad(LocalSampler):
-    """An optimiser of Nevergrad, on the unit cube, kept inside a region (extra: nevergrad).
+    """An optimiser of Nevergrad, on the unit cube, restricted to a region (extra: nevergrad).
 
-    Optimisers that Nevergrad runs in a thread of their own (`recast`) cannot be resumed.
+    Optimisers that Nevergrad runs in a separate thread (`recast`) cannot be resumed.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Nevergrad(LocalSampler):
         Name in Nevergrad's registry, such as "CMA", "TwoPointsDE" or "OnePlusOne". "NGOpt" chooses by the problem. The
         thesis compares with "Shiwa".
     budget : int or None, default None
-        Evaluations that the method plans for; untuned. None is 1000.
+        Evaluations that the method plans for. More explore longer, fewer converge earlier. None is 1000.
     workers : int or None, default None
         Largest number of pending points. None is the size of the first ask. Further points are drawn from the region,
         and their results reported to the method.
@@ -61,24 +61,24 @@ class Nevergrad(LocalSampler):
     def resumable(self) -> bool:
         return not library().optimizers.registry[self.name].recast
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "_NevergradSession":
-        return _NevergradSession(self, region, seen, Progress(rng, seen.best_row(region.rows)))
+    def classes(self) -> tuple[type["_NevergradSession"], type[Progress]]:
+        return _NevergradSession, Progress
 
 
 class _NevergradSession(LocalSession[Nevergrad, Progress]):
-    """The log holds every call of the library, by notes and rows, so that replaying it restores the library's state.
+    """The log has every call of the library, by notes and rows, so that replaying it restores the library's state.
 
-    Entries: the start; ["ask", note] a candidate that was proposed; ["known", row] one that had been evaluated
-    before; ["refused"] one that could not be brought inside; ["left"] one that is out already; ["told", note, row];
-    ["lost", note] one that will never be told; ["other", row] the result of a point that the library did not propose
-    (its note is None); ["failed"] an ask that brought nothing but an exception.
+    Entries: the start; ["ask", note]: a proposed candidate; ["known", row]: a candidate that was evaluated before;
+    ["refused"]: a candidate outside the region; ["left"]: a candidate that is pending already; ["told", note, row]: a
+    result; ["lost", note]: a candidate without a result; ["other", row]: the result of a point that the library did not
+    propose (its note is None); ["failed"]: an ask that raised an exception.
     """
 
     def __init__(self, settings: Nevergrad, region: Region, seen: Observations, progress: Progress) -> None:
         super().__init__(settings, region, seen, progress)
         self._method: Method | None = None
-        self._asked = 0  # candidates proposed so far: the next one's note
-        self._out: dict[int, Candidate | None] = {}  # note -> candidate
+        self._n_asked = 0  # proposed candidates, the note of the next one
+        self._pending: dict[int, Candidate | None] = {}  # note -> candidate
 
     @property
     def done(self) -> bool:
@@ -90,24 +90,25 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         if method is None:
             return Proposal(batch.x, [])
         notes: list[int | None] = []
-        left = PATIENCE
-        while batch.open and left and len(self._out) < method.workers and not method.spent:
-            candidate, left = method.ask(), left - 1
+        tries_left = PATIENCE
+        while batch.open and tries_left and len(self._pending) < method.workers and not method.spent:
+            candidate = method.ask()
+            tries_left -= 1
             if candidate is None:
                 self._note("failed")
                 break
             if self._place(batch, method, candidate):
-                notes.append(self._asked)
+                notes.append(self._n_asked)
                 self._ask(candidate)
-                left = PATIENCE
+                tries_left = PATIENCE
         batch.fill(self.progress.rng)
         return Proposal(batch.x, notes + [None] * (len(batch.x) - len(notes)))
 
     def _ask(self, candidate: Candidate | None) -> None:
-        """Note a candidate that is proposed."""
-        self._out[self._asked] = candidate
-        self._note("ask", self._asked)
-        self._asked += 1
+        """Add a proposed candidate."""
+        self._pending[self._n_asked] = candidate
+        self._note("ask", self._n_asked)
+        self._n_asked += 1
 
     def tell(self, notes: list[int | None], rows: Rows) -> None:
         super().tell(notes, rows)
@@ -120,7 +121,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
                 self._apply(["lost", note])
 
     def replay(self) -> None:
-        """Repeat the library's calls of the log, which notes them again."""
+        """Repeat the library's calls of the log, and log them again."""
         log, self.log = self.log, []
         for entry in log:
             if self._method is None:
@@ -139,25 +140,25 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
                 self._apply(entry)
 
     def _begin(self, n: int) -> Method | None:
-        """Start around the best offered row, else around a draw of the region; None if it is empty.
+        """Start at the best row of the region, or at a draw of the region; None if it is empty.
 
-        On the whole space start as Nevergrad does by itself: with its steps, the best of a few random rows is a
-        worse start than the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).
+        In the whole space, start as Nevergrad does: with its steps, the best of a few random rows is a worse start than
+        the centre (CMA on Ackley-20 after 300 evaluations: 11.0 against 3.3).
         """
-        whole = not self.region.steps
-        if whole:
+        is_whole = not self.region.steps
+        if is_whole:
             start = np.full(self.seen.dim, 0.5)
         elif self.incumbent is not None:
             start = self.seen.x[self.incumbent]
         else:
-            first = Batch(self.region, self.seen, 1)
-            first.fill(self.progress.rng)
-            if first.missing:
+            draw = Batch(self.region, self.seen, 1)
+            draw.fill(self.progress.rng)
+            if draw.missing:
                 return None
-            start = first.x[0]
+            start = draw.x[0]
         entry: Json = {
             "start": start.tolist(),
-            "sigma": WHOLE_STEP if whole else REGION_STEP * width(self.region, self.seen),
+            "sigma": WHOLE_STEP if is_whole else REGION_STEP * width(self.region, self.seen),
             "workers": self.settings.workers or n,
             "seed": int(self.progress.rng.integers(2**32)),
         }
@@ -166,7 +167,7 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         return self._method
 
     def _place(self, batch: Batch, method: Method, candidate: Candidate) -> bool:
-        """Put a candidate into the batch, pulled inside where needed; else tell the method what is known of it."""
+        """Take a candidate into the batch, pulled inside the region; otherwise tell the method its known result."""
         x = method.x(candidate)[None]  # [1, d]
         snapped = self.region.space.snap(x)
         if not self.region.contains(snapped)[0] and self.incumbent is not None:
@@ -176,24 +177,24 @@ class _NevergradSession(LocalSession[Nevergrad, Progress]):
         if not self.region.contains(snapped)[0]:
             self._apply(["refused"], candidate)
         else:
-            same = np.flatnonzero((self.seen.x == snapped[0]).all(1))
-            self._apply(["known", int(same[0])] if len(same) else ["left"], candidate)
+            rows = np.flatnonzero((self.seen.x == snapped[0]).all(1))
+            self._apply(["known", int(rows[0])] if len(rows) else ["left"], candidate)
         return False
 
     def _apply(self, entry: list[JsonValue], candidate: Candidate | None = None) -> None:
-        """Make the call of the library that `entry` describes, and note it in the log."""
+        """Make the call of the library of a log entry, and log it."""
         self._note(*entry)
         method = self._method
         if method is None:
             return
         kind = entry[0]
         if kind in ("told", "lost"):
-            candidate = self._out.pop(entry[1])
+            candidate = self._pending.pop(entry[1])
         if kind == "other":
             method.tell_other(self.seen.x[entry[1]], float(self.seen.y[entry[1]]))
         elif kind in ("told", "known"):
             method.tell(candidate, float(self.seen.y[entry[-1]]))
-        elif kind == "refused" or method.workers == 1:  # a method that goes one by one waits for every candidate
+        elif kind == "refused" or method.workers == 1:  # a sequential method waits for every candidate
             method.tell(candidate, math.nan)
 
     def _note(self, *entry: JsonValue) -> None:

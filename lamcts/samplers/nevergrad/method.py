@@ -1,4 +1,4 @@
-"""Calling Nevergrad: what its methods do with threads, warnings and global generators stays in here."""
+"""Calls of Nevergrad, which contain its threads, its warnings and its use of global generators."""
 
 import math
 import random
@@ -14,25 +14,25 @@ import numpy as np
 from lamcts.errors import MissingExtra
 from lamcts.types import Floats
 
-ASSUMED_BUDGET = 1000  # several methods, NGOpt among them, refuse to choose a plan without one (untuned)
-LARGEST_LOSS = 1e15  # of the first loss; Nevergrad clips at 5e20 with a warning (untuned)
+ASSUMED_BUDGET = 1000  # budget of methods that require one, such as NGOpt: more explore longer, fewer converge earlier
+LARGEST_LOSS = 1e15  # bound over the first loss: below Nevergrad's own bound of 5e20, which warns
 Result = TypeVar("Result")
 
 
 def library() -> ModuleType:
     """Return the module `nevergrad`, or raise MissingExtra."""
-    with kept_globals():  # importing it draws from numpy's
+    with preserved_globals():  # its import draws from numpy's generator
         try:
             import nevergrad
         except ImportError:
             raise MissingExtra.of("nevergrad", "nevergrad") from None
-    found: ModuleType = nevergrad
-    return found
+    module: ModuleType = nevergrad
+    return module
 
 
 @contextmanager
-def kept_globals() -> Iterator[None]:
-    """Put the global generators back as they were."""
+def preserved_globals() -> Iterator[None]:
+    """Restore the global generators on exit."""
     saved = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield
@@ -42,29 +42,32 @@ def kept_globals() -> Iterator[None]:
 
 
 class Candidate(Protocol):
-    """A point that the library proposes."""
+    """A candidate of the library."""
 
     value: Floats
 
 
 class Method:
-    """The library's optimiser, with its noise, its threads and its use of global generators contained."""
+    """An optimiser of the library, whose warnings, threads and use of global generators are contained."""
 
     def __init__(
         self, name: str, budget: int | None, *, start: list[float], sigma: float, workers: int, seed: int
     ) -> None:
         nevergrad = library()
         entry = nevergrad.optimizers.registry[name]
-        # Told that it works alone, NGOpt picks a method that seeds itself by the clock.
+        # With a single worker, NGOpt chooses a method with a seed from the clock.
         self.workers = 1 if entry.no_parallelization else max(workers, 2)
         self._asks_left = budget if budget or not entry.one_shot else ASSUMED_BUDGET
         self._unasked: type[Exception] = nevergrad.errors.TellNotAskedNotSupportedError
         self._globals = random.Random(seed).getstate(), np.random.RandomState(seed).get_state()
-        self._threaded = self.workers == 1 or entry.recast  # may hold a thread that runs some other library
+        self._threaded = self.workers == 1 or entry.recast  # may have a thread of another library
         self._next: Candidate | None = None
         self._exponent: int | None = None
-        self._best, self._worst = math.inf, -math.inf
-        self.name, self.spent, self.failed = name, False, False
+        self._best = math.inf
+        self._worst = -math.inf
+        self.name = name
+        self.spent = False
+        self.failed = False
 
         def build() -> Any:
             cube = nevergrad.p.Array(init=np.array(start), lower=0.0, upper=1.0)
@@ -95,14 +98,14 @@ class Method:
         def work() -> None:
             self._optimizer.tell(candidate, loss)
             if self.workers == 1 and not self.spent:
-                # A thread goes on as soon as it is told. Wait for its next point here, where its warnings and its
-                # draws from global generators are contained.
+                # A thread continues after a tell. Wait here for its next point: its warnings and draws from global
+                # generators are contained.
                 self._next = self._optimizer.ask()
 
         self._call(work)
 
     def tell_other(self, x: Floats, y: float) -> None:
-        """Tell a point that the method did not propose, where it takes such."""
+        """Tell a point that the method did not propose, if the method accepts it."""
         loss = self._loss(y)
 
         def work() -> None:
@@ -113,7 +116,7 @@ class Method:
         self._call(work)
 
     def _loss(self, y: float) -> float:
-        """Return `y` scaled by the power of two that brings the first loss to about 1; a failure is worse than all."""
+        """Return `y` divided by the power of two near the first loss; a failure is worse than all losses."""
         if math.isnan(y):
             return self._worst + max(self._worst - self._best, 1.0) if self._worst >= self._best else 1.0
         if self._exponent is None and y:
@@ -123,15 +126,16 @@ class Method:
         except OverflowError:
             loss = math.copysign(LARGEST_LOSS, y)
         loss = min(max(loss, -LARGEST_LOSS), LARGEST_LOSS)
-        self._best, self._worst = min(self._best, loss), max(self._worst, loss)
+        self._best = min(self._best, loss)
+        self._worst = max(self._worst, loss)
         return loss
 
     def _call(self, work: Callable[[], Result]) -> Result | None:
-        """Return what `work` returns; None where the library fails, which ends the method with a warning."""
+        """Return `work()`; None if the library fails, which ends the method with a warning."""
         if self.failed:
             return None
         result, problem = None, None
-        with self._own_globals(), warnings.catch_warnings(record=True) as caught:
+        with self._private_globals(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 result = self._in_daemon(work) if self._threaded else work()
@@ -140,8 +144,8 @@ class Method:
         self.spent = self.spent or any("FinishedUnderlying" in w.category.__name__ for w in caught)
         if problem is not None:
             self.give_up()
-            what = f"{type(problem).__name__}: {problem}"
-            warnings.warn(f"nevergrad's {self.name} failed and is given up ({what})", RuntimeWarning, stacklevel=2)
+            reason = f"{type(problem).__name__}: {problem}"
+            warnings.warn(f"nevergrad's {self.name} failed and is given up ({reason})", RuntimeWarning, stacklevel=2)
         return result
 
     def give_up(self) -> None:
@@ -149,9 +153,9 @@ class Method:
         self.spent = self.failed = True
 
     @contextmanager
-    def _own_globals(self) -> Iterator[None]:
-        """Lend the library global generators of its own: some methods draw from them."""
-        saved = random.getstate(), np.random.get_state()  # noqa: NPY002  (put back below)
+    def _private_globals(self) -> Iterator[None]:
+        """Replace the global generators by those of this method: some methods draw from them."""
+        saved = random.getstate(), np.random.get_state()  # noqa: NPY002  (restored below)
         random.setstate(self._globals[0])
         np.random.set_state(self._globals[1])  # noqa: NPY002
         try:
@@ -165,8 +169,8 @@ class Method:
     def _in_daemon(work: Callable[[], Result]) -> Result:
         """Run `work` in a daemon thread and wait for it.
 
-        Threads that a daemon starts are daemons too. Others would keep the interpreter from ending: they wait for
-        a value that never comes.
+        Threads started by a daemon are daemons, too. Other threads would block the end of the interpreter, since they
+        wait for a value.
         """
         result: list[Result] = []
         problem: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""Bayesian optimisation in a region: the next point of a batch takes those before as if they came out as expected."""
+"""Bayesian optimisation in a region: each point of a batch is chosen with fantasies of the pending points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,19 +13,19 @@ from lamcts.samplers.base import Proposal
 from lamcts.samplers.parts.session import MAX_GAIN, MAX_PENDING, Batch, LocalSession, Progress
 from lamcts.types import Floats, Note
 
-CLIMBS = 3  # candidates that are climbed from, the best ones, and rows of a front that some lie near (untuned)
+CLIMBS = 3  # best candidates that climb, and rows of a front with candidates nearby: more cost time, fewer miss optima
 
 
 @dataclass
 class BayesianProgress(Progress):
-    start: int  # points still to draw before the model is asked
+    n_start: int  # points to draw before the first model
 
 
-class Look(NamedTuple):
-    """How the points of a batch are chosen: the acquisition, up to date with what is seen, and its best candidates.
+class Acquisition(NamedTuple):
+    """Acquisition function of an ask, and the search for its best candidates.
 
-    inputs: points [k, d] as the surrogate takes them. unit: losses per unit of the surrogate, 0 or not finite where
-    unknown. best: the best candidates for a batch, the very best first, [k, d]; k may be 0.
+    inputs: returns the inputs of points [k, d]. unit: losses per unit of the surrogate, 0 or not finite where unknown.
+    best: returns the best candidates for a batch, the best first, [k, d]; k may be 0.
     """
 
     surrogate: Surrogate
@@ -34,37 +34,41 @@ class Look(NamedTuple):
     best: Callable[[Batch, Surrogate], Floats]
 
 
-def propose(session: LocalSession[Any, Any], n: int, look: Callable[[], Look | None]) -> Proposal:
-    """Return the best of `look`, which is None before a row, with expected gains of one loss, where known."""
-    batch, progress = Batch(session.region, session.seen, n), session.progress
-    batch.begin(progress.start, progress.rng)
-    progress.start -= len(batch.x)
+def propose(session: LocalSession[Any, Any], n: int, acquire: Callable[[], Acquisition | None]) -> Proposal:
+    """Return the best points of `acquire()`, which is None before the first row, with their expected gains."""
+    batch = Batch(session.region, session.seen, n)
+    progress = session.progress
+    batch.begin(progress.n_start, progress.rng)
+    progress.n_start -= len(batch.x)
     gains: list[float | None] = [None] * len(batch.x)
-    if batch.open and (found := look()) is not None:
-        gains += _take(batch, found)
-    batch.fill(progress.rng)  # nothing fresh among the candidates, or nothing known yet
+    if batch.open and (acquisition := acquire()) is not None:
+        gains += _take(batch, acquisition)
+    batch.fill(progress.rng)  # no new candidates, or no results yet
     notes: list[Note] = [None] * len(batch.x)
     return Proposal(batch.x, notes, gains + [None] * (len(batch.x) - len(gains)))
 
 
-def _take(batch: Batch, look: Look) -> list[float | None]:
-    """Take points into the batch; return what each is expected to gain."""
+def _take(batch: Batch, acquisition: Acquisition) -> list[float | None]:
+    """Take points into the batch; return their expected gains."""
     gains: list[float | None] = []
-    surrogate, out = look.surrogate, np.vstack([batch.seen.pending_x()[-MAX_PENDING:], batch.x])
+    surrogate = acquisition.surrogate
+    pending = np.vstack([batch.seen.pending_x()[-MAX_PENDING:], batch.x])
     while batch.open:
-        if len(out):
-            surrogate = surrogate.fantasize(look.inputs(out))
-        if not any(batch.take(x[None]).any() for x in look.best(batch, surrogate)):
+        if len(pending):
+            surrogate = surrogate.fantasize(acquisition.inputs(pending))
+        if not any(batch.take(x[None]).any() for x in acquisition.best(batch, surrogate)):
             break
-        out = batch.x[-1:]
-        gains.append(_gain(batch.seen, look._replace(surrogate=surrogate), out))
+        pending = batch.x[-1:]
+        gains.append(_gain(batch.seen, acquisition._replace(surrogate=surrogate), pending))
     return gains
 
 
-def _gain(seen: Observations, look: Look, x: Floats) -> float | None:
-    """Return the expected improvement at `x` [1, d] in the units of one loss; None where these are not known."""
-    if seen.f.shape[1] > 1 or not seen.feasible.any() or not 0 < look.unit < np.inf:
+def _gain(seen: Observations, acquisition: Acquisition, x: Floats) -> float | None:
+    """Return the expected improvement at `x` [1, d] in units of a single loss; None where unknown."""
+    if seen.f.shape[1] > 1 or not seen.feasible.any() or not 0 < acquisition.unit < np.inf:
         return None
-    alone = look.surrogate if look.surrogate.success is None else replace(look.surrogate, success=None)
+    surrogate = acquisition.surrogate
+    if surrogate.success is not None:
+        surrogate = replace(surrogate, success=None)
     with np.errstate(over="ignore"):
-        return float(min(np.exp(alone.value(look.inputs(x))[0]) * look.unit, MAX_GAIN))
+        return float(min(np.exp(surrogate.value(acquisition.inputs(x))[0]) * acquisition.unit, MAX_GAIN))

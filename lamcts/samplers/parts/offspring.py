@@ -1,4 +1,4 @@
-"""Children of known points: the mutations that searches of discrete and mixed spaces propose."""
+"""Mutations of evaluated points, for searches in discrete and mixed spaces."""
 
 import math
 from collections.abc import Callable
@@ -10,8 +10,9 @@ from lamcts.spaces.exchanges import mutations
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats
 
-ROUNDS = ((8, 1), (64, 1), (64, 3))  # children for each missing point, and the factor of their moves (untuned)
-MAX_CHILDREN = 4096  # most children of a round (untuned)
+# Children for each missing point, and the factor of their moves: more children cost time, fewer leave room unfilled.
+ROUNDS = ((8, 1), (64, 1), (64, 3))
+MAX_CHILDREN = 4096  # most children of a round: bounds its time and memory
 
 
 def breed(
@@ -21,17 +22,17 @@ def breed(
     rng: np.random.Generator,
     moves: float = 1.0,
 ) -> None:
-    """Fill a batch with children, in random order, as far as such lie in the region and are unseen.
+    """Fill a batch with unevaluated children inside the region, in random order.
 
-    `parents(m)` returns the codes of `m` parents, [m, p]. Where children that differ by `moves` parameters are all
-    known, or outside, they move more. What is still missing then is drawn from the region, but not from a part of a
-    finite space: that part is as good as spent, and to make sure costs a hundred times more than to look one step up
-    the tree, as the optimizer does next.
+    `parents(m)` returns the codes of `m` parents, [m, p]. Where all children that differ by `moves` parameters are
+    evaluated or outside, later rounds move more. The remaining room is filled with draws of the region, unless it is
+    part of a finite space. Few points of that part are left then, and it is cheaper to search its parent in the tree,
+    as the optimizer does next.
     """
-    for litter, farther in ROUNDS:
+    for n_children, factor in ROUNDS:
         if not batch.open:
             break
-        z = parents(min(litter * batch.missing, MAX_CHILDREN))
-        batch.take(parameters.rows(mutations(parameters, z, rng, moves * farther)))
+        z = parents(min(n_children * batch.missing, MAX_CHILDREN))
+        batch.take(parameters.rows(mutations(parameters, z, rng, moves * factor)))
     if not batch.region.steps or math.isinf(batch.region.space.size):
         batch.fill(rng)

@@ -1,4 +1,4 @@
-"""Candidates round a point: a box, a few parameters moved at a time, and moves that really change discrete ones.
+"""Candidates around a point: a box, perturbation of a few parameters, and moves that change discrete parameters.
 
 Letters: m candidates, d coordinates, b parameters (blocks of coordinates that belong together).
 """
@@ -16,16 +16,17 @@ from lamcts.spaces.parameters import active_coordinates
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats
 
-FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4  # of descent: first step as a share of the box, its changes
-# (untuned)
-DESCENT_STEPS = 8  # of a draw or of a candidate, along the parameters that are free (untuned)
-MIN_INSIDE_SHARE = 0.25  # share of candidates inside below which the others are pulled towards the centre (untuned)
+# First step of a descent as a share of the box, and its factors after success and failure: longer steps overshoot,
+# shorter ones stop above the minimum.
+FIRST_STEP, STEP_GROWTH, STEP_SHRINKAGE = 0.1, 1.3, 0.4
+DESCENT_STEPS = 8  # steps of a descent: more cost time, fewer stop above the minimum
+MIN_INSIDE_SHARE = 0.25  # least share of candidates inside: more pulls cost time, fewer leave little to choose from
 
 
 def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]:
-    """Return low and high [d] of the trust region round `centre` [d]: sides `length`, shaped like `lengths` [d].
+    """Return low and high [d] of the trust region around `centre` [d]; its sides are proportional to `lengths` [d].
 
-    The sides' geometric mean is `length` before the cube cuts them (Eriksson et al. 2019, arXiv 1910.01739, sec. 2).
+    Before clipping to the cube, their geometric mean is `length` (Eriksson et al. 2019, arXiv 1910.01739, sec. 2).
     """
     shape = np.exp(np.log(lengths) - np.log(lengths).mean())  # [d]
     return np.maximum(centre - shape * length / 2, 0.0), np.minimum(centre + shape * length / 2, 1.0)
@@ -34,48 +35,47 @@ def box(centre: Floats, lengths: Floats, length: float) -> tuple[Floats, Floats]
 def masks(
     space: SearchSpace, shape: tuple[int, ...], perturb_dims: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which parameters to move, [*shape, b]: each with chance `perturb_dims / b`, at least one in every row."""
+    """Return which parameters to move, [*shape, b]: each with probability `perturb_dims / b`, at least one a row."""
     b = len(space.blocks)
     mask = rng.random((*shape, b)) < perturb_dims / b
     chosen = rng.integers(0, b, shape)
-    none = ~mask.any(-1)
-    mask[none, chosen[none]] = True
+    is_empty = ~mask.any(-1)
+    mask[is_empty, chosen[is_empty]] = True
     return mask
 
 
 def moved(space: SearchSpace, start: Floats, x: Floats, mask: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
     """Return `start` [m, d] with the masked parameters taken from `x` [m, d], snapped.
 
-    `mask` [m, b]. A discrete parameter that snaps back to where it was takes any of its values instead.
+    `mask` [m, b]. A discrete parameter that snaps back to its value takes a random value instead.
     """
     widths = [block.stop - block.start for block in space.blocks]
     x = space.snap(np.where(np.repeat(mask, widths, axis=1), x, start))
     if space.continuous.all():
         return x
     firsts = [block.start for block in space.blocks]
-    changed = np.logical_or.reduceat(x != start, firsts, axis=1)  # [m, b]
-    stuck = mask & ~changed & ~np.logical_or.reduceat(space.continuous, firsts)
-    other = np.where(np.repeat(stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
-    return space.snap(other) if stuck.any() else x  # snapped: what is inactive there stays neutral
+    is_changed = np.logical_or.reduceat(x != start, firsts, axis=1)  # [m, b]
+    is_stuck = mask & ~is_changed & ~np.logical_or.reduceat(space.continuous, firsts)
+    redrawn = np.where(np.repeat(is_stuck, widths, axis=1), space.spread(rng.random(x.shape)), x)
+    return space.snap(redrawn) if is_stuck.any() else x  # snapping resets inactive parameters
 
 
 def candidates(
     region: Region, centre: Floats, low: Floats, high: Floats, m: int, perturb_dims: float, rng: np.random.Generator
 ) -> Floats:
-    """Return at most `m` snapped points of the region and the box from `low` to `high` [d], each with some parameters
-    of `centre` [d] moved.
+    """Return at most `m` snapped points in the region and the box `low` to `high` [d]: perturbations of `centre` [d].
 
-    Where the region leaves little of the box, points outside are pulled towards the centre, which lies inside.
+    Where few points of the box lie in the region, others are pulled towards the centre, which lies inside.
     """
     space = region.space
     x = low + rng.random((m, space.dim)) * (high - low)
     start = np.broadcast_to(centre, x.shape)
     x = moved(space, start, x, masks(space, (m,), perturb_dims, rng), rng)
     inside = region.contains(x)
-    short = math.ceil(MIN_INSIDE_SHARE * m) - np.count_nonzero(inside)
-    if short <= 0:
+    n_missing = math.ceil(MIN_INSIDE_SHARE * m) - np.count_nonzero(inside)
+    if n_missing <= 0:
         return x[inside]
-    pulled = bisect_into(x[~inside][:short], centre, region)
+    pulled = bisect_into(x[~inside][:n_missing], centre, region)
     return np.vstack([x[inside], pulled[region.contains(pulled)]])
 
 
@@ -88,26 +88,30 @@ def gradient_descent(
     free: NDArray[np.bool_],
     steps: int = DESCENT_STEPS,
 ) -> Floats:
-    """Return the points `x` [k, d], each improved along its `free` [k, d] coordinates by steps down a slope of its own.
+    """Return the points `x` [k, d], each improved by gradient descent along its `free` [k, d] coordinates.
 
-    `slope` maps points [k, d] to losses [k] and gradients [k, d], row i of all belonging to `x[i]`. A step that leaves
-    the region, or gains nothing, is taken back and the next one is shorter. Only continuous coordinates may be free.
-    Where some of them depend on each other, steps keep sums and are snapped.
+    `slope` maps points [k, d] to losses [k] and gradients [k, d]; row i may have a function of its own. A step that
+    leaves the region, or does not improve, is undone and the next one is shorter. Only continuous coordinates may be
+    free. Where some of them depend on each other, steps keep sums and are snapped.
     """
     if not free.any():
-        return x.copy()  # all parameters discrete, or no draw that is to go down
+        return x.copy()  # nothing to improve
     free = free & active_coordinates(region.space, x)
-    best, (values, gradient) = x.copy(), slope(x)
-    width, dependent = (high - low) * free, is_dependent(region.space)  # [k, d]
+    best = x.copy()
+    values, gradient = slope(x)
+    width = (high - low) * free  # [k, d]
+    dependent = is_dependent(region.space)
     length = FIRST_STEP * np.sqrt(free.sum(1, keepdims=True))  # [k, 1]
     for _ in range(steps):
-        way = with_sums_kept(region.space, -gradient * width)
-        way /= np.maximum(np.sqrt((way * way).sum(1, keepdims=True)), TINY)
-        here = np.where(free, np.clip(best + length * way * width, low, high), best)
-        here = region.space.snap(here) if dependent else here
-        found, new = slope(here)
-        better = found < values
-        better[better] = region.contains(here[better])
-        best[better], values[better], gradient[better] = here[better], found[better], new[better]
-        length = np.where(better[:, None], STEP_GROWTH * length, STEP_SHRINKAGE * length)
+        direction = with_sums_kept(region.space, -gradient * width)
+        direction /= np.maximum(np.sqrt((direction * direction).sum(1, keepdims=True)), TINY)
+        x_new = np.where(free, np.clip(best + length * direction * width, low, high), best)
+        x_new = region.space.snap(x_new) if dependent else x_new
+        values_new, gradient_new = slope(x_new)
+        is_better = values_new < values
+        is_better[is_better] = region.contains(x_new[is_better])
+        best[is_better] = x_new[is_better]
+        values[is_better] = values_new[is_better]
+        gradient[is_better] = gradient_new[is_better]
+        length = np.where(is_better[:, None], STEP_GROWTH * length, STEP_SHRINKAGE * length)
     return best

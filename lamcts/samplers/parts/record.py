@@ -1,4 +1,4 @@
-"""Progress as a record: a dataclass goes to JSON values and comes back the same, field by field, by its type hints."""
+"""Conversion of progress, a dataclass, to JSON values and back, field by field, by its type hints."""
 
 from base64 import b64decode, b64encode
 from dataclasses import fields, is_dataclass
@@ -12,14 +12,14 @@ from lamcts import rng as streams
 from lamcts.types import Json, JsonValue
 
 Record = TypeVar("Record")
-PLAIN: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}  # hint -> what may stand there
-SCALARS = (float, int, str, bool, type(None))  # nearly all that a state holds: looked at first
+PLAIN: dict[Any, Any] = {int: int, float: (int, float), bool: bool, str: str}  # hint -> types of its values
+SCALARS = (float, int, str, bool, type(None))  # most values of a state: tested first
 
 
 def to_json(value: object) -> JsonValue:
-    """Return records, lists, dicts, arrays and generators as JSON values; what is one already stays as it is.
+    """Return records, lists, dicts, arrays and generators as JSON values; JSON values are returned as they are.
 
-    A dict becomes a list of pairs, since its keys need not be text.
+    A dict becomes a list of pairs, since its keys may not be text.
     """
     if type(value) in SCALARS:
         return value
@@ -44,22 +44,22 @@ def packed(value: NDArray[Any]) -> str:
 
 
 def unpacked(value: Json, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the array that `packed` made text of."""
+    """Return the array of a text by `packed`."""
     flat = np.frombuffer(b64decode(value["base64"]), dtype.newbyteorder("<"))
     return flat.reshape(value["shape"]).astype(dtype)
 
 
 def from_json(kind: type[Record], value: Json) -> Record:
-    """Return the record of class `kind` that `to_json` made `value` of; KeyError or TypeError where it did not."""
+    """Return the record of class `kind` whose `to_json` is `value`; KeyError or TypeError for other values."""
     hints = get_type_hints(kind)
     return kind(**{field.name: _typed(hints[field.name], value[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
 
 
 def _typed(hint: Any, value: JsonValue) -> Any:
-    """Return JSON values as the type of a field; TypeError where they are of another."""
+    """Convert JSON values to the type of a field; raise TypeError for values of another type."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):  # of a type and None
-        return None if value is None else _typed(next(one for one in inner if one is not type(None)), value)
+        return None if value is None else _typed(next(hint for hint in inner if hint is not type(None)), value)
     if kind in PLAIN and not isinstance(value, PLAIN[kind]):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     if kind is np.random.Generator:
@@ -70,7 +70,7 @@ def _typed(hint: Any, value: JsonValue) -> Any:
     if kind is dict:
         return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
     if kind is tuple and Ellipsis not in inner:
-        return tuple(_typed(own, item) for own, item in zip(inner, value, strict=True))
+        return tuple(_typed(hint, item) for hint, item in zip(inner, value, strict=True))
     if kind in (list, tuple):
         return kind(_typed(inner[0], item) for item in value)
     return from_json(kind, value) if isinstance(kind, type) and is_dataclass(kind) else value

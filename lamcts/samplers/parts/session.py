@@ -1,6 +1,6 @@
-"""Bases of local searches: settings, sessions whose progress is a record, and the batch of points of one ask.
+"""Bases of local searches: settings, sessions whose progress is a record, and the batch of points of an ask.
 
-Points of a batch are snapped, inside the region, and never known already.
+Points of a batch are snapped, inside the region, and unevaluated.
 """
 
 import math
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from lamcts.spaces.base import SearchSpace
 
 UNIFORM_SPREAD = 12**-0.5  # standard deviation of a coordinate that is uniform in [0, 1]
-MIN_WIDTH = 2**-7  # of the space's width, as TuRBO's smallest box: a region whose rows all coincide is no narrower
-MAX_PENDING = 200  # pending points that a model takes as evaluated, the latest: bounds the factor (untuned)
-MAX_GAIN = 1e300  # that a point promises, or makes: JSON has no infinity, and sums of gains do not overflow
-FILL_DRAWS = 10  # draws for each point that is to lie far from pending ones: more take time, fewer leave holes
-PROPOSAL_ROUNDS = 3  # before the rest of a batch is drawn from the region (untuned)
-HALVINGS = 30  # 2**-30 of the way is nearer than any boundary matters; on a grid the anchor is reached long before
+MIN_WIDTH = 2**-7  # least width of a region over that of the space, as TuRBO's smallest box: rows may coincide
+MAX_PENDING = 200  # latest pending points that are fantasized: more cost time of the factor, fewer are forgotten
+MAX_GAIN = 1e300  # bound of gains: JSON has no infinity, and sums of gains do not overflow
+FILL_DRAWS = 10  # draws for each point that must lie far from pending ones: more take time, fewer leave holes
+PROPOSAL_ROUNDS = 3  # tries before the rest of a batch is drawn from the region: more cost time, fewer fill at random
+HALVINGS = 30  # 2**-30 of the way is below any relevant distance; on a grid the anchor is reached before
 
 
 @dataclass
@@ -50,15 +50,14 @@ class Progress:
     incumbent: int | None
 
 
-Settings = TypeVar("Settings")
+Settings = TypeVar("Settings", bound="LocalSampler")
 P = TypeVar("P", bound=Progress)
-Own = TypeVar("Own", bound="AnySession")
 
 
 class LocalSession(Generic[Settings, P]):
     """Base of sessions: all of `lamcts.samplers.base.Session` except `ask`.
 
-    It keeps the best of its results as incumbent, and never converges. Override `done` by a property or a class
+    The incumbent is the best result, and the session never converges. Override `done` by a property or a class
     attribute.
 
     Parameters
@@ -66,26 +65,22 @@ class LocalSession(Generic[Settings, P]):
     settings : LocalSampler
         Settings of the search.
     region : Region
-        Where to search.
+        Region of the search.
     seen : Observations
         The evaluations, which grow during the run.
     progress : Progress
-        The state.
+        State of the session.
     """
 
     def __init__(self, settings: Settings, region: Region, seen: Observations, progress: P) -> None:
-        self.settings, self.region, self.seen, self.progress = settings, region, seen, progress
+        self.settings = settings
+        self.region = region
+        self.seen = seen
+        self.progress = progress
         self.log: list[JsonValue] = []
 
-    def restored(self: Own, state: Json, log: list[JsonValue]) -> Own:
-        """Return a session of the same settings with the given progress and log."""
-        session = type(self)(self.settings, self.region, self.seen, from_json(type(self.progress), state))
-        session.log = list(log)
-        session.replay()
-        return session
-
     def replay(self) -> None:
-        """Rebuild the state that the progress lacks from the log."""
+        """Rebuild from the log the state that the progress does not contain."""
 
     def ask(self, n: int) -> Proposal:
         raise NotImplementedError
@@ -114,6 +109,10 @@ class LocalSession(Generic[Settings, P]):
         return None
 
     def state(self) -> Json:
+        classes = self.settings.classes()
+        if (type(self), type(self.progress)) != classes:
+            names = ", ".join(cls.__name__ for cls in (type(self), type(self.progress)))
+            raise TypeError(f"{type(self.settings).__name__}: expected classes() to return {names}, got {classes}")
         state: Json = to_json(self.progress)
         return state
 
@@ -122,7 +121,7 @@ AnySession = LocalSession[Any, Any]
 
 
 class LocalSampler:
-    """Base of frozen settings whose `start` returns a `LocalSession`; see `base.Sampler` for the hooks."""
+    """Base of frozen settings that start a `LocalSession`; see `base.Sampler` for the hooks."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -145,12 +144,24 @@ class LocalSampler:
         """Return the settings for a space and goals; `detail` follows a colon in the name. None: unknown detail."""
         return None if detail else cls()
 
+    def classes(self) -> tuple[type["AnySession"], type[Progress]]:
+        """Return the class of the sessions and that of their progress."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method classes(): return MySession, MyProgress")
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> Progress:
+        """Return the progress with which a session starts."""
+        return self.classes()[1](rng, seen.best_row(region.rows))
+
     def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> "AnySession":
-        raise NotImplementedError
+        session_class, _ = self.classes()
+        return session_class(self, region, seen, self.initial_progress(region, seen, rng))
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> "AnySession":
-        begun = self.start(region, seen, np.random.default_rng(0))  # its progress gives way to what was saved
-        return begun.restored(state, log)
+        session_class, progress_class = self.classes()
+        session = session_class(self, region, seen, from_json(progress_class, state))
+        session.log = list(log)
+        session.replay()
+        return session
 
 
 class Batch:
@@ -159,9 +170,9 @@ class Batch:
     Parameters
     ----------
     region : Region
-        Where points may lie.
+        Region of the points.
     seen : Observations
-        Evaluated and pending points, which are not taken.
+        Evaluated and pending points, which are excluded.
     size : int
         Largest number of points.
 
@@ -194,8 +205,8 @@ class Batch:
     @property
     def open(self) -> bool:
         """Whether the batch has room, and the space has unevaluated points."""
-        left = self.seen.repeat or self.seen.distinct + len(self.x) < self.region.space.size
-        return bool(self.missing) and left
+        has_points = self.seen.repeat or self.seen.distinct + len(self.x) < self.region.space.size
+        return bool(self.missing) and has_points
 
     def take(self, x: Floats) -> NDArray[np.bool_]:
         """Take the rows that are inside, unevaluated and distinct, in order, while there is room.
@@ -210,38 +221,39 @@ class Batch:
         ndarray of bool of shape (k,)
             Which rows were taken.
         """
-        taken = np.zeros(len(x), bool)
+        is_taken = np.zeros(len(x), bool)
         inside = np.flatnonzero(self.region.contains(x))
-        fresh = self.seen.unseen(np.vstack([self.x, x[inside]]))[len(self.x) :]
-        taken[inside[fresh][: self.missing]] = True
-        self.x = np.vstack([self.x, x[taken]])
-        return taken
+        is_new = self.seen.unseen(np.vstack([self.x, x[inside]]))[len(self.x) :]
+        is_taken[inside[is_new][: self.missing]] = True
+        self.x = np.vstack([self.x, x[is_taken]])
+        return is_taken
 
     def fill(self, rng: np.random.Generator) -> None:
-        """Fill the remaining room with draws of the region; fewer where it has no more unevaluated points.
+        """Fill the remaining room with draws of the region, while it has unevaluated points.
 
-        Before the first evaluation they are the draws farthest from pending points and from each other.
+        Before the first evaluation, the draws farthest from pending points and from each other are taken.
         """
-        known = math.isfinite(self.region.space.size)  # draws of a small region may repeat what the batch holds
-        blind = not len(self.seen) and len(self.seen.pending) > 0
+        is_finite = math.isfinite(self.region.space.size)  # draws may repeat points of the batch
+        only_pending = not len(self.seen) and len(self.seen.pending) > 0
         while self.open:
-            wanted = self.missing + known * len(self.x)
-            drawn = fill(self.region, wanted * (FILL_DRAWS if blind else 1), rng, self.seen).x
-            if blind:
-                drawn = farthest(drawn, np.vstack([self.seen.pending_x(), self.x]), wanted)
+            n_draws = self.missing + is_finite * len(self.x)
+            drawn = fill(self.region, n_draws * (FILL_DRAWS if only_pending else 1), rng, self.seen).x
+            if only_pending:
+                drawn = farthest(drawn, np.vstack([self.seen.pending_x(), self.x]), n_draws)
             if not self.take(drawn).any():
                 break
 
     def begin(self, n: int, rng: np.random.Generator) -> None:
-        """Take at most `n` draws of the whole region."""
-        first = Batch(self.region, self.seen, min(self.size, n))
-        first.fill(rng)
-        self.take(first.x)
+        """Take at most `n` draws of the region."""
+        initial = Batch(self.region, self.seen, min(self.size, n))
+        initial.fill(rng)
+        self.take(initial.x)
 
 
 def farthest(x: Floats, known: Floats, n: int) -> Floats:
-    """Return at most `n` rows of `x` [k, d], one by one that which is farthest from `known` and from those before."""
-    nearest, chosen = distance(x, known).min(1, initial=np.inf), list[int]()
+    """Return at most `n` rows of `x` [k, d], each the farthest from `known` and from the rows before it."""
+    nearest = distance(x, known).min(1, initial=np.inf)
+    chosen: list[int] = []
     for _ in range(min(n, len(x))):
         chosen.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, distance(x, x[chosen[-1:]])[:, 0])
@@ -249,16 +261,16 @@ def farthest(x: Floats, known: Floats, n: int) -> Floats:
 
 
 def centre(region: Region, seen: Observations, incumbent: int | None) -> int | None:
-    """Return the row of the incumbent, or the region's best row where it lies outside; None: no row inside."""
+    """Return the row of the incumbent, or of the region's best point if it lies outside; None: no row inside."""
     if incumbent is not None and region.contains(seen.x[[incumbent]])[0]:
         return incumbent
     return seen.best_row(region.rows)
 
 
 def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
-    """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return them snapped, [k, d].
+    """Halve the way from each row of `x` [k, d] to `anchor` [d] until it lies inside; return the snapped rows [k, d].
 
-    Rows that stay outside after all halvings come back outside.
+    Rows outside after all halvings are returned, too.
     """
     x = x.copy()
     snapped = region.space.snap(x)
@@ -272,7 +284,7 @@ def bisect_into(x: Floats, anchor: Floats, region: Region) -> Floats:
 
 
 def width(region: Region, seen: Observations) -> float:
-    """Return the width of a region as a share of the space's, by the spread of the rows inside."""
+    """Return the width of a region over that of the space, from the spread of the rows inside."""
     if not region.steps or len(region.rows) < 2:
         return 1.0
     spread = math.sqrt(float(seen.x[region.rows].var(0).mean()))

@@ -1,15 +1,15 @@
-"""The counts that grow and shrink a trust region, right for results that come late, in part, or never."""
+"""Counts that resize a trust region, also if results are late, partial or lost."""
 
 from dataclasses import dataclass, field
 
-START = -1  # the group of points drawn to begin with: no success or failure of any box
+START = -1  # group of the initial points, which are no success or failure of a trust region
 
 
 @dataclass
 class Group:
-    """The points of one ask: how many are `out`, the box's `length` then, and whether one improved."""
+    """Points of an ask: number of pending points, side of the trust region, and whether one improved."""
 
-    out: int
+    n_pending: int
     length: float
     improved: bool = False
 
@@ -18,73 +18,77 @@ class Group:
 class TrustRegionState:
     """Side `length` of the trust region, and the successes and failures since it last changed.
 
-    A success is a group (the points of one ask) of which some point improves. Failures count in evaluations, and only
-    against the box that they were drawn in: many results of one old box shrink it once, not many times.
+    A success is a group (the points of an ask) of which some point improves. Failures count in evaluations, and only if
+    the side is still that of their ask: so late results of a former trust region do not shrink it again.
     """
 
     length: float
-    start: int = 0  # points still to draw before the first box
+    n_start: int = 0  # points to draw before the first trust region
     successes: int = 0
     failures: int = 0
-    issued: int = 0  # points so far
-    out: int = 0  # of them, those without a result yet
-    group: int = 0  # the next one
+    n_issued: int = 0  # points proposed
+    n_pending: int = 0  # points without a result
+    next_group: int = 0
     groups: dict[int, Group] = field(default_factory=dict)
 
     def begin(self, n: int) -> list[int]:
-        """Return notes for `n` points to begin with."""
-        self.start = max(0, self.start - n)
+        """Return notes for `n` initial points."""
+        self.n_start = max(0, self.n_start - n)
         return self._issue(START, n)
 
     def issue(self, n: int) -> list[int]:
-        """Return notes for `n` points of the box."""
-        group = self.group
+        """Return notes for `n` points of the trust region."""
+        number = self.next_group
         if n:
-            self.groups[group] = Group(n, self.length)
-            self.group += 1
-        return self._issue(group, n)
+            self.groups[number] = Group(n, self.length)
+            self.next_group += 1
+        return self._issue(number, n)
 
     def _issue(self, note: int, n: int) -> list[int]:
-        self.issued, self.out = self.issued + n, self.out + n
+        self.n_issued += n
+        self.n_pending += n
         return [note] * n
 
     def tell(self, notes: list[int], improved: list[bool]) -> None:
-        """Take note of results; `improved` says of each whether it is a success."""
-        self.out -= len(notes)
-        parts: dict[int, list[bool]] = {}
-        for number, better in zip(notes, improved, strict=True):
+        """Count results; `improved` holds whether each is a success."""
+        self.n_pending -= len(notes)
+        results_of_groups: dict[int, list[bool]] = {}
+        for number, is_better in zip(notes, improved, strict=True):
             if number != START:
-                parts.setdefault(number, []).append(better)
-        for number, results in parts.items():
+                results_of_groups.setdefault(number, []).append(is_better)
+        for number, results in results_of_groups.items():
             group = self.groups[number]
             if any(results) and not group.improved:
-                group.improved, self.failures = True, 0
+                group.improved = True
+                self.failures = 0
                 self.successes += 1
             if not group.improved and group.length == self.length:
                 self.failures += len(results)
             self._close(number, len(results))
 
     def forget(self, notes: list[int]) -> None:
-        """Take note that these points will never be told."""
-        self.out -= len(notes)
+        """Remove points that will never have a result."""
+        self.n_pending -= len(notes)
         for number in notes:
             if number != START:
                 self._close(number, 1)
 
     def _close(self, number: int, count: int) -> None:
         group = self.groups[number]
-        group.out -= count
-        if not group.out:
+        group.n_pending -= count
+        if not group.n_pending:
             del self.groups[number]
             if not group.improved:
                 self.successes = 0
 
     def reopen(self, length: float) -> None:
-        """Begin again with a box of this length; points that are out count as those of the old one."""
-        self.length, self.successes, self.failures = length, 0, 0
+        """Set the side and reset the counts; pending points belong to the former trust region."""
+        self.length = length
+        self.successes = 0
+        self.failures = 0
 
     def resize(self, success_tolerance: int, failure_tolerance: int, most: float) -> None:
-        """Double the box after enough successes, halve it after enough failures."""
+        """Double the side after enough successes, halve it after enough failures."""
         if self.successes >= success_tolerance:
             self.reopen(min(2 * self.length, most))
         elif self.failures >= failure_tolerance:

@@ -42,14 +42,17 @@ class Quadratic(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 3  # see lamcts.journal.settings
+    version: ClassVar[int] = 4  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True)
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> QuadraticSession:
+    def classes(self) -> tuple[type[QuadraticSession], type[QuadraticProgress]]:
+        return QuadraticSession, QuadraticProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> QuadraticProgress:
         best, box = seen.best_row(region.rows), TrustRegionState(LENGTH_MAX)
         if best is None:  # nothing known, or all of it searched: the next optimum should be another
             box.length *= RESTART_SIDE
         elif reach := float(np.abs(seen.x[region.rows] - seen.x[best]).max()):  # the box holds what is known
             box.length = min(4 * reach, LENGTH_MAX)
         since = len(seen) if best is None else 0
-        return QuadraticSession(self, region, seen, QuadraticProgress(rng, best, box, best, since))
+        return QuadraticProgress(rng, best, box, best, since)

@@ -33,7 +33,7 @@ class Turbo(LocalSampler):
         The search has converged when the side is below this; tuned. The paper uses 2^-7, which stops too early in
         narrow valleys.
     n_start : int or None, default None
-        Results to begin with, the rows of the region included. None is 2 d, or d + 1 for one objective under
+        Number of initial results, including the rows of the region. None is 2 d, or d + 1 for one objective under
         constraints, at most 100. The paper draws 2 d new points at every start.
     descent_share : float, default 0.5
         Share of the posterior samples that are minimised by gradient from the best candidate; tuned. The paper does
@@ -58,7 +58,7 @@ class Turbo(LocalSampler):
     4
     """
 
-    version: ClassVar[int] = 5  # see lamcts.journal.settings
+    version: ClassVar[int] = 6  # see lamcts.journal.settings
     supports: ClassVar[Supports] = Supports(constraints=True)
     length_min: float = 2**-10
     n_start: int | None = None
@@ -68,8 +68,8 @@ class Turbo(LocalSampler):
     def published(cls) -> "Turbo":
         """Return TuRBO-1 with the settings of arXiv 1910.01739: candidates alone, and an end at 2^-7.
 
-        What differs: failures are counted in evaluations, not in batches; the model has its hyper-parameters by maximum
-        a posteriori under BoTorch's later priors, and knows rows of other searches that are near.
+        Differences: failures are counted in evaluations, not in batches. The hyper-parameters are the maximum a
+        posteriori under BoTorch's later priors. The model includes nearby rows of other searches.
         """
         return cls(length_min=2**-7, descent_share=0.0)
 
@@ -85,10 +85,13 @@ class Turbo(LocalSampler):
         if not 0 <= self.descent_share <= 1:
             raise ValueError(f"Turbo: expected descent_share between 0 and 1, got {self.descent_share!r}")
 
-    def start(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboSession:
-        usual = 2 * seen.dim if seen.plain else seen.dim + 1  # as `optimizer.design`
-        n_start = min(usual, MAX_START) if self.n_start is None else self.n_start
+    def classes(self) -> tuple[type[TurboSession], type[TurboProgress]]:
+        return TurboSession, TurboProgress
+
+    def initial_progress(self, region: Region, seen: Observations, rng: np.random.Generator) -> TurboProgress:
         rows = region.rows
-        missing = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # a region of a tree is known ground
-        progress = TurboProgress(rng, seen.best_row(rows), TrustRegionState(LENGTH, start=missing))
-        return TurboSession(self, region, seen, progress)
+        n_start = self.n_start
+        if n_start is None:
+            n_start = min(2 * seen.dim if seen.plain else seen.dim + 1, MAX_START)  # as `optimizer.design`
+        n_start = 0 if region.steps and len(rows) else max(0, n_start - len(rows))  # regions of a tree have results
+        return TurboProgress(rng, seen.best_row(rows), TrustRegionState(LENGTH, n_start=n_start))

@@ -1,8 +1,8 @@
-"""The trust region of `Turbo`: what it proposes, and when it grows, shrinks and moves.
+"""Sessions of `Turbo`: Thompson sampling in a trust region, and its growth, shrinkage and moves.
 
-Draws of all columns decide on one set of candidates: Eriksson et al. 2019 (TuRBO, arXiv 1910.01739), with constraints
+Draws of all columns choose among common candidates: Eriksson et al. 2019 (TuRBO, arXiv 1910.01739), with constraints
 Eriksson and Poloczek 2021 (SCBO, arXiv 2002.08526). Letters: c candidates, k draws, q columns: the loss and the
-constraints that count; d coordinates.
+constraints that some row violates; d coordinates.
 """
 
 from dataclasses import dataclass, field, replace
@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
 LENGTH, LENGTH_MAX = 0.8, 1.6  # first and largest side, the geometric mean over coordinates; as in the paper
 SUCCESS_TOLERANCE = 3  # improving batches in a row before the box doubles, as in the paper
-PRIOR = replace(REAL_PRIOR, length=0.1)  # shorter lengths than elsewhere (untuned)
-IMPROVEMENT = 1e-3  # of the spread of the best rows: less is no success (arXiv 1910.01739: 1e-3 |f|, which has a zero)
-BEST_ROWS = 4  # or d of them, if more: the best rows of which the spread is taken (untuned)
-ADOPTION = 1e-2  # of the distance to the model's median row: the box moves to another search's row for more (untuned)
-FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000  # points of the box at which draws are looked at; asked for less
-# than the first, the second will do (untuned; arXiv 1910.01739: min(100 d, 5000), of a Sobol sequence)
-PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average (untuned; arXiv 1910.01739: 20)
-MIN_FAILURES = 4  # evaluations in a row without improvement, or d, before the box halves (arXiv 1910.01739: batches of
-# q points, 4 / q or d / q of them)
+PRIOR = replace(REAL_PRIOR, length=0.1)  # the model is local: shorter lengths than elsewhere
+IMPROVEMENT = 1e-3  # least gain of a success over the spread of the best rows (arXiv 1910.01739: over |f|)
+BEST_ROWS = 4  # or d, if more: best rows whose spread is taken; more make late successes rarer
+ADOPTION = 1e-2  # least gain over the model's median for a move to another search's row: less moves the box more often
+# Candidates in the box, fewer for less than FEW_POINTS points: more cost time, fewer miss optima (arXiv 1910.01739:
+# min(100 d, 5000), of a Sobol sequence).
+FEW_POINTS, FEW_CANDIDATES, CANDIDATES = 5, 500, 1000
+PERTURB_DIMS = 10.0  # parameters that a candidate moves, on average: fewer suit sums of effects (arXiv 1910.01739: 20)
+MIN_FAILURES = 4  # or d, if more: evaluations in a row without improvement before the box halves (arXiv 1910.01739:
+# batches of q points, 4 / q or d / q of them)
 
 
 @dataclass
@@ -51,7 +52,7 @@ class TurboProgress(Progress):
 
 
 class TurboSession(LocalSession["Turbo", TurboProgress]):
-    """A search that models all columns: the loss first, then the constraints that some row breaks."""
+    """A search with a model of all columns: the loss, then the constraints that some row violates."""
 
     def __init__(self, settings: "Turbo", region: Region, seen: Observations, progress: TurboProgress) -> None:
         super().__init__(settings, region, seen, progress)
@@ -61,20 +62,21 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
     def done(self) -> bool:
         return self.progress.box.length < self.settings.length_min
 
-    # What it proposes -----------------------------------------------------------------------------------------------
+    # Proposals ------------------------------------------------------------------------------------------------------
 
     def ask(self, n: int) -> Proposal:
-        batch, box = Batch(self.region, self.seen, n), self.progress.box
-        batch.begin(box.start, self.progress.rng)
-        started = len(batch.x)
+        batch = Batch(self.region, self.seen, n)
+        box = self.progress.box
+        batch.begin(box.n_start, self.progress.rng)
+        n_started = len(batch.x)
         if batch.missing and (row := centre(self.region, self.seen, self.incumbent)) is not None:
             self._propose(batch, self.model.update(row), self.seen.x[row])
-        batch.fill(self.progress.rng)  # nothing fresh near the centre, or nothing known yet
-        return Proposal(batch.x, box.begin(started) + box.issue(len(batch.x) - started))
+        batch.fill(self.progress.rng)  # no new candidates, or no results yet
+        return Proposal(batch.x, box.begin(n_started) + box.issue(len(batch.x) - n_started))
 
     def _propose(self, batch: Batch, surrogate: Surrogate, centre: Floats) -> None:
-        """Thompson sampling in the box: each missing point is the best candidate of one draw of each column."""
-        if not surrogate.model.losses:  # draws rank nothing before a loss is known
+        """Thompson sampling in the box: each missing point is the best candidate of a draw of all columns."""
+        if not surrogate.model.losses:  # without losses there is nothing to rank
             return
         length, perturb_dims = self.progress.box.length, PERTURB_DIMS
         for _ in range(PROPOSAL_ROUNDS):
@@ -87,15 +89,18 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
                 self._take(batch, surrogate, x, centre, low, high)
             if not batch.missing:
                 break
-            length, perturb_dims = 2 * length, 2 * perturb_dims  # the box of a discrete space is nearly spent
+            length, perturb_dims = (
+                2 * length,
+                2 * perturb_dims,
+            )  # few new points are left in the box of a discrete space
 
     def _take(self, batch: Batch, surrogate: Surrogate, x: Floats, centre: Floats, low: Floats, high: Floats) -> None:
-        """Take the best candidates of draws, improved by gradient for some, into the batch."""
-        drawn = MultiOutputPaths(surrogate.model, min(batch.missing, len(x)), self.progress.rng)
+        """Take the best candidates of draws into the batch, some of them after a gradient descent."""
+        columns = MultiOutputPaths(surrogate.model, min(batch.missing, len(x)), self.progress.rng)
         success = unless_chance(surrogate.success)
-        paths = drawn if success is None else PenalisedPaths(drawn, success)
+        paths = columns if success is None else PenalisedPaths(columns, success)
         best = x[picked(paths(x).astype(float))]
-        free = (best != centre) & self.region.space.continuous  # the others stay where the candidate left them
+        free = (best != centre) & self.region.space.continuous  # unperturbed coordinates stay
         free[~self._descending(len(batch.x), len(best))] = False
 
         def slope(x: Floats) -> tuple[Floats, Floats]:
@@ -105,15 +110,15 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         batch.take(best)
 
     def _descending(self, first: int, k: int) -> NDArray[np.bool_]:
-        """Return which of the `k` draws after the `first` points of a batch go down the slope, [k], evenly spread."""
-        numbers = self.progress.box.issued + first + np.arange(k + 1)
-        going: NDArray[np.bool_] = np.diff(np.floor(numbers * self.settings.descent_share)) > 0
-        return going
+        """Return which of the `k` draws after the `first` points of a batch are minimised, [k], evenly spread."""
+        numbers = self.progress.box.n_issued + first + np.arange(k + 1)
+        is_minimised: NDArray[np.bool_] = np.diff(np.floor(numbers * self.settings.descent_share)) > 0
+        return is_minimised
 
-    # What is a success ----------------------------------------------------------------------------------------------
+    # Successes ------------------------------------------------------------------------------------------------------
 
     def _improving(self, rows: Rows) -> list[bool]:
-        """Return of each row whether it is a success."""
+        """Return whether each row is a success."""
         seen, best = self.seen, self.incumbent
         y = seen.y
         if best is None:
@@ -124,12 +129,12 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         return [bool(y[row] < y[best] and f[row] < target) for row in rows]
 
     def _least_gain(self, best: int) -> float:
-        """Return the gain of the least success: a share of the spread of the best feasible rows near the `best`."""
+        """Return the least gain of a success: a share of the spread of the best feasible rows near the row `best`."""
         f = np.sort(self._losses_near(best))[: max(self.seen.dim, BEST_ROWS)]
         return max(0.0, IMPROVEMENT * median(f) - IMPROVEMENT * float(f[0]))
 
     def _losses_near(self, row: int) -> Floats:
-        """Return the losses of the feasible rows that a model round a feasible `row` has, [n]."""
+        """Return the losses of the feasible rows in a model around a feasible `row`, [n]."""
         losses: Floats = self.seen.f[self.model.nearest(np.flatnonzero(self.seen.feasible), row), 0]
         return losses
 
@@ -143,18 +148,18 @@ class TurboSession(LocalSession["Turbo", TurboProgress]):
         self.progress.box.forget(notes)
 
     def recenter(self, row: int) -> None:
-        """Go on from a row that others found, if it is better by more than a little: else this box is as good."""
+        """Continue from a row of another search if it is clearly better than this box."""
         seen, best = self.seen, self.incumbent
         if best is not None:
             if not seen.y[row] < seen.y[best]:
                 return
             if seen.feasible[best]:
                 middle = median(self._losses_near(best))
-                least = 2 * ADOPTION * max(0.0, middle / 2 - float(seen.f[row, 0]) / 2)
-                if seen.f[row, 0] >= seen.f[best, 0] - least:  # halves above: no overflow
+                least_gain = 2 * ADOPTION * max(0.0, middle / 2 - float(seen.f[row, 0]) / 2)
+                if seen.f[row, 0] >= seen.f[best, 0] - least_gain:  # halves above: no overflow
                     return
         self.progress.incumbent = row
-        self.progress.box.failures = 0  # the box has not failed here
+        self.progress.box.failures = 0  # the failures are those of the former centre
 
 
 def median(y: Floats) -> float:
@@ -164,39 +169,43 @@ def median(y: Floats) -> float:
 
 
 def picked(draws: Floats) -> list[int]:
-    """Return the candidate that each of the draws [c, k, q] leads to, one that no earlier draw took.
+    """Return the best candidate of each of the draws [c, k, q], without repetition.
 
-    Among candidates drawn feasible the one of the least loss, else the one of the least drawn violation.
+    It has the least loss of the candidates that the draw predicts as feasible, or else the least violation.
     """
     rows: list[int] = []
     for i in range(draws.shape[1]):
-        value, over = draws[:, i, 0].copy(), np.maximum(draws[:, i, 1:], 0.0).sum(1)
-        over[rows] = np.inf
-        value[over > 0] = INFEASIBLE_PENALTY + over[over > 0]
+        value, violation = draws[:, i, 0].copy(), np.maximum(draws[:, i, 1:], 0.0).sum(1)
+        violation[rows] = np.inf
+        value[violation > 0] = INFEASIBLE_PENALTY + violation[violation > 0]
         rows.append(int(value.argmin()))
     return rows
 
 
 def penalty(values: Singles, gradient: Singles) -> tuple[Floats, Floats]:
-    """Return the losses of draws [k, q] with the price of their violations [k], and the slopes of these [k, d].
+    """Return the losses of draws [k, q] plus penalties of violations, [k], and the gradients of these sums [k, d].
 
-    gradient: of the draws, [k, q, d].
+    gradient: gradients of the draws, [k, q, d].
     """
-    over = np.maximum(values[:, 1:].astype(float), 0.0)
-    way: Floats = SLOPE_PENALTY * np.einsum("kc,kcd->kd", over > 0, gradient[:, 1:])
-    return SLOPE_PENALTY * over.sum(1) + values[:, 0], way + gradient[:, 0]
+    violations = np.maximum(values[:, 1:].astype(float), 0.0)
+    slope: Floats = SLOPE_PENALTY * np.einsum("kc,kcd->kd", violations > 0, gradient[:, 1:])
+    return SLOPE_PENALTY * violations.sum(1) + values[:, 0], slope + gradient[:, 0]
 
 
 class MultiOutputPaths:
-    """`k` draws of each of the columns of a model."""
+    """`k` draws of each column of a model."""
 
     def __init__(self, model: MultiOutput, k: int, rng: np.random.Generator) -> None:
         parts = [
-            Posterior.of(own.inputs, column[:, None], own.hyper, own.known) for own in model.parts for column in own.z.T
+            Posterior.of(part.inputs, column[:, None], part.hyper, part.known)
+            for part in model.parts
+            for column in part.z.T
         ]
-        order = sorted(range(len(parts)), key=lambda i: parts[i].z[:, 0].tolist())  # by content
-        drawn = {i: PosteriorPaths(parts[i], k, rng) for i in order}
-        self.parts = [drawn[i] for i in range(len(order))]
+        order = sorted(
+            range(len(parts)), key=lambda i: parts[i].z[:, 0].tolist()
+        )  # draws do not depend on the order of columns
+        paths = {i: PosteriorPaths(parts[i], k, rng) for i in order}
+        self.parts = [paths[i] for i in range(len(order))]
 
     def __call__(self, x: Floats) -> Singles:
         """Return the draws at `x` [m, d], [m, k, q]."""
@@ -209,18 +218,20 @@ class MultiOutputPaths:
 
 
 class PenalisedPaths:
-    """The draws of columns that are `paths`, and one column more: a constraint broken where success is too unlikely."""
+    """The draws `paths` and one more column: a constraint that is violated where success is too unlikely."""
 
     def __init__(self, paths: MultiOutputPaths, success: Success) -> None:
-        self._paths, self._success = paths, success
+        self._paths = paths
+        self._success = success
 
     def __call__(self, x: Floats) -> Singles:
         """Return the draws at `x` [m, d], [m, k, q + 1]."""
-        draws, short = self._paths(x), self._success.shortfall(x).astype(np.float32)
-        return np.concatenate([draws, np.broadcast_to(short[:, None, None], (*draws.shape[:2], 1))], axis=2)
+        draws = self._paths(x)
+        shortfall = self._success.shortfall(x).astype(np.float32)
+        return np.concatenate([draws, np.broadcast_to(shortfall[:, None, None], (*draws.shape[:2], 1))], axis=2)
 
     def slopes(self, x: Floats) -> tuple[Singles, Singles]:
         """Return draw i of all columns and their gradients at the point `x[i]` of `x` [k, d]."""
         values, gradients = self._paths.slopes(x)
-        short, way = (own.astype(np.float32) for own in self._success.slope(x))
-        return np.column_stack([values, short]), np.concatenate([gradients, way[:, None]], axis=1)
+        shortfall, slope = (column.astype(np.float32) for column in self._success.slope(x))
+        return np.column_stack([values, shortfall]), np.concatenate([gradients, slope[:, None]], axis=1)

@@ -31,9 +31,9 @@ def test_failures_are_counted_in_evaluations_and_end_a_row_of_successes() -> Non
 
 
 def test_the_points_to_begin_with_count_as_nothing() -> None:
-    progress = TrustRegionState(0.8, start=4)
+    progress = TrustRegionState(0.8, n_start=4)
     notes = progress.begin(4) + progress.issue(2)
-    assert progress.start == 0
+    assert progress.n_start == 0
     progress.tell(notes[:4], [True, False, False, False])
     assert after(progress) == (0, 0)
     progress.tell(notes[4:], [False, False])
@@ -68,12 +68,12 @@ def test_forgotten_notes_close_their_group() -> None:
     progress.tell(notes[:1], [False])
     progress.forget(notes[1:])
     assert not progress.groups
-    assert not progress.out
+    assert not progress.n_pending
     assert after(progress) == (0, 1)
 
 
 def test_the_state_comes_back_through_json() -> None:
-    progress = TrustRegionState(0.8, start=3)
+    progress = TrustRegionState(0.8, n_start=3)
     notes = progress.begin(3) + progress.issue(4) + progress.issue(2)
     progress.tell(notes[3:5], [True, False])
     progress.tell(progress.issue(1), [True])

@@ -209,9 +209,11 @@ class AlphaX(LocalSampler):
             if getattr(self, name) not in choices:
                 raise ValueError(f"AlphaX: {name}: expected one of {choices}, got {getattr(self, name)!r}")
 
-    def start(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_AlphaXSession":
-        progress = _AlphaXProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
-        return _AlphaXSession(self, region, seen, progress)
+    def classes(self) -> tuple[type["_AlphaXSession"], type["_AlphaXProgress"]]:
+        return _AlphaXSession, _AlphaXProgress
+
+    def initial_progress(self, region: "Region", seen: "Observations", rng: np.random.Generator) -> "_AlphaXProgress":
+        return _AlphaXProgress(rng, seen.best_row(region.rows), seed=int(rng.integers(2**31)))
 
 
 @dataclass
