@@ -30,7 +30,7 @@ from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import AskedTrials, Trial
 from lamcts.rng import Purpose, stream
-from lamcts.samplers.base import Proposal, Sampler
+from lamcts.samplers.base import DesignDependent, Proposal, Sampler
 from lamcts.samplers.fidelities import open_at_full
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
@@ -128,8 +128,8 @@ class Optimizer:
         self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
         self.seed, self.noisy = arguments.checked_seed(seed), arguments.checked_noisy(noisy, self.space, self.goals)
         self.related = arguments.related_tasks(related, self.space, self.goals)
-        if (after := getattr(sampler, "after_design", None)) is not None:  # of LaNAS, whose rounds depend on n_init
-            n_init, sampler = after(n_init)
+        if isinstance(sampler, DesignDependent):
+            n_init, sampler = sampler.after_design(n_init)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
         first = self.sampler.supports.centre
         codes, points = encoded(self.space, x0)

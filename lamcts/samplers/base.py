@@ -1,8 +1,7 @@
 """The protocol of samplers: frozen settings that start sessions, and sessions that propose points in a region."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
+from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
@@ -139,3 +138,11 @@ class Sampler(Protocol):
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         """Return the session of a `state()` and `log`, which continues bit for bit."""
+
+
+@runtime_checkable
+class DesignDependent(Protocol):
+    """Optional part of the protocol: a sampler whose settings depend on the size of the initial design, as LaNAS."""
+
+    def after_design(self, n_init: int | None) -> tuple[int, Sampler]:
+        """Return the size of the initial design (`n_init`, or the sampler's own for None) and the sampler after it."""
