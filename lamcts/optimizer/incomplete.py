@@ -7,7 +7,7 @@ import numpy as np
 
 from lamcts.optimizer.losses import Taken, numbers_of, taken
 from lamcts.outcomes.goals import MAX_VIOLATION, Goals
-from lamcts.outcomes.measured import apart, sem_of
+from lamcts.outcomes.measured import sem_of, separate_sems
 from lamcts.outcomes.metrics import Metrics, metrics_of
 from lamcts.outcomes.observations import IncompleteRow
 from lamcts.types import Json
@@ -23,7 +23,7 @@ class Incomplete(NamedTuple):
     @classmethod
     def told(cls, value: object, held: object, seconds: float, goals: Goals) -> "Incomplete":
         """Return what was told as a dict of some values, and of constraints."""
-        numbers, sems = apart(value, goals)
+        numbers, sems = separate_sems(value, goals)
         values = dict[str, float | tuple[float, float] | None](numbers_of(numbers, held, goals))
         for name, sem in zip(goals.names, sems or (), strict=False):
             if sem == sem and isinstance(number := values[name], float):

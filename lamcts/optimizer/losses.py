@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of, sems_where
+from lamcts.outcomes.measured import Measured, Predicted, Sems, sem_of, sems_where, separate_sems
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -99,7 +99,7 @@ def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals)
     values = [
         value.value if isinstance(value, Measured) and _is_lone_failure(value.value) else value for value in values
     ]
-    exact = [apart(value, goals) for value in values]
+    exact = [separate_sems(value, goals) for value in values]
     parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
     found = _with_pruned([value for value, _ in parts], constraints, goals)
     sems = {i: kept for i, one in enumerate(exact) if (kept := sems_where(one.sems, np.isfinite(found.f[i])))}
@@ -126,7 +126,7 @@ def left_out(value: object, held: object, goals: Goals) -> list[str]:
     names = (*goals.names, *goals.quantities)
     if goals.plain or not isinstance(value, Mapping) or {*value} - {*names}:
         return []
-    found = numbers_of(apart(value, goals).value, held, goals)
+    found = numbers_of(separate_sems(value, goals).value, held, goals)
     known = {name for name, number in found.items() if number is not None and math.isfinite(number)}
     failed = any(name in found and name not in known for name in goals.names)
     return [] if failed or not known else [name for name in names if name not in found]
@@ -153,8 +153,8 @@ def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[A
     others = {name: each for name, each in value.items() if name not in names}
     if not others:
         return value, {}
-    apart = held if isinstance(held, Mapping) else () if held is None else goals.quantities
-    missing = [name for name in names if name not in value and name not in apart]
+    separate_sems = held if isinstance(held, Mapping) else () if held is None else goals.quantities
+    missing = [name for name in names if name not in value and name not in separate_sems]
     if missing:
         raise ValueError(_missing(missing, list(others), names))
     return {name: value[name] for name in names if name in value}, others

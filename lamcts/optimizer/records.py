@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.journal.state import Mark
-from lamcts.outcomes.front import Front, front_of, once
+from lamcts.outcomes.front import Front, front_of, unique_rows
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
@@ -61,7 +61,7 @@ def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
     rows = seen.front
     x = seen.x[rows]
     keys = [code.tobytes() if key is None else key for key, code in zip(PointKeys(space)(x), x, strict=True)]
-    rows = once(rows, keys, seen.f[rows])
+    rows = unique_rows(rows, keys, seen.f[rows])
     return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
 
 

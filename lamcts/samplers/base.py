@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
+
 import numpy as np
 
 from lamcts.outcomes.observations import Observations
