@@ -16,10 +16,10 @@ from lamcts.cli.parser import Parser
 from lamcts.errors import EvaluationFailed
 from lamcts.journal import Journal
 from lamcts.optimizer import Optimizer
-from lamcts.optimizer.changes import Note, Result, tell_all
+from lamcts.optimizer.changes import MetricsChange, TellRequest, tell_all
 from lamcts.optimizer.columns import RUN_ID
 from lamcts.optimizer.incomplete import Incomplete
-from lamcts.optimizer.losses import Taken, left_out, taken
+from lamcts.optimizer.losses import Outcomes, missing_names, outcomes_of
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.measured import Measured
 from lamcts.outcomes.metrics import Metrics
@@ -124,9 +124,9 @@ def _line(one: PriorObservation, cells: Mapping[str, Any], opt: Optimizer, named
         before = None if pending is None else opt.incomplete.get(pending.id)
         if (pending is not None or trial is None) and not opt.goals.plain:
             one = _with_known(one, measured, {} if before is None else before.values, opt.goals, bool(message))
-        part = bool(left_out(one.value, one.constraints, opt.goals))
+        part = bool(missing_names(one.value, one.constraints, opt.goals))
         one = one._replace(value=EvaluationFailed(message)) if one.value is None and message else one
-        outcome = None if part else taken([one.value], [one.constraints], opt.goals)
+        outcome = None if part else outcomes_of([one.value], [one.constraints], opt.goals)
     except ValueError as error:
         raise ValueError(f"{one.where}: {error}") from None
     if message and outcome is not None:
@@ -187,7 +187,7 @@ def _with_known(
     return one._replace(value=None if not {*value.values()} - {None} else value, constraints=held or None)
 
 
-def _with_message(one: PriorObservation, message: str, outcome: Taken) -> PriorObservation:
+def _with_message(one: PriorObservation, message: str, outcome: Outcomes) -> PriorObservation:
     """Return a line with a message of what failed, or of what will never be known."""
     if outcome.messages[0] is None and np.isfinite(outcome.g).all():
         raise ValueError(f"{one.where}: expected a value, or a message of what failed, got both: write remarks in note")
@@ -227,7 +227,7 @@ def _number(cells: Mapping[str, Any], where: str) -> int | None:
     return int(found) if found >= 0 else None
 
 
-def _compared(opt: Optimizer, row: int, outcome: Taken | None) -> str:
+def _compared(opt: Optimizer, row: int, outcome: Outcomes | None) -> str:
     """Return whether the numbers of a line are those of a row, or complete or correct them; "" of an open line."""
     if outcome is None:
         return ""
@@ -237,13 +237,13 @@ def _compared(opt: Optimizer, row: int, outcome: Taken | None) -> str:
     return "completed" if (np.isnan(old) | (old == new)).all() else "corrected"
 
 
-def results(lines: Sequence[Line]) -> Iterator[Result]:
+def results(lines: Sequence[Line]) -> Iterator[TellRequest]:
     """Return what an optimizer does not know, in the order of the lines."""
     for what, trial, (point, value, constraints, _, metrics, _), row in lines:
         if row is not None and what != "before":
-            yield Result(Note(row), None, None, metrics=metrics)
+            yield TellRequest(MetricsChange(row), None, None, metrics=metrics)
         elif what not in ("empty", "before"):
-            yield Result(trial, point, value, constraints, metrics)
+            yield TellRequest(trial, point, value, constraints, metrics)
 
 
 def _best(opt: Optimizer) -> str:

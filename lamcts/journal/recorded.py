@@ -16,7 +16,7 @@ from lamcts.journal.settings import shown
 from lamcts.journal.state import Core, Mark, SearchState, State, Waiting
 from lamcts.journal.table import damaged, pack
 from lamcts.outcomes.constrained_rank import FEASIBLE, KINDS, constrained_rank, feasible, total_violation
-from lamcts.outcomes.front import Front, front_of, once
+from lamcts.outcomes.front import Front, front_of, unique_rows
 from lamcts.outcomes.goals import MAX_VIOLATION, VALUE, Goals
 from lamcts.outcomes.measured import Predicted, Sems
 from lamcts.outcomes.metrics import Metrics
@@ -204,7 +204,7 @@ class Recorded:
         """The rows of `front`, in order of arrival."""
         points, y = dict(self.leaders), self.y
         rows = np.flatnonzero(self.feasible & (y == np.nanmin(y, initial=np.inf)))
-        return once(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
+        return unique_rows(rows, (json.dumps(points.get(row)) for row in rows.tolist()), self.columns.f[rows])
 
     def points(self, space: SearchSpace) -> list[Point]:
         """Return the points in the user's units, as they were told; `space` is the run's."""

@@ -1,7 +1,7 @@
-"""Changes of an optimizer: each is complete, in memory and in the journal, or undone, whichever line raises.
+"""Changes of an optimizer: each change is completed, in memory and in the journal, or undone.
 
-An exception may come from outside at any line: Ctrl-C in a notebook, a time limit, a lack of memory. The state before a
-change is therefore kept until the change is complete. Rows never change, so views of them are enough.
+Ctrl-C in a notebook, a time limit or a lack of memory may raise at any line. The state before a change is therefore
+kept until the change is complete. Rows never change, so views of the columns suffice.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lamcts.journal.state import Core, SearchState, State, Waiting
-from lamcts.optimizer.losses import left_out
+from lamcts.optimizer.losses import missing_names
 from lamcts.optimizer.saving import core_of, corrected, load_into
 from lamcts.outcomes.metrics import storable
 from lamcts.outcomes.observations import Columns
@@ -26,19 +26,19 @@ T = TypeVar("T")
 
 
 class Moment(NamedTuple):
-    """What an optimizer was before a change, and what its journal held."""
+    """The state of an optimizer and of its journal before a change."""
 
     core: Core
     columns: Columns
-    notes: dict[str, Mapping[int, Any]]  # what stands with rows, by its name in `State`
+    notes: dict[str, Mapping[int, Any]]  # values by row, by their field of `State`
     pending: list[Trial]
     searches: list[tuple[int, Session, SearchState]]
     stamp: object
 
     def state(self) -> State:
-        """Return the moment as a state that an optimizer can load."""
+        """Return the state for an optimizer to load."""
         n = len(self.columns.x)
-        notes = {name: {row: each for row, each in held.items() if row < n} for name, held in self.notes.items()}
+        notes = {name: {row: value for row, value in values.items() if row < n} for name, values in self.notes.items()}
         pending = [Waiting(trial.id, trial.x, trial.session, trial.note) for trial in self.pending]
         searches = {
             number: SearchState(saved.session, 0, list(session.log[: saved.logged]))
@@ -47,16 +47,16 @@ class Moment(NamedTuple):
         return State({}, self.core, self.columns, pending=pending, searches=searches, **notes)
 
 
-class Note(NamedTuple):
-    """A row whose metrics alone change."""
+class MetricsChange(NamedTuple):
+    """A row that gets new metrics alone."""
 
     row: int
 
 
-class Result(NamedTuple):
-    """What is to be told: of a pending trial, of a trial that was told (a correction), of a point, or of a row."""
+class TellRequest(NamedTuple):
+    """A result of a pending trial, a correction of a told trial (its number), new metrics, or an unsolicited result."""
 
-    trial: Trial | int | Note | None
+    trial: Trial | int | MetricsChange | None
     point: Point
     value: object
     constraints: object = None
@@ -64,7 +64,7 @@ class Result(NamedTuple):
 
 
 def complete(opt: "Optimizer", change: Callable[[], T]) -> T:
-    """Make a change and record it, or undo it and raise what was raised."""
+    """Make a change and record it; undo it where an exception is raised."""
     finish(opt)
     try:
         opt._unfinished = moment_of(opt)
@@ -75,20 +75,21 @@ def complete(opt: "Optimizer", change: Callable[[], T]) -> T:
         with held_back():
             undo(opt)
         raise
-    for text in opt._searches.take_warnings():  # not before: a user may have turned warnings into errors
+    for text in opt._searches.take_warnings():  # last: a user may have turned warnings into errors
         warnings.warn(text, RuntimeWarning, stacklevel=4)
     return result
 
 
 def finish(opt: "Optimizer") -> None:
-    """Undo an earlier change if undoing it was interrupted, too."""
+    """Undo an earlier change whose undoing was interrupted."""
     if opt._unfinished is not None:
         undo(opt)
 
 
 def moment_of(opt: "Optimizer") -> Moment:
-    """Return what an optimizer is now."""
-    seen, live = opt.seen, opt._searches.live if opt.sampler.resumable else {}
+    """Return the current state of an optimizer."""
+    seen = opt.seen
+    live = opt._searches.live if opt.sampler.resumable else {}
     notes: dict[str, Mapping[int, Any]] = {
         "failures": opt.failures,
         "metrics": opt.metrics,
@@ -111,29 +112,32 @@ def moment_of(opt: "Optimizer") -> Moment:
 
 
 def record(opt: "Optimizer") -> None:
-    """Write what is new into the journal of an optimizer, if it has one."""
+    """Write all changes into the journal of an optimizer, if it has one."""
     if opt._journal is not None:
-        opt._journal.write(opt.delta(opt._journal.mark), whole=opt.delta() if opt._corrected else None)
-    opt._corrected = False
+        opt._journal.write(opt.delta(opt._journal.mark), whole=opt.delta() if opt._has_corrections else None)
+    opt._has_corrections = False
 
 
 def undo(opt: "Optimizer") -> None:
-    """Undo a change that is not complete; what is in the journal already is complete."""
-    before, journal = opt._unfinished, opt._journal
+    """Undo an incomplete change; a change that reached the journal is complete."""
+    before = opt._unfinished
+    journal = opt._journal
     if before is None:
         return
     if journal is not None:
         journal.settle()
     if journal is None or journal.stamp == before.stamp:
-        state, failed = before.state(), opt._searches.failed
+        state = before.state()
+        failed = opt._searches.failed
         core = replace(state.core, searches=max([state.core.searches, *(number + 1 for number in failed)]))
-        kept = {number: each for number, each in state.searches.items() if number not in failed}
-        reset(opt, replace(state, core=core, searches=kept))
-    opt._corrected, opt._unfinished = False, None
+        searches = {number: search for number, search in state.searches.items() if number not in failed}
+        reset(opt, replace(state, core=core, searches=searches))
+    opt._has_corrections = False
+    opt._unfinished = None
 
 
 def reset(opt: "Optimizer", state: State) -> None:
-    """Put an optimizer into another state; searches that cannot go on from theirs are ended."""
+    """Load a state into an optimizer; a search that cannot be restored is ended."""
     opt._begin()
     load_into(opt, replace(state, searches={}))
     try:
@@ -143,26 +147,26 @@ def reset(opt: "Optimizer", state: State) -> None:
 
 
 def correct(opt: "Optimizer", state: State) -> None:
-    """Put an optimizer into a state in which an evaluation has another value."""
+    """Load a state in which an evaluation has another value."""
     reset(opt, state)
-    opt._corrected = True
+    opt._has_corrections = True
 
 
-def tell_all(opt: "Optimizer", results: Iterable[Result]) -> None:
-    """Tell results in their order, all of them or none."""
+def tell_all(opt: "Optimizer", results: Iterable[TellRequest]) -> None:
+    """Tell results in order, all of them or none."""
 
     def tell() -> None:
         for trial, point, value, constraints, metrics in results:
             if isinstance(trial, Trial):
-                opt._take(opt._told(trial, value, None, constraints, metrics, point))
-            elif isinstance(trial, Note):
+                opt._add(opt._checked(trial, value, None, constraints, metrics, point))
+            elif isinstance(trial, MetricsChange):
                 opt.metrics = opt.metrics | {trial.row: opt.metrics.get(trial.row, {}) | storable(metrics, {})}
-                opt._corrected = True
-            elif trial is None and left_out(value, constraints, opt.goals):
-                own = opt._trials.issue(opt.space.encode(point), -1, None)
-                opt._take(opt._told(own, value, None, constraints, metrics, None))
+                opt._has_corrections = True
+            elif trial is None and missing_names(value, constraints, opt.goals):
+                issued = opt._trials.issue(opt.space.encode(point), -1, None)
+                opt._add(opt._checked(issued, value, None, constraints, metrics, None))
             elif trial is None:
-                opt._take(opt._trials.told_points([point], [value], [constraints], [metrics]))
+                opt._add(opt._trials.check_points([point], [value], [constraints], [metrics]))
             else:
                 correct(opt, corrected(opt, trial, value, constraints, point, metrics))
 

@@ -1,4 +1,4 @@
-"""The columns of every table of a run: sheets, CSV files, data frames, reports, and tables of known results."""
+"""Names of the columns in all tables of a run: sheets, CSV files, data frames, reports and known results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -12,39 +12,42 @@ from lamcts.spaces.fixed import bare
 from lamcts.spaces.product import Space as ProductSpace
 from lamcts.types import Json, Point
 
-RUN_ID = "run_id"  # tells the lines of a run from those of others
+RUN_ID = "run_id"  # identifies the run of a line
 LAST = ("seconds", "message", RUN_ID)  # columns after the parameters
-OWN = ("trial", *LAST)  # columns of every table of ours
-SEM = "sem"  # the column of standard errors, or the prefix of several
+OWN = ("trial", *LAST)  # columns of every table
+SEM = "sem"  # the column of standard errors, or the prefix of several columns
 NO_PARTS: Mapping[str, Sequence[str]] = {}
 
 
 class Names(NamedTuple):
-    """The columns of a table by the names of parameters, of objectives, of constrained quantities, and of errors."""
+    """The columns of parameters, objectives, constrained quantities and standard errors by name."""
 
     points: Mapping[str, str]
     goals: Mapping[str, str]
     quantities: Mapping[str, str]
     sems: Mapping[str, str]  # standard errors by objective
-    parts: Mapping[str, Sequence[str]]  # of a mixture, by the name of its parameter
-    given: Mapping[str, tuple[str, str]]  # parameter and part of a quantity `NAME.PART`, which has no column
+    parts: Mapping[str, Sequence[str]]  # ingredients by the parameter of a mixture
+    derived: Mapping[str, tuple[str, str]]  # parameter and part of a quantity `NAME.PART`, which has no column
 
     @classmethod
     def of(cls, space: SearchSpace, goals: Goals) -> "Names":
-        """Return a column of its own for each."""
-        members, names = members_of(space), goals.names
-        parts = {name: [*own] for name, member in members.items() if (own := getattr(member, "names", None))}
-        given = {f"{name}.{part}": (name, part) for name, own in parts.items() for part in own}
+        """Return distinct columns for all names."""
+        members = members_of(space)
+        names = goals.names
+        parts = {
+            name: [*part_names] for name, member in members.items() if (part_names := getattr(member, "names", None))
+        }
+        derived = {f"{name}.{part}": (name, part) for name, part_names in parts.items() for part in part_names}
         values = columns_of(names, OWN, "value")
         sems = {name: SEM if len(names) == 1 else f"{SEM}.{name}" for name in names}
         sems = {name: sem for name, sem in sems.items() if sem not in values.values()}
-        held = (*names, *values.values(), SEM, *sems.values(), *OWN)
-        quantities = columns_of((name for name in goals.quantities if name not in given), held, "quantity")
-        points = columns_of(members, (*held, *quantities.values()), "point", parts)
-        return cls(points, values, quantities, sems, parts, {q: given[q] for q in goals.quantities if q in given})
+        used = (*names, *values.values(), SEM, *sems.values(), *OWN)
+        quantities = columns_of((name for name in goals.quantities if name not in derived), used, "quantity")
+        points = columns_of(members, (*used, *quantities.values()), "point", parts)
+        return cls(points, values, quantities, sems, parts, {q: derived[q] for q in goals.quantities if q in derived})
 
     def flat(self, name: str) -> list[str]:
-        """Return the columns of a parameter: its own, or one for each part."""
+        """Return the column of a parameter, or the columns of its parts."""
         return [f"{self.points[name]}.{part}" for part in self.parts.get(name, ())] or [self.points[name]]
 
     def cells(self, name: str, value: object) -> Json:
@@ -55,7 +58,7 @@ class Names(NamedTuple):
 
 
 def members_of(space: SearchSpace) -> dict[str, SearchSpace | None]:
-    """Return the parts of a point by name, each with its space; None where it has none of its own."""
+    """Return the spaces of the parts of a point by name, None for a part without a space."""
     space = bare(space)
     if isinstance(space, ProductSpace):
         names = space.names or [f"x{i + 1}" for i in range(len(space.members))]
@@ -72,16 +75,20 @@ def sample_of(space: SearchSpace) -> Point:
 
 
 def columns_of(
-    names: Iterable[str], taken: Iterable[str], kind: str = "point", parts: Mapping[str, Sequence[str]] = NO_PARTS
+    names: Iterable[str], used: Iterable[str], kind: str = "point", parts: Mapping[str, Sequence[str]] = NO_PARTS
 ) -> dict[str, str]:
-    """Return the columns of parameters (or metrics) next to columns of other names, each of its own."""
-    names, used, columns = list(names), {*taken}, dict[str, str]()
-    for qualified in (False, True):  # names that need no other column first
-        for name in (each for each in names if each not in columns):
+    """Return distinct columns of parameters (or metrics), none of them in `used`; `kind` qualifies a used name."""
+    names = list(names)
+    taken_names = {*used}
+    columns: dict[str, str] = {}
+    for qualified in (False, True):  # unqualified columns first
+        for name in (name for name in names if name not in columns):
             column = name
-            while (cells := {column, *(f"{column}.{part}" for part in parts.get(name, ()))}) & used and qualified:
+            while (
+                cells := {column, *(f"{column}.{part}" for part in parts.get(name, ()))}
+            ) & taken_names and qualified:
                 column = f"{kind}.{column}"
-            if not cells & used:
+            if not cells & taken_names:
                 columns[name] = column
-                used |= cells
+                taken_names |= cells
     return {name: columns[name] for name in names}

@@ -22,10 +22,11 @@ from lamcts.spaces.regions.sobol import latin_hypercube, sobol
 from lamcts.spaces.values import brief
 from lamcts.types import Floats, Json, Point, whole_number
 
-FEWEST, MOST = 10, 100  # points, where 2 d would be fewer or more (untuned)
-FEWEST_MODELLED, MOST_MODELLED = 8, 12  # the same of d + 2, where a model of few rows leads (tuned: 20 cost pest and
-# ackley53 their first evaluations, and 24 LightGBM nearly all of 25; see also benchmarks/optimizer/dimensions.py)
-STEP = 0.1  # along each parameter from a given point, as a share of its range (SciPy's COBYLA: 1 of ten)
+FEWEST = 10  # least size of the design: with fewer rows the first models are poor, more rows delay them
+MOST = 100  # largest size, reached in 50 dimensions: a larger design leaves less of the budget for the search
+FEWEST_MODELLED = 8  # bounds of d + 2, for models of few rows; see benchmarks/optimizer/dimensions.py. Instead of 12,
+MOST_MODELLED = 12  # 20 wasted evaluations of pest and ackley53, and 24 nearly the whole budget of 25 of LightGBM
+STEP = 0.1  # share of a parameter's range from the given point (SciPy's COBYLA: 1 of ten)
 Kind = Literal["sobol", "lhs", "uniform"]
 Draw = Callable[[int, int, np.random.Generator], Floats]
 
@@ -38,15 +39,16 @@ def uniform(n: int, dim: int, rng: np.random.Generator) -> Floats:
 DRAWS: dict[str, Draw] = {"sobol": sobol, "lhs": latin_hypercube, "uniform": uniform}
 
 
-def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool = False) -> int:
-    """Return how many points to start with: 2 d as TuRBO does (Eriksson et al. 2019), within bounds.
+def default_size(space: SearchSpace, goals: Goals | None = None, is_centred: bool = False) -> int:
+    """Return the size of the initial design: 2 d as in TuRBO (Eriksson et al. 2019), within bounds.
 
-    d counts parameters, not coordinates. Where a model leads, d + 2 will do. Under constraints d + 1 tell the trends:
-    Ackley in ten dimensions is feasible after 22 evaluations, not 27.5 (medians of seeds 100 to 109).
+    d counts parameters, not coordinates. Models of few rows need d + 2, linear trends under constraints d + 1: Ackley
+    in ten dimensions is then feasible after 22 instead of 27.5 evaluations (medians of seeds 100 to 109).
     """
-    if centred:
+    if is_centred:
         return 1
-    parameters, plain = Parameters(space), goals is None or goals.plain
+    parameters = Parameters(space)
+    plain = goals is None or goals.plain
     d = parameters.count
     if parameters.mostly_discrete or (parameters.partly_discrete if plain else space.dim > WIDE):
         return min(max(d + 2, FEWEST_MODELLED), MOST_MODELLED)
@@ -54,7 +56,7 @@ def default_size(space: SearchSpace, goals: Goals | None = None, centred: bool =
 
 
 class Design:
-    """A fixed list of `n` starting points: the `given` codes [d] first, then points that fill the space evenly."""
+    """A fixed list of `n` initial points: the codes [d] of `x0` first, then points that fill the space evenly."""
 
     def __init__(
         self,
@@ -69,8 +71,8 @@ class Design:
     ) -> None:
         self.exact = {  # code -> point
             x.tobytes(): point
-            for x, told in zip(given, points, strict=bool(points))
-            if (point := exact(space, x, told)) is not None
+            for x, x0_point in zip(given, points, strict=bool(points))
+            if (point := exact(space, x, x0_point)) is not None
         }
         self.centred = centred and (goals is None or goals.plain)
         if not isinstance(kind, str) or kind not in DRAWS:
@@ -78,43 +80,44 @@ class Design:
         if n is None:
             n = max(default_size(space, goals, self.centred), len(given))
         self._bounded = goals is not None and goals.bounded
-        self.kind, self.given, self.n = kind, given, max(whole_number(n, "n_init", least=0), len(given))
-        self._space, self._seed = space, seed
-        self._rows: dict[bool, Floats] = {}  # whether they are steps -> points
+        self.kind = kind
+        self.given = given
+        self.n = max(whole_number(n, "n_init", least=0), len(given))
+        self._space = space
+        self._seed = seed
+        self._rows: dict[bool, Floats] = {}  # whether the points are steps -> points
 
-    def rows(self, start: int, stop: int, failed: bool = False) -> Floats:
-        """Return the points numbered `start` to `stop` (fewer at the end), [k, d], valid and encoded.
-
-        failed: whether the evaluation of the given point has failed; steps from it may fail too.
-        """
-        steps = self._stepwise and not failed
+    def rows(self, start: int, stop: int, start_failed: bool = False) -> Floats:
+        """Return the points numbered `start` to `stop` (fewer at the end), [k, d]; no steps from a failed x0."""
+        steps = self._stepwise and not start_failed
         if steps not in self._rows:
             rng = stream(self._seed, Purpose.DESIGN)
             dim = self._space.dim
-            first = np.array(self.given or self._centre()).reshape(-1, dim)
-            n = self.n - len(first)
-            drawn = self._steps(n) if steps else self._space.spread(self._drawn(n, rng))
-            self._rows[steps] = np.vstack([first, at_least_fidelity(self._space, drawn) if n else np.empty((0, dim))])
+            x0 = np.array(self.given or self._centre()).reshape(-1, dim)
+            n = self.n - len(x0)
+            further = self._steps(n) if steps else self._space.spread(self._drawn(n, rng))
+            self._rows[steps] = np.vstack([x0, at_least_fidelity(self._space, further) if n else np.empty((0, dim))])
         return self._rows[steps][start:stop]
 
     def limit(self, n: int) -> None:
-        """Leave at most `n` points, but all that were given."""
-        self.n, self._rows = max(min(self.n, n), len(self.given)), {}
+        """Reduce the design to at most `n` points, but keep all of `x0`."""
+        self.n = max(min(self.n, n), len(self.given))
+        self._rows = {}
 
-    def fresh(self, seen: Observations, used: int, n: int) -> tuple[Floats, int]:
-        """Return at most `n` unevaluated points [k, d], and the number of design points used, `used` before."""
-        unasked = int(np.count_nonzero((seen.trial == -1) & (seen.kind != PRUNED)))
+    def fresh(self, seen: Observations, n_used: int, n: int) -> tuple[Floats, int]:
+        """Return at most `n` unevaluated points [k, d], and the new number of design points used."""
+        n_unsolicited = int(np.count_nonzero((seen.trial == -1) & (seen.kind != PRUNED)))
         failed = seen.x[seen.kind == FAILED]
         start_failed = self._stepwise and bool((failed == self.given[0]).all(1).any())
-        while used + unasked < self.n or used < len(self.given):
-            x = self.rows(used, used + n, start_failed)
-            used += len(x)
+        while n_used + n_unsolicited < self.n or n_used < len(self.given):
+            x = self.rows(n_used, n_used + n, start_failed)
+            n_used += len(x)
             if len(x := x[seen.unseen(x)]):
-                return x, used
-        return np.empty((0, self._space.dim)), used
+                return x, n_used
+        return np.empty((0, self._space.dim)), n_used
 
     def _centre(self) -> list[Floats]:
-        """Return the centre of the space where the design begins with it, unless a rule or a key refuses it."""
+        """Return the centre of the space if the design begins with it, unless it is invalid."""
         if not (self.centred and self.n):
             return []
         x: Floats = self._space.snap(np.full((1, self._space.dim), 0.5))[0]
@@ -123,29 +126,29 @@ class Design:
 
     @property
     def _stepwise(self) -> bool:
-        """Whether the design is one given point and a step along each parameter: under constraints, of few reals."""
-        few = bool(self._space.continuous.all()) and self.n <= 1 + self._space.dim <= 1 + WIDE
-        return self.kind == "sobol" and self._bounded and len(self.given) == 1 and few
+        """Whether the design is `x0` and a step along each parameter: under constraints, with few real parameters."""
+        is_small = bool(self._space.continuous.all()) and self.n <= 1 + self._space.dim <= 1 + WIDE
+        return self.kind == "sobol" and self._bounded and len(self.given) == 1 and is_small
 
     def _steps(self, n: int) -> Floats:
-        """Return the given point after a step along each of the first `n` parameters, towards the middle, [n, d]."""
+        """Return `x0` after a step along each of the first `n` parameters, towards the middle, [n, d]."""
         x = np.repeat(self.given, n, axis=0)
         i = np.arange(n)
         x[i, i] += np.where(x[i, i] > 0.5, -STEP, STEP)
         return self._space.snap(x)
 
     def _drawn(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return points of the cube [n, d] that are even in each parameter: all its coordinates are the same."""
+        """Return points of the cube [n, d] in which all coordinates of a parameter are equal."""
         widths = Parameters(self._space).widths
         return np.repeat(DRAWS[self.kind](n, len(widths), rng), widths, axis=1)
 
     def signature(self) -> Json:
-        """Return JSON values that tell this design from others."""
+        """Return the settings of the design as JSON values."""
         return {"kind": self.kind, "n_init": self.n, "x0": [x.tolist() for x in self.given]}
 
 
 def encoded(space: SearchSpace, x0: Point) -> tuple[list[Floats], list[Point]]:
-    """Return the codes of `x0` and its points: None, one point or several, all with a key where the space has one."""
+    """Return the codes and the points of `x0`: None, one point or several; ValueError for an invalid point."""
     codes, points = _codes(space, x0)
     identity = identity_of(space)
     for x in codes:
@@ -177,14 +180,15 @@ def _codes(space: SearchSpace, x0: Point) -> tuple[list[Floats], list[Point]]:
 
 
 class WarmStart:
-    """Proposes the best point of each related task. Nothing but the evaluations decides when: it has no state."""
+    """Proposes the best point of each related task, when the evaluations so far agree with the task."""
 
     def __init__(self, tasks: RelatedTasks, space: SearchSpace) -> None:
-        self._space, self._tasks = space, tasks
-        self._models: RelatedModels | None = None  # fitted when they are first asked
+        self._space = space
+        self._tasks = tasks
+        self._models: RelatedModels | None = None  # fitted at first use
 
     def fresh(self, seen: Observations, n: int) -> Floats:
-        """Return the best points of at most `n` tasks that rank the evaluations well, unless they are seen, [k, d]."""
+        """Return the unseen best points of at most `n` tasks that rank the evaluations better than chance, [k, d]."""
         x = np.array([task.x[np.argmin(task.y)] for task in self._tasks]).reshape(-1, seen.dim)
         new = seen.unseen(x) if len(x) else np.zeros(0, bool)
         if new.any():

@@ -1,4 +1,4 @@
-"""What was found for other programs to read: rows, a table of pandas, JSON values, a bit of HTML."""
+"""Evaluations for other programs: rows, CSV, a DataFrame of pandas, JSON values, HTML."""
 
 import csv
 import html
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
     from lamcts.optimizer.history import History
 
-LONGEST = 300  # characters of a value in a cell of HTML (by eye)
+LONGEST = 300  # characters of a value in an HTML cell, chosen by eye
 
 
 def rows_of(history: "History", flat: bool = False) -> list[Json]:
-    """Return a dict for each evaluation; a name that is another column's is `value.NAME`, `point.NAME` and so on."""
-    goals, columns = history.goals, Names.of(history.points.space, history.goals)
+    """Return a dict for each evaluation; a used name becomes `value.NAME`, `point.NAME` and so on."""
+    goals = history.goals
+    columns = Names.of(history.points.space, goals)
     unknown = (math.nan,) * len(goals.names)
     values = history.values.reshape(len(history), len(goals.names))
     rows = []
-    for i, (trial, found, point) in enumerate(zip(history.trial, values, history.points, strict=True)):
-        row: Json = {"trial": int(trial)} | dict(zip(columns.goals.values(), found.tolist(), strict=True))
+    for i, (trial, row_values, point) in enumerate(zip(history.trial, values, history.points, strict=True)):
+        row: Json = {"trial": int(trial)} | dict(zip(columns.goals.values(), row_values.tolist(), strict=True))
         errors = dict(zip(goals.names, history.sems.get(i, unknown), strict=True))
         row |= {column: errors[name] for name, column in columns.sems.items() if history.sems}
         measured = {} if history.excesses is None else goals.measured(history.excesses[i])
@@ -44,31 +45,33 @@ def rows_of(history: "History", flat: bool = False) -> list[Json]:
 
 
 def names_of(rows: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return the names of all columns; those at the end stay there, whatever other rows have."""
+    """Return the names of all columns, with those of `LAST` at the end."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [*(name for name in names if name not in LAST), *(name for name in LAST if name in names)]
 
 
 class SupportsWrite(Protocol):
-    """What text is written to: an open file, or a screen."""
+    """A stream of text, such as an open file."""
 
     def write(self, text: str, /) -> object: ...
 
 
 def write_csv(rows: list[Json], names: list[str], file: SupportsWrite) -> None:
-    """Write rows as comma-separated text with all digits; what is no number and no text is JSON."""
+    """Write rows as comma-separated text with all digits; other values than numbers and texts are JSON."""
     cells = [[*map(valid, names)], *([cell_of(row[name]) if name in row else "" for name in names] for row in rows)]
-    odd = any("\r" in cell for row in cells for cell in row)  # which the writer would not quote
-    odd |= any(separator in name for name in names for separator in ";\t")  # readers guess the separator from names
-    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerows(cells)
+    needs_quotes = any("\r" in cell for row in cells for cell in row)  # the writer does not quote it
+    needs_quotes |= any(
+        separator in name for name in names for separator in ";\t"
+    )  # readers guess the separator from names
+    csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if needs_quotes else csv.QUOTE_MINIMAL).writerows(cells)
 
 
 def cell_of(value: object) -> str:
-    """Return the text of a value in a table: JSON of what is no number and no text, or its label."""
+    """Return the text of a value in a table: a number, a text or label, else JSON."""
     if isinstance(value, float):
         return "" if math.isnan(value) else repr(value).removesuffix(".0")
-    made = plain(value)
-    return valid(str(made)) if isinstance(made, (str, int)) else json.dumps(made)
+    json_value = plain(value)
+    return valid(str(json_value)) if isinstance(json_value, (str, int)) else json.dumps(json_value)
 
 
 def dataframe_of(history: "History") -> "DataFrame":
@@ -90,25 +93,21 @@ def json_values(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return json_values(asdict(value))
     if isinstance(value, Mapping):
-        return {str(name): json_values(each) for name, each in value.items()}
+        return {str(name): json_values(part) for name, part in value.items()}
     value = scalar(value)
     if hasattr(value, "__array__") and not isinstance(value, type):
         return json_values(array_of(value).tolist())
     if isinstance(value, (list, tuple)):
-        return [json_values(each) for each in value]
+        return [json_values(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else plain(value)
 
 
 def html_of(values: Mapping[str, object]) -> str:
-    """Return a small table of names and values."""
+    """Return an HTML table of names and values."""
     lines = []
     for name, value in values.items():
         text = safe_repr(value)
-        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-        cells = f"<th style='text-align:right'>{html.escape(name)}</th>", _left(html.escape(cut))
-        lines.append(f"<tr>{cells[0]}{cells[1]}</tr>")
+        shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+        header = f"<th style='text-align:right'>{html.escape(name)}</th>"
+        lines.append(f"<tr>{header}<td style='text-align:left; white-space:pre-wrap'>{html.escape(shown)}</td></tr>")
     return f"<table>{''.join(lines)}</table>"
-
-
-def _left(text: str) -> str:
-    return f"<td style='text-align:left; white-space:pre-wrap'>{text}</td>"

@@ -33,10 +33,12 @@ PLAIN = Goals()  # one objective, no constraint
 
 
 class Points(Sequence[Point]):
-    """The points of a history, decoded on access; `exact` has by row those that decoding would round."""
+    """The points of a history, decoded on access; `exact` has the points by row that decoding would round."""
 
     def __init__(self, space: SearchSpace, x: Floats, exact: Mapping[int, Point] = NO_POINTS) -> None:
-        self.space, self._x, self._exact = space, x, exact
+        self.space = space
+        self._x = x
+        self._exact = exact
 
     def __len__(self) -> int:
         return len(self._x)
@@ -60,7 +62,7 @@ class Points(Sequence[Point]):
 
 
 class RunState(NamedTuple):
-    """A run as far as its history and its result need it, of an optimizer or of a journal that was read."""
+    """The state of a run for its history and its result, from an optimizer or from a journal."""
 
     space: SearchSpace
     goals: Goals
@@ -112,12 +114,12 @@ class History:
     messages: dict[int, str]
     maximize: bool
     goals: Goals = PLAIN
-    excesses: Floats | None = None  # [n, columns] of `Goals.violations`, None where there are no constraints
-    kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where a value is all there is to an evaluation
+    excesses: Floats | None = None  # [n, columns] of `Goals.violations`, None without constraints
+    kinds: Rows | None = None  # [n] (outcomes/constrained_rank.py), None where values tell failures from successes
     curves: Sequence[Reported] = ({},)  # of each objective: losses by trial and step, inf for nan
     metrics: Mapping[int, Metrics] = field(default_factory=dict)
     sems: Mapping[int, Sems] = field(default_factory=dict)
-    confirmed: Mask | None = None  # [n], None where there are no re-evaluations
+    confirmed: Mask | None = None  # [n], None without re-evaluations
 
     @property
     def again(self) -> Mask:
@@ -148,22 +150,22 @@ class History:
 
     @property
     def checked(self) -> Mask:
-        """Which were checked and not run, [n]: only their constraints are known."""
+        """Which evaluations were checked and not run, [n]: only their constraints are known."""
         return np.asarray(self.kind == CHECKED)
 
     @property
     def pruned(self) -> Mask:
-        """Which were stopped on their way, since others were ahead, [n]."""
+        """Which evaluations were pruned, [n]."""
         return np.asarray(self.kind == PRUNED)
 
     @property
     def partial(self) -> Mask:
-        """Which were below full fidelity, [n]: no candidates for the best."""
+        """Which evaluations were below full fidelity, [n]: they are no candidates for the best."""
         return np.asarray(self.kind == PARTIAL)
 
     @property
     def reports(self) -> dict[int, dict[int, Any]]:
-        """What evaluations reported on their way: by row, the values by step, in the user's sign.
+        """Intermediate values by row and step, in the user's sign.
 
         With several objectives a value is a dict of numbers by name.
         """
@@ -171,10 +173,10 @@ class History:
         return {row: self.reports_of(row) for row in rows}
 
     def reports_of(self, row: int) -> dict[int, Any]:
-        """Return the intermediate values of one row by step, in the user's sign; empty if it reported none."""
-        found = self.named_reports(row)
+        """Return the intermediate values of one row by step, in the user's sign; empty without reports."""
+        named = self.named_reports(row)
         several = len(self.goals.objectives) > 1
-        return {step: values if several else next(iter(values.values())) for step, values in found.items()}
+        return {step: values if several else next(iter(values.values())) for step, values in named.items()}
 
     def named_reports(self, row: int) -> dict[int, dict[str, float]]:
         """Return the intermediate values of one row by step and name of the objective, in the user's sign."""
@@ -187,7 +189,7 @@ class History:
         }
 
     def message(self, row: int) -> str | None:
-        """Return what there is to say of a row: what went wrong, or where it was pruned; None of most."""
+        """Return the error of a failed row, or the last step of a pruned row; None for other rows."""
         if self.kind[row] != PRUNED:
             return self.messages.get(row)
         curve = self.curves[0].get(curve_number(int(self.trial[row]), row))
@@ -199,12 +201,12 @@ class History:
 
     @property
     def feasible(self) -> Mask:
-        """Which were evaluated and keep all constraints, [n]."""
+        """Which evaluations are not failed, pruned or partial, and satisfy all constraints, [n]."""
         return feasible(self.constraints, self.kind)
 
     @property
     def violation(self) -> Floats:
-        """By how much constraints are broken in sum, [n]; nan where none was measured."""
+        """Sum of the violations, [n]; nan where no constraint was measured."""
         return total_violation(self.constraints)
 
     def rows(self) -> list[Json]:
@@ -213,27 +215,28 @@ class History:
 
     @property
     def best(self) -> Floats:
-        """The best value so far that keeps all constraints, [n]; nan before the first."""
+        """The best feasible value so far, [n]; nan before the first."""
         if self.values.ndim > 1:
             raise RuntimeError("best: there are several objectives; the result's `front` has what none is better than")
-        kept = np.where(self.feasible, self.values, np.nan)
-        best = (np.fmax if self.maximize else np.fmin).accumulate(kept)
+        feasible_values = np.where(self.feasible, self.values, np.nan)
+        best = (np.fmax if self.maximize else np.fmin).accumulate(feasible_values)
         return np.asarray(best, float)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
-        kept = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
+        feasible = "" if self.goals.plain else f"{int(self.feasible.sum())} feasible, "
         failures = ", ".join(f"{len(rows)} {kind}" for kind, rows in self.failures.items())
-        why = f" ({failures})" if len(self.failures) > 1 else ""
+        kinds = f" ({failures})" if len(self.failures) > 1 else ""
         pruned = f", {int(self.pruned.sum())} pruned" if self.pruned.any() else ""
-        return f"<history of {len(self)} evaluations, {kept}{int(self.failed.sum())} failed{why}{pruned}>"
+        return f"<history of {len(self)} evaluations, {feasible}{int(self.failed.sum())} failed{kinds}{pruned}>"
 
 
 def history_of(run: RunState, curves: Sequence[Reported] = NO_CURVES) -> History:
     """Return the evaluations of a run as columns."""
-    seen, goals = run.seen, run.goals
+    seen = run.seen
+    goals = run.goals
     values = goals.signs * seen.f  # [n, m]
     return History(
         points=Points(run.space, seen.x, seen.exact),
@@ -249,5 +252,5 @@ def history_of(run: RunState, curves: Sequence[Reported] = NO_CURVES) -> History
         curves=curves,
         metrics=dict(run.metrics),
         sems=dict(seen.sems),
-        confirmed=again if (again := re_evaluations(run.space, seen)).any() else None,
+        confirmed=repeats if (repeats := re_evaluations(run.space, seen)).any() else None,
     )

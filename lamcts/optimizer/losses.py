@@ -1,4 +1,4 @@
-"""Told values as columns of losses, constraint excesses and kinds, failures included."""
+"""Conversion of told values, failures included, to columns of losses, violations and kinds."""
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamcts.errors import Pruned
 from lamcts.outcomes.constrained_rank import CHECKED, FAILED, OK, PRUNED
 from lamcts.outcomes.goals import VALUE, Goals
-from lamcts.outcomes.measured import Measured, Predicted, Sems, apart, sem_of, sems_where
+from lamcts.outcomes.measured import Measured, Predicted, Sems, sem_of, sems_where, separate_sems
 from lamcts.text import safe_repr, safe_text
 from lamcts.types import Floats, Rows, array_of, number_of
 
@@ -19,10 +19,7 @@ from lamcts.types import Floats, Rows, array_of, number_of
 
 
 def loss_of(value: object, maximize: bool) -> tuple[float, str | None]:
-    """Return `(loss, None)` for a finite number, `(nan, what went wrong)` for a failed evaluation.
-
-    None, nan, an infinity or an exception is a failure. Anything else that is not one number: ValueError.
-    """
+    """Return `(loss, None)` for a finite number, `(nan, message)` for None, nan, an infinity or an exception."""
     if value is None:
         return math.nan, "no value"
     if isinstance(value, BaseException):
@@ -40,20 +37,20 @@ def loss_of(value: object, maximize: bool) -> tuple[float, str | None]:
 
 
 def seconds_of(values: object, n: int) -> NDArray[np.float64]:
-    """Return what `n` evaluations took, [n], nan where None says that it is unknown; ValueError for no number."""
-    found = []
+    """Return the durations of `n` evaluations, [n], nan for None; ValueError for another type than a number."""
+    seconds = []
     for value in as_list(values, n, "seconds"):
         try:
-            found.append(math.nan if value is None else number_of(value))
+            seconds.append(math.nan if value is None else number_of(value))
         except TypeError:
             raise ValueError(
                 f"seconds: expected a number or None for each trial, got {safe_repr(value):.60}; leave it out"
             ) from None
-    return np.array(found, float)
+    return np.array(seconds, float)
 
 
 def as_list(values: object, n: int, name: str) -> list[object]:
-    """Return `values` as a list of length `n`; a single value is a list of one, None is n times None."""
+    """Return `values` as a list of length `n`; None is repeated, and a single value is a list of one."""
     if values is None:
         return [None] * n
     if hasattr(values, "__array__"):
@@ -71,182 +68,183 @@ def as_list(values: object, n: int, name: str) -> list[object]:
     return list(values)
 
 
-def many(things: Any, expected: str) -> list[Any]:
-    """Return a list of what may be gone through; `expected` begins the ValueError where it may not."""
+def list_of(values: Any, expected: str) -> list[Any]:
+    """Return an iterable as a list; ValueError, which begins with `expected`, for anything else."""
     try:
-        return list(things)
+        return list(values)
     except TypeError:
-        raise ValueError(f"{expected}, got {safe_repr(things):.60}; pass a list of them") from None
+        raise ValueError(f"{expected}, got {safe_repr(values):.60}; pass a list of them") from None
 
 
 # Values of any number of objectives and constraints -------------------------------------------------------------------
 
 
-class Taken(NamedTuple):
-    """Evaluations as columns: losses f [k, m], excesses g [k, c], kinds [k], and what went wrong where one failed."""
+class Outcomes(NamedTuple):
+    """Evaluations as columns: losses f [k, m], violations g [k, c], kinds [k], and the messages of failures."""
 
     f: Floats
     g: Floats
     kind: Rows
     messages: list[str | None]
-    predicted: dict[int, Predicted]  # by place, the final losses of those that were pruned
-    others: list[Mapping[Any, object]]  # [k], what else a dict held
-    sems: dict[int, Sems]  # by place, the standard errors of the losses that have some
+    predicted: dict[int, Predicted]  # index -> predicted final losses of a pruned trial
+    others: list[Mapping[Any, object]]  # [k], other names of a dict
+    sems: dict[int, Sems]  # index -> known standard errors of the losses
 
 
-def taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
-    """Return k evaluations as columns; ValueError names what is missing, or too much, and what came."""
+def outcomes_of(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Outcomes:
+    """Return k evaluations as columns; ValueError names a missing or unknown value."""
     values = [
         value.value if isinstance(value, Measured) and _is_lone_failure(value.value) else value for value in values
     ]
-    exact = [apart(value, goals) for value in values]
-    parts = [_parts(one.value, held, goals) for one, held in zip(exact, constraints, strict=True)]
-    found = _with_pruned([value for value, _ in parts], constraints, goals)
-    sems = {i: kept for i, one in enumerate(exact) if (kept := sems_where(one.sems, np.isfinite(found.f[i])))}
-    return found._replace(others=[others for _, others in parts], sems=sems)
+    separated = [separate_sems(value, goals) for value in values]
+    pairs = [_without_metrics(part.value, given, goals) for part, given in zip(separated, constraints, strict=True)]
+    outcomes = _with_pruned([value for value, _ in pairs], constraints, goals)
+    known = [sems_where(part.sems, np.isfinite(f)) for part, f in zip(separated, outcomes.f, strict=True)]
+    sems = {i: row for i, row in enumerate(known) if row}
+    return outcomes._replace(others=[others for _, others in pairs], sems=sems)
 
 
-def completed(value: object, held: object, before: Mapping[str, object], goals: Goals) -> object:
-    """Return a told value with what was told of its trial before; held: what is told of constraints now."""
+def merged(value: object, constraints: object, before: Mapping[str, object], goals: Goals) -> object:
+    """Return a told value merged with earlier values of its trial."""
     if not before or isinstance(value, Pruned):
         return value
-    if (value is None and held is None) or isinstance(value, BaseException) or _is_lone_failure(value):
-        measured = before.keys() >= {*goals.names}  # then what is missing will never be known, and nothing failed
-        return {**dict.fromkeys(goals.quantities), **before} if measured else value
+    if (value is None and constraints is None) or isinstance(value, BaseException) or _is_lone_failure(value):
+        is_measured = before.keys() >= {*goals.names}  # then the missing quantities stay unknown, and nothing failed
+        return {**dict.fromkeys(goals.quantities), **before} if is_measured else value
     if isinstance(value, Mapping):
         return {**before, **value}
-    numbers = [] if value is None else _list(value)
+    numbers = [] if value is None else _items(value)
     return (
         {**before, **dict(zip(goals.names, numbers, strict=False))} if len(numbers) in (0, len(goals.names)) else value
     )
 
 
-def left_out(value: object, held: object, goals: Goals) -> list[str]:
-    """Return the names that a dict leaves out, which are pending: none where it has other names, or has failed."""
+def missing_names(value: object, constraints: object, goals: Goals) -> list[str]:
+    """Return the pending names that a dict lacks; none for a dict with other names or of a failure."""
     names = (*goals.names, *goals.quantities)
     if goals.plain or not isinstance(value, Mapping) or {*value} - {*names}:
         return []
-    found = numbers_of(apart(value, goals).value, held, goals)
-    known = {name for name, number in found.items() if number is not None and math.isfinite(number)}
-    failed = any(name in found and name not in known for name in goals.names)
-    return [] if failed or not known else [name for name in names if name not in found]
+    numbers = numbers_of(separate_sems(value, goals).value, constraints, goals)
+    known = {name for name, number in numbers.items() if number is not None and math.isfinite(number)}
+    has_failed = any(name in numbers and name not in known for name in goals.names)
+    return [] if has_failed or not known else [name for name in names if name not in numbers]
 
 
-def numbers_of(value: object, held: object, goals: Goals) -> dict[str, float | None]:
-    """Return what a dict of values, and what was told of constraints, have by name."""
-    return _named(value, goals, ()) | _quantities(held, goals)
+def numbers_of(value: object, constraints: object, goals: Goals) -> dict[str, float | None]:
+    """Return the numbers of values and of constraints by name."""
+    return _values_by_name(value, goals, ()) | _quantities(constraints, goals)
 
 
-def whole(value: object, held: object, goals: Goals) -> object:
-    """Return what a function returned, None for constraints alone; ValueError where it leaves out a name."""
-    if not (names := left_out(value, held, goals)) or not isinstance(value, Mapping):
+def with_missing_names(value: object, constraints: object, goals: Goals) -> object:
+    """Return the value of a function with None for missing names; ValueError for an invalid value."""
+    if not (missing := missing_names(value, constraints, goals)) or not isinstance(value, Mapping):
         return value
-    taken([value], [held], goals)
-    return {**dict.fromkeys(names), **value}
+    outcomes_of([value], [constraints], goals)
+    return {**dict.fromkeys(missing), **value}
 
 
-def _parts(value: object, held: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
-    """Return what is sought and bounded of a told value, and the rest of it; held: what was told of constraints."""
+def _without_metrics(value: object, constraints: object, goals: Goals) -> tuple[object, Mapping[Any, object]]:
+    """Return the objectives and constrained quantities of a told value, and its other names."""
     if not isinstance(value, Mapping):
         return value, {}
     names = (*goals.names, *goals.quantities)
-    others = {name: each for name, each in value.items() if name not in names}
+    others = {name: part for name, part in value.items() if name not in names}
     if not others:
         return value, {}
-    apart = held if isinstance(held, Mapping) else () if held is None else goals.quantities
-    missing = [name for name in names if name not in value and name not in apart]
+    separate = constraints if isinstance(constraints, Mapping) else () if constraints is None else goals.quantities
+    missing = [name for name in names if name not in value and name not in separate]
     if missing:
-        raise ValueError(_missing(missing, list(others), names))
+        raise ValueError(_missing_error(missing, list(others), names))
     return {name: value[name] for name in names if name in value}, others
 
 
-def _missing(missing: Sequence[str], others: Sequence[object], names: Sequence[str]) -> str:
-    """Return the error of a dict that lacks names and has others."""
-    near = [(name, close[0]) for name in missing if (close := get_close_matches(name, map(str, others), 1))]
-    name = near[0][0] if near else missing[0]
-    hint = f"did you mean {name!r} by {near[0][1]!r}?" if near else f"got {', '.join(map(safe_repr, others)):.60}"
-    if name == VALUE and not near:  # the objective has its default name
+def _missing_error(missing: Sequence[str], others: Sequence[object], names: Sequence[str]) -> str:
+    """Return the error message of a dict that lacks names and has others."""
+    matches = [(name, match) for name in missing for match in get_close_matches(name, map(str, others), 1)]
+    name = matches[0][0] if matches else missing[0]
+    hint = f"did you mean {name!r} by {matches[0][1]!r}?" if matches else f"got {', '.join(map(safe_repr, others)):.60}"
+    if name == VALUE and not matches:  # the objective has its default name
         first = safe_repr(others[0]).strip("'")[:60]
         hint += f"; if {first!r} is the objective, say objectives=[{first!r}] or --objective {first}"
     return f"values: expected a number for each of {', '.join(names)}, got none for {name!r}; {hint}"
 
 
-def _with_pruned(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
+def _with_pruned(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Outcomes:
     pruned = {i: value for i, value in enumerate(values) if isinstance(value, Pruned)}
-    told = _taken([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
+    outcomes = _columns_of([None if i in pruned else value for i, value in enumerate(values)], constraints, goals)
     if not pruned:
-        return told
-    predicted = {i: found for i, value in pruned.items() if (found := _predicted(value, goals)) is not None}
-    told.kind[[*pruned]] = PRUNED
-    messages = [None if i in pruned else message for i, message in enumerate(told.messages)]
-    return told._replace(messages=messages, predicted=predicted)
+        return outcomes
+    predicted = {i: prediction for i, value in pruned.items() if (prediction := _predicted(value, goals)) is not None}
+    outcomes.kind[[*pruned]] = PRUNED
+    messages = [None if i in pruned else message for i, message in enumerate(outcomes.messages)]
+    return outcomes._replace(messages=messages, predicted=predicted)
 
 
 def _predicted(pruned: Pruned, goals: Goals) -> Predicted | None:
-    """Return the final losses that were predicted for a pruned trial, None where one is unknown."""
+    """Return the predicted final losses of a pruned trial, None if one is unknown."""
     if pruned.value is None:
         return None
     names = goals.names
     losses = goals.losses(_numbers(each_of(pruned.value, names, "value of a pruned trial")))
-    known = {} if pruned.sem is None else each_of(pruned.sem, names, "sem of a pruned trial")
-    sems = [sem_of(known.get(name)) for name in names]
+    sems_by_name = {} if pruned.sem is None else each_of(pruned.sem, names, "sem of a pruned trial")
+    sems = [sem_of(sems_by_name.get(name)) for name in names]
     return tuple(zip(losses.tolist(), sems, strict=True)) if np.isfinite(losses).all() else None
 
 
-def _taken(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Taken:
+def _columns_of(values: Sequence[object], constraints: Sequence[object], goals: Goals) -> Outcomes:
     if goals.plain:
-        pairs = [loss_of(_only(value, goals), goals.objectives[0].maximize) for value in values]
-        _refuse(constraints, goals)
+        pairs = [loss_of(_single_value(value, goals), goals.objectives[0].maximize) for value in values]
+        _refuse_constraints(constraints, goals)
         f = np.array([loss for loss, _ in pairs], float).reshape(-1, 1)
         messages = [message for _, message in pairs]
-        return Taken(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {}, [], {})
-    rows = [_one(value, held, goals) for value, held in zip(values, constraints, strict=True)]
+        return Outcomes(f, np.empty((len(f), 0)), np.where(np.isfinite(f[:, 0]), OK, FAILED), messages, {}, [], {})
+    rows = [_row_of(value, constraint, goals) for value, constraint in zip(values, constraints, strict=True)]
     f = np.array([row[0] for row in rows]).reshape(len(rows), len(goals.objectives))
     g = np.array([row[1] for row in rows]).reshape(len(rows), goals.columns)
-    return Taken(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {}, [], {})
+    return Outcomes(f, g, np.array([row[2] for row in rows], np.int64), [row[3] for row in rows], {}, [], {})
 
 
-def _only(value: object, goals: Goals) -> object:
-    """Return the one value out of a dict of one."""
+def _single_value(value: object, goals: Goals) -> object:
+    """Return the value of a dict with the objective alone, and other values as they are."""
     (name,) = goals.names
     return value[name] if isinstance(value, Mapping) and set(value) == {name} else value
 
 
-def _refuse(constraints: Sequence[object], goals: Goals) -> None:
-    given = [held for held in constraints if held is not None]
-    if given:
+def _refuse_constraints(constraints: Sequence[object], goals: Goals) -> None:
+    unexpected = [constraint for constraint in constraints if constraint is not None]
+    if unexpected:
         raise ValueError(
-            f"constraints: expected none, since this optimizer was given none, got {safe_repr(given[0]):.60}; "
+            f"constraints: expected none, since this optimizer was given none, got {safe_repr(unexpected[0]):.60}; "
             "name them: Optimizer(space, constraints=['stress <= 250'])"
         )
 
 
-def _one(value: object, held: object, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
-    named = _quantities(held, goals)
+def _row_of(value: object, constraints: object, goals: Goals) -> tuple[Floats, Floats, int, str | None]:
+    quantities = _quantities(constraints, goals)
     if isinstance(value, BaseException) or _is_lone_failure(value):
-        return _failed(named, goals, loss_of(value, False)[1])
-    found = _named(value, goals, named) | named
-    numbers = _numbers(found)
-    if all(found.get(name) is None for name in goals.names):
+        return _failed(quantities, goals, loss_of(value, False)[1])
+    values = _values_by_name(value, goals, quantities) | quantities
+    numbers = _numbers(values)
+    if all(values.get(name) is None for name in goals.names):
         g = goals.violations(numbers)
         if np.isfinite(g).any():
             return np.full(len(goals.names), np.nan), g, CHECKED, None
-        return _failed(named, goals, "no value")
+        return _failed(quantities, goals, "no value")
     for name in goals.names:
         if not math.isfinite(numbers.get(name, 0.0)):
-            return _failed(found, goals, f"{name} is {numbers[name]}")
+            return _failed(values, goals, f"{name} is {numbers[name]}")
     for name in goals.names:
-        if name not in found:
+        if name not in values:
             raise ValueError(f"values: expected a number for each of {', '.join(goals.names)}, got none for {name!r}")
     for name in goals.quantities:
-        if name not in found:
+        if name not in values:
             expected = f"values: expected a number for each of {', '.join((*goals.names, *goals.quantities))}"
             raise ValueError(f"{expected}, got none for {name!r}; pass None or nan for a quantity that is not known")
     return goals.losses(numbers), goals.violations(numbers), OK, None
 
 
 def _is_lone_failure(value: object) -> bool:
-    """Return whether a value is a single nan or infinity, which is a failure for any number of objectives."""
+    """Return whether a value is a single nan or infinity, a failure with any number of objectives."""
     try:
         return not math.isfinite(number_of(value))
     except TypeError:
@@ -254,77 +252,77 @@ def _is_lone_failure(value: object) -> bool:
 
 
 def _failed(
-    found: Mapping[str, float | None], goals: Goals, message: str | None
+    values: Mapping[str, float | None], goals: Goals, message: str | None
 ) -> tuple[Floats, Floats, int, str | None]:
-    """Return a failed evaluation: what was measured of it, nan for the rest."""
-    numbers = dict.fromkeys(goals.names, math.nan) | _numbers(found)
+    """Return a failed evaluation with its measured values, nan for the others."""
+    numbers = dict.fromkeys(goals.names, math.nan) | _numbers(values)
     f = goals.losses(numbers)
     return np.where(np.isfinite(f), f, np.nan), goals.violations(numbers), FAILED, message
 
 
-def _numbers(found: Mapping[str, float | None]) -> dict[str, float]:
-    return {name: math.nan if number is None else number for name, number in found.items()}
+def _numbers(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: math.nan if number is None else number for name, number in values.items()}
 
 
-def _named(value: object, goals: Goals, besides: Container[str]) -> dict[str, float | None]:
-    """Return what was told as the value by name: a dict, one number, or numbers in order, but for those besides."""
+def _values_by_name(value: object, goals: Goals, separate: Container[str]) -> dict[str, float | None]:
+    """Return a told value by name: a dict, one number, or numbers in order without the separate quantities."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
         return _by_name(value, (*goals.names, *goals.quantities), "values")
-    rest = tuple(name for name in goals.quantities if name not in besides)
-    fits = len(_list(value)) == len(goals.names) + len(rest)
-    return _in_order(value, goals.names, rest if fits else goals.quantities, "values")
+    quantities = tuple(name for name in goals.quantities if name not in separate)
+    fits = len(_items(value)) == len(goals.names) + len(quantities)
+    return _in_order(value, goals.names, quantities if fits else goals.quantities, "values")
 
 
-def _quantities(held: object, goals: Goals) -> dict[str, float | None]:
-    """Return what was told of the constraints by name."""
-    if held is None:
+def _quantities(constraints: object, goals: Goals) -> dict[str, float | None]:
+    """Return told constraints by name."""
+    if constraints is None:
         return {}
-    if isinstance(held, Mapping):
-        return _by_name(held, goals.quantities, "constraints")
-    return _in_order(held, goals.quantities, (), "constraints")
+    if isinstance(constraints, Mapping):
+        return _by_name(constraints, goals.quantities, "constraints")
+    return _in_order(constraints, goals.quantities, (), "constraints")
 
 
-def each_of(given: object, names: Sequence[str], what: str) -> dict[str, float | None]:
-    """Return a number for each name, from a dict by name or from numbers in order; ValueError where one is missing."""
-    if _is_lone_failure(given):
-        return dict.fromkeys(names, number_of(given))
-    if not isinstance(given, Mapping):
-        return _in_order(given, names, (), what)
-    found = _by_name(given, names, what)
+def each_of(values: object, names: Sequence[str], what: str) -> dict[str, float | None]:
+    """Return a number for each name from a dict or from numbers in order; ValueError for a missing number."""
+    if _is_lone_failure(values):
+        return dict.fromkeys(names, number_of(values))
+    if not isinstance(values, Mapping):
+        return _in_order(values, names, (), what)
+    numbers = _by_name(values, names, what)
     for name in names:
-        if name not in found:
+        if name not in numbers:
             raise ValueError(f"{what}: expected a number for each of {', '.join(names)}, got none for {name!r}")
-    return found
+    return numbers
 
 
-def _by_name(given: Mapping[Any, object], names: Sequence[str], what: str) -> dict[str, float | None]:
-    for name in given:
+def _by_name(values: Mapping[Any, object], names: Sequence[str], what: str) -> dict[str, float | None]:
+    for name in values:
         if name not in names:
-            near = get_close_matches(str(name), names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
+            nearest = get_close_matches(str(name), names, 1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(names) or 'none'}"
             raise ValueError(f"{what}: unknown name {safe_repr(name):.60}; {hint}")
-    return {name: _number(number, name, what) for name, number in given.items()}
+    return {name: _number(number, name, what) for name, number in values.items()}
 
 
-def _in_order(given: object, names: Sequence[str], more: Sequence[str], what: str) -> dict[str, float | None]:
-    """Return numbers in the order of `names`, or of `names` and `more`."""
-    numbers = _list(given)
-    if len(numbers) not in (len(names), len(names) + len(more)):
-        several = f" (or {len(names) + len(more)}, with {', '.join(more)})" if more else ""
+def _in_order(values: object, names: Sequence[str], quantities: Sequence[str], what: str) -> dict[str, float | None]:
+    """Return numbers in the order of `names`, or of `names` and `quantities`, by name."""
+    numbers = _items(values)
+    if len(numbers) not in (len(names), len(names) + len(quantities)):
+        more = f" (or {len(names) + len(quantities)}, with {', '.join(quantities)})" if quantities else ""
         raise ValueError(
-            f"{what}: expected {len(names)} numbers for {', '.join(names) or 'nothing'}{several}, got {len(numbers)}: "
-            f"{safe_repr(given):.60}"
+            f"{what}: expected {len(names)} numbers for {', '.join(names) or 'nothing'}{more}, got {len(numbers)}: "
+            f"{safe_repr(values):.60}"
         )
-    return {name: _number(number, name, what) for name, number in zip((*names, *more), numbers, strict=False)}
+    return {name: _number(number, name, what) for name, number in zip((*names, *quantities), numbers, strict=False)}
 
 
-def _list(given: object) -> list[object]:
-    if hasattr(given, "__array__") and not isinstance(given, (list, tuple)):
-        array = array_of(given)
+def _items(values: object) -> list[object]:
+    if hasattr(values, "__array__") and not isinstance(values, (list, tuple)):
+        array = array_of(values)
         return list(array) if array.ndim else [array]
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [given]
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else [values]
 
 
 def _number(number: object, name: str, what: str) -> float | None:

@@ -1,6 +1,6 @@
-"""The optimiser: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_take` are the loop.
+"""The optimizer: ask for points, tell their values. START HERE: `ask`, `_search`, `tell` and `_add` are the loop.
 
-Each change of state goes through `changes.complete`: an exception at any line leaves all as it was.
+Each change of state goes through `changes.complete`, which undoes it if an exception is raised.
 """
 
 import os
@@ -23,14 +23,14 @@ from lamcts.optimizer.export import dataframe_of
 from lamcts.optimizer.incomplete import Incomplete
 from lamcts.optimizer.records import Best
 from lamcts.optimizer.sessions import Searches
-from lamcts.optimizer.trials import Told, Trials
+from lamcts.optimizer.trials import CheckedResults, Trials
 from lamcts.outcomes.front import Front
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.metrics import Metrics
 from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import AskedTrials, Trial
 from lamcts.rng import Purpose, stream
-from lamcts.samplers.base import Proposal, Sampler
+from lamcts.samplers.base import DesignDependent, Proposal, Sampler
 from lamcts.samplers.fidelities import open_at_full
 from lamcts.spaces.fidelity import FidelityAxis
 from lamcts.spaces.point_keys import keys_of
@@ -102,7 +102,7 @@ class Optimizer:
     def __init__(
         self,
         space: Any,
-        *in_order: Never,
+        *extra: Never,
         maximize: bool = False,
         sampler: str | Sampler = "auto",
         seed: int | None = None,
@@ -118,25 +118,28 @@ class Optimizer:
         journal: str | os.PathLike[str] | None = None,
         **unknown: Any,
     ) -> None:
-        arguments.refuse_in_order(in_order)
+        arguments.refuse_in_order(extra)
         arguments.refuse_unknown(unknown, ("space", *(Optimizer.__init__.__kwdefaults__ or ())), "Optimizer", True)
         if journal is not None:
-            begun = begun_with(journal)
-            seed, n_init = begun[0] if seed is None else seed, begun[1] if n_init is None else n_init
-        self.space, self.maximize, self.repeat = arguments.checked_space(space), bool(maximize), bool(repeat)
-        self.goals = Goals.of(self.maximize, objectives, constraints, reference)
-        self.maximize = self.goals.objectives[0].maximize if self.goals.plain else self.maximize
-        self.seed, self.noisy = arguments.checked_seed(seed), arguments.checked_noisy(noisy, self.space, self.goals)
+            recorded = begun_with(journal)
+            seed = recorded[0] if seed is None else seed
+            n_init = recorded[1] if n_init is None else n_init
+        self.space = arguments.checked_space(space)
+        self.repeat = bool(repeat)
+        self.goals = Goals.of(bool(maximize), objectives, constraints, reference)
+        self.maximize = self.goals.objectives[0].maximize if self.goals.plain else bool(maximize)
+        self.seed = arguments.checked_seed(seed)
+        self.noisy = arguments.checked_noisy(noisy, self.space, self.goals)
         self.related = arguments.related_tasks(related, self.space, self.goals)
-        if (after := getattr(sampler, "after_design", None)) is not None:  # of LaNAS, whose rounds depend on n_init
-            n_init, sampler = after(n_init)
+        if isinstance(sampler, DesignDependent):
+            n_init, sampler = sampler.after_design(n_init)
         self.sampler = arguments.checked_sampler(sampler, self.space, self.goals, bool(self.related))
-        first = self.sampler.supports.centre
+        is_centred = self.sampler.supports.centre
         codes, points = encoded(self.space, x0)
-        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, first, points)
+        self.design = Design(self.space, design, n_init, codes, self.seed, self.goals, is_centred, points)
         self._journal: Journal | None = None
-        self._unfinished: changes.Moment | None = None  # what this was before a change that is not complete
-        self._corrected = False  # whether a change has replaced rows
+        self._unfinished: changes.Moment | None = None  # the state before an incomplete change
+        self._has_corrections = False  # whether a change has replaced rows
         self._widths = len(self.goals.objectives), self.goals.columns
         self.seen = Observations(self.space.dim, self.repeat, keys_of(self.space), *self._widths)
         self._begin()
@@ -145,10 +148,11 @@ class Optimizer:
 
     def _begin(self) -> None:
         self.seen.clear()
-        self.seen.related, self._warm = self.related, WarmStart(self.related, self.space)
-        self.failures: dict[int, str] = {}  # row -> what went wrong
-        self.metrics: dict[int, Metrics] = {}  # row -> what was told next to its value, by name
-        self._designed = 0  # points of the design that were issued or skipped
+        self.seen.related = self.related
+        self._warm_start = WarmStart(self.related, self.space)
+        self.failures: dict[int, str] = {}  # row -> message
+        self.metrics: dict[int, Metrics] = {}  # row -> metrics by name
+        self._n_designed = 0  # points of the design, issued or skipped
         self._searches = Searches(self.sampler, self.seen, self.seed)
         self._trials = Trials(self.space, self.seen, self.seed, self.goals, self.design.exact)
         self._rng = stream(self.seed, Purpose.SELECT)
@@ -178,16 +182,18 @@ class Optimizer:
         Exhausted
             If no point of a finite space is left.
         """
-        n, left = whole_number(n, "ask"), None if left is None else whole_number(left, "ask: left")
+        n = whole_number(n, "ask")
+        left = None if left is None else whole_number(left, "ask: left")
         return AskedTrials(changes.complete(self, lambda: self._ask(n, left)))
 
     def _ask(self, n: int, left: int | None) -> list[Trial]:
-        trials, failed = list[Trial](), len(self._searches.failed)
+        trials: list[Trial] = []
+        n_failed = len(self._searches.failed)
         while len(trials) < n:
             try:
                 (x, notes, _), search = self._next(n - len(trials), None if left is None else left - len(trials))
             except Exception:  # a sampler may raise anything; trials issued before are still returned
-                if not trials or len(self._searches.failed) == failed:
+                if not trials or len(self._searches.failed) == n_failed:
                     raise
                 break
             if not len(x):
@@ -198,21 +204,24 @@ class Optimizer:
         return trials
 
     def _next(self, n: int, left: int | None) -> tuple[Proposal, int]:
-        """Return at most `n` points and what proposed them: the design, the search, or the model of noisy values."""
-        begun = int(np.count_nonzero(self.seen.trial >= 0)) + len(self._trials.pending)
-        spare = n if left is None else left - again.reserve(begun + left, self.noisy)
-        if spare <= 0 and len(x := self._models.again(n)):
+        """Return at most `n` points and their source: the design, a search, or re-evaluations under noise."""
+        n_issued = int(np.count_nonzero(self.seen.trial >= 0)) + len(self._trials.pending)
+        n_new = n if left is None else left - again.reserve(n_issued + left, self.noisy)
+        if n_new <= 0 and len(x := self._models.again(n)):
             return Proposal(x, [None] * len(x)), CONFIRMING
-        n = min(n, spare) if spare > 0 else n
-        found = self._given_points(n) or self._search(n)
-        if len(found[0].x) or not len(x := self._models.again(n)):
-            return found
-        return Proposal(x, [None] * len(x)), CONFIRMING  # of a finite space in which all points are known
+        n = min(n, n_new) if n_new > 0 else n
+        proposed = self._initial_points(n) or self._search(n)
+        if len(proposed[0].x) or not len(x := self._models.again(n)):
+            return proposed
+        return Proposal(x, [None] * len(x)), CONFIRMING  # all points of the finite space are known
 
     def _search(self, n: int) -> tuple[Proposal, int]:
-        """Data -> the search -> points, and that search's number."""
+        """Return points of a search and its number; where it finds none, unseen points from anywhere in the space."""
         proposal, search = self._searches.propose(self.region(), n)
-        return (proposal, search) if len(proposal.x) else self._leftovers(n)
+        if len(proposal.x):
+            return proposal, search
+        x = draw_unseen(self.space, self.seen, n, self._rng)
+        return Proposal(x, [None] * len(x)), -1
 
     @own_numerics()
     def tell(
@@ -255,10 +264,10 @@ class Optimizer:
             If a search raises on its results. The search is ended, the results stay.
         """
         changes.finish(self)
-        told = self._told(trials, values, seconds, constraints, metrics, point)
-        changes.complete(self, lambda: self._take(told))
+        results = self._checked(trials, values, seconds, constraints, metrics, point)
+        changes.complete(self, lambda: self._add(results))
 
-    def _told(
+    def _checked(
         self,
         trials: Trial | Sequence[Trial],
         values: object,
@@ -266,27 +275,29 @@ class Optimizer:
         constraints: object,
         metrics: object,
         point: Point,
-    ) -> Told:
-        """Check what `tell` was given."""
+    ) -> CheckedResults:
+        """Check the arguments of `tell`."""
         if point is None:
-            return self._trials.told(trials, values, constraints, seconds, metrics)
-        return self._trials.told_elsewhere(trials, point, values, constraints, seconds, metrics)
+            return self._trials.check(trials, values, constraints, seconds, metrics)
+        return self._trials.check_elsewhere(trials, point, values, constraints, seconds, metrics)
 
-    def _take(self, told: Told) -> None:
-        """What was told -> rows -> the searches that asked."""
-        if told.moved is not None and told.moved in self._trials.pending:
-            self._drop(self._trials.pending[told.moved])
-        self._trials.keep(told.incomplete)
-        f, g, kind, messages, predicted, _, sems = told.outcome
-        rows = self.seen.append(told.x, f, told.seconds, told.numbers, told.sources, g, kind)
+    def _add(self, results: CheckedResults) -> None:
+        """Store results as rows, and route them to their searches."""
+        if results.moved is not None and results.moved in self._trials.pending:
+            self._drop(self._trials.pending[results.moved])
+        self._trials.keep(results.incomplete)
+        f, g, kind, messages, predicted, _, sems = results.outcomes
+        rows = self.seen.append(results.x, f, results.seconds, results.numbers, results.sources, g, kind)
         self.failures |= {int(row): text for row, text in zip(rows, messages, strict=True) if text is not None}
-        self.metrics |= {int(row): each for row, each in zip(rows, told.metrics, strict=True) if each}
-        self.seen.predicted |= {int(rows[i]): each for i, each in predicted.items()}
-        self.seen.sems |= {int(rows[i]): each for i, each in sems.items()}
-        self.seen.exact |= {int(row): point for row, point in zip(rows, told.points, strict=True) if point is not None}
-        self._searches.tell(self._trials.settle(told, rows))
+        self.metrics |= {int(row): value for row, value in zip(rows, results.metrics, strict=True) if value}
+        self.seen.predicted |= {int(rows[i]): value for i, value in predicted.items()}
+        self.seen.sems |= {int(rows[i]): value for i, value in sems.items()}
+        self.seen.exact |= {
+            int(row): point for row, point in zip(rows, results.points, strict=True) if point is not None
+        }
+        self._searches.tell(self._trials.settle(results, rows))
 
-    # The same in other words ----------------------------------------------------------------------------------------
+    # Unsolicited results, corrections -------------------------------------------------------------------------------
 
     def tell_point(self, point: Point, value: object, constraints: object = None) -> None:
         """Add the value of an unsolicited point; at a pending trial's point, it closes that trial.
@@ -321,8 +332,8 @@ class Optimizer:
             Those of each point, as in `tell`.
         """
         changes.finish(self)
-        told = self._trials.told_points(points, values, constraints, metrics, seconds)
-        changes.complete(self, lambda: self._take(told))
+        results = self._trials.check_points(points, values, constraints, metrics, seconds)
+        changes.complete(self, lambda: self._add(results))
 
     def forget(self, trial: Trial) -> None:
         """Drop a pending trial without a value that will never be told, such as that of a lost worker.
@@ -332,7 +343,7 @@ class Optimizer:
         trial : Trial
             The trial.
         """
-        trial = self._trials.own_record(trial)
+        trial = self._trials.record_of(trial)
         if trial.id in self._trials.late:
             raise ValueError(f"trial {trial.id} was told as failed or checked: it is not pending any more")
         if trial.id in self.incomplete:
@@ -401,7 +412,7 @@ class Optimizer:
         return dict(self._trials.incomplete)
 
     def region(self) -> Region:
-        """Return the whole space with all successful rows, as a search is given it."""
+        """Return the region of a search: the whole space with all successful rows."""
         return Region(self.space, (), self.seen.good)
 
     @property
@@ -440,7 +451,8 @@ class Optimizer:
         >>> opt.confirm()[0].point["epochs"]
         9
         """
-        n, axis = whole_number(n, "confirm"), FidelityAxis.of(self.space)
+        n = whole_number(n, "confirm")
+        axis = FidelityAxis.of(self.space)
 
         def issued() -> list[Trial]:
             x = self._models.again(n) if axis is None else open_at_full(axis, self.seen, n)
@@ -519,7 +531,7 @@ class Optimizer:
         prediction.refuse_several(self.goals)
         seen = self.seen
         best = prediction.best_of(
-            self._models.of(), prediction.evaluated(self.goals, seen, len(seen)), seen.feasible, seen.trial
+            self._models.of(), prediction.evaluations_of(self.goals, seen, len(seen)), seen.feasible, seen.trial
         )
         return best._replace(point=seen.point(best.point, self.space))
 
@@ -540,7 +552,7 @@ class Optimizer:
         >>> 0 <= opt.remaining_gain.mean < 0.01
         True
         """
-        return prediction.gain_left(self.space, self.goals, self.seen, len(self.seen), self.seed)
+        return prediction.remaining_gain_after(self.space, self.goals, self.seen, len(self.seen), self.seed)
 
     # State ------------------------------------------------------------------------------------------------------------
 
@@ -583,8 +595,10 @@ class Optimizer:
         RuntimeError
             If this optimizer was used.
         """
-        if isinstance(theirs := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
-            arguments.check_fingerprint(theirs, self.fingerprint())  # first: a space of another width has other columns
+        if isinstance(fingerprint := (state if isinstance(state, dict) else {}).get("fingerprint"), dict):
+            arguments.check_fingerprint(
+                fingerprint, self.fingerprint()
+            )  # first: a space of another width has other columns
         self.restore(State.of(state, self.space.dim, *self._widths))
 
     @own_numerics()
@@ -650,7 +664,7 @@ class Optimizer:
         return recording.optimizer_of(cls, path, parts)
 
     def delta(self, since: Mark | None = None) -> Delta:
-        """Return what is new since a mark (None: everything), with the next mark. Changes nothing."""
+        """Return the changes since a mark (None: the whole state), with the next mark."""
         return saving.delta(self, since or Mark())
 
     # Helpers, in order of call --------------------------------------------------------------------------------------
@@ -661,9 +675,11 @@ class Optimizer:
             raise TypeError(f"pickle, copy: expected an optimizer without journal=, got one that writes it; {cure}")
         return vars(self)
 
-    def _record_in(self, path: str | os.PathLike[str], own: Json | None = None, about: Json | None = None) -> None:
-        """Take over what a journal holds, and record what follows there until this optimizer is gone."""
-        journal = recording.resume(path, self, about, own, held=False)
+    def _record_in(
+        self, path: str | os.PathLike[str], objective: Json | None = None, about: Json | None = None
+    ) -> None:
+        """Restore the state of a journal, and record all changes there until this optimizer is deleted."""
+        journal = recording.resume(path, self, about, objective, held=False)
         weakref.finalize(self, journal.close)
         self._journal = journal
 
@@ -671,13 +687,9 @@ class Optimizer:
         self._trials.close([trial])
         self._searches.forget(trial.session, trial.note)
 
-    def _given_points(self, n: int) -> tuple[Proposal, int] | None:
-        """Return at most `n` unevaluated points of the initial design, or of related tasks; None if there are none."""
-        designed, self._designed = self.design.fresh(self.seen, self._designed, n)
-        x = designed if len(designed) else self._warm.fresh(self.seen, n)
+    def _initial_points(self, n: int) -> tuple[Proposal, int] | None:
+        """Return at most `n` unevaluated points of the initial design or of related tasks; None without any."""
+        x, self._n_designed = self.design.fresh(self.seen, self._n_designed, n)
+        if not len(x):
+            x = self._warm_start.fresh(self.seen, n)
         return (Proposal(x, [None] * len(x)), -1) if len(x) else None
-
-    def _leftovers(self, n: int) -> tuple[Proposal, int]:
-        """Return unseen points from anywhere in the space: no search found one near its incumbent."""
-        x = draw_unseen(self.space, self.seen, n, self._rng)
-        return Proposal(x, [None] * len(x)), -1

@@ -17,64 +17,74 @@ from lamcts.types import Floats, Mask, Point, Rows
 from lamcts.utils.numerics import own_numerics
 
 
-def evaluated(goals: Goals, seen: Observations, n: int) -> Evaluated:
-    """Return the first `n` rows as a model takes them."""
+def evaluations_of(goals: Goals, seen: Observations, n: int) -> Evaluated:
+    """Return the first `n` rows for a model."""
     sems = seen.sems.of(range(n), seen.f.shape[1])
     return Evaluated(seen.x[:n], seen.f[:n], goals.per_constraint(seen.g[:n]), sems)
 
 
-def gain_left(space: SearchSpace, goals: Goals, seen: Observations, n: int, seed: int) -> RemainingGain | None:
-    """Return what was left to gain after the first `n` rows."""
-    return remaining_gain(space, goals, evaluated(goals, seen, n), seed)
+def remaining_gain_after(
+    space: SearchSpace, goals: Goals, seen: Observations, n: int, seed: int
+) -> RemainingGain | None:
+    """Return the remaining gain after the first `n` rows."""
+    return remaining_gain(space, goals, evaluations_of(goals, seen, n), seed)
 
 
 @own_numerics()
-def predictor(space: SearchSpace, goals: Goals, told: Evaluated, robust: bool = False) -> RunModel:
-    """Return the model of some evaluations; ValueError where they are too few or equal."""
-    return RunModel(space, goals, told, robust)
+def predictor(space: SearchSpace, goals: Goals, evaluations: Evaluated, robust: bool = False) -> RunModel:
+    """Return the model of some evaluations; ValueError for too few or equal values."""
+    return RunModel(space, goals, evaluations, robust)
 
 
-def _with_known(told: Evaluated, known: KnownColumns, goals: Goals) -> Evaluated:
-    """Return evaluations and then the columns of incomplete results that are known."""
+def _with_known(evaluations: Evaluated, known: KnownColumns, goals: Goals) -> Evaluated:
+    """Return evaluations, followed by the known columns of incomplete results."""
     if not len(known.x):
-        return told
-    sems = np.full(told.f.shape, np.nan) if told.sems is None else told.sems
-    columns = (told.x, known.x), (told.f, known.f), (told.g, goals.per_constraint(known.g)), (sems, known.sems)
+        return evaluations
+    sems = np.full(evaluations.f.shape, np.nan) if evaluations.sems is None else evaluations.sems
+    columns = (
+        (evaluations.x, known.x),
+        (evaluations.f, known.f),
+        (evaluations.g, goals.per_constraint(known.g)),
+        (sems, known.sems),
+    )
     return Evaluated(*map(np.vstack, columns))
 
 
 class Models:
-    """The models of a run, each fitted once for as many rows."""
+    """The model of a run, fitted again after a change of the rows."""
 
     def __init__(self, space: SearchSpace, goals: Goals, seen: Observations, noisy: bool) -> None:
-        self._space, self._goals, self._seen, self._noisy = space, goals, seen, noisy
-        self._fitted: tuple[tuple[object, ...], RunModel] | None = None  # what it was fitted to, and the model
+        self._space = space
+        self._goals = goals
+        self._seen = seen
+        self._noisy = noisy
+        self._fitted: tuple[tuple[object, ...], RunModel] | None = None  # key of the data, and the model
 
     def of(self, robust: bool | None = None) -> RunModel:
-        """Return the model of all rows; robust: to outliers, None: where rows came again."""
+        """Return the model of all rows; `robust` to outliers, by default if there are re-evaluations."""
         if robust is None:
             robust = bool(re_evaluations(self._space, self._seen).any())
         known = KnownColumns.of(self._seen)
-        now = len(self._seen), robust, *(column.tobytes() for column in known)
-        if self._fitted is None or self._fitted[0] != now:
-            told = _with_known(evaluated(self._goals, self._seen, len(self._seen)), known, self._goals)
-            self._fitted = now, predictor(self._space, self._goals, told, robust)
+        key = len(self._seen), robust, *(column.tobytes() for column in known)
+        if self._fitted is None or self._fitted[0] != key:
+            evaluations = _with_known(evaluations_of(self._goals, self._seen, len(self._seen)), known, self._goals)
+            self._fitted = key, predictor(self._space, self._goals, evaluations, robust)
         return self._fitted[1]
 
     def again(self, n: int) -> Floats:
-        """Return at most `n` known points [k, d] that noisy values leave open, none that is out."""
+        """Return at most `n` known points [k, d] that may be best under noise, without pending ones."""
         rows: Rows = np.empty(0, np.int64)
         if self._noisy:
             with suppress(ValueError):  # too few values for a model, or equal ones
                 rows = promising(self.of(robust=True), self._seen, re_evaluations(self._space, self._seen))
-        out = set(map(bytes, self._seen.pending_x()))
-        x = [point for point in self._seen.x[rows] if bytes(point) not in out]
+        pending = set(map(bytes, self._seen.pending_x()))
+        x = [point for point in self._seen.x[rows] if bytes(point) not in pending]
         return np.array(x[:n]).reshape(-1, self._seen.dim)
 
 
 @own_numerics()
 def predicted(model: RunModel, points: Iterable[Point]) -> Prediction:
-    """Return the prediction at points in the user's units; ValueError numbers a point outside the space."""
+    """Return the prediction at points in the user's units; ValueError with the number of a point outside the space."""
     if isinstance(points, (Mapping, str)) or not isinstance(points, Iterable):
         raise ValueError(f"predict: expected a list of points, got {safe_repr(points):.60}; pass [point]")
     x: list[Floats] = []
@@ -87,19 +97,22 @@ def predicted(model: RunModel, points: Iterable[Point]) -> Prediction:
 
 
 def refuse_several(goals: Goals) -> None:
-    """Raise RuntimeError where there are several objectives, and no single best point."""
+    """Raise RuntimeError for several objectives, which have no single best point."""
     if len(goals.objectives) > 1:
         raise RuntimeError("best_predicted: there are several objectives; `front` has the non-dominated evaluations")
 
 
 @own_numerics()
-def best_of(model: RunModel, told: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
-    """Return the evaluated point of the best posterior mean: of the feasible ones, if there are any."""
-    sign, f = model.goals.signs[0], told.f[:, 0]
+def best_of(model: RunModel, evaluations: Evaluated, feasible: Mask, trial: Rows) -> BestPredicted:
+    """Return the evaluated point of the best posterior mean, among the feasible ones if there are any."""
+    sign = model.goals.signs[0]
+    f = evaluations.f[:, 0]
     rows = np.flatnonzero(np.isfinite(f))
     rows = rows[feasible[rows]] if feasible[rows].any() else rows
-    prediction = model(told.x[rows])
+    prediction = model(evaluations.x[rows])
     i = int(np.argmin(sign * prediction.mean))
-    row, (r2, rank_correlation) = int(rows[i]), model.objectives[0].quality
-    mean, std = float(prediction.mean[i]), float(prediction.std[i])
+    row = int(rows[i])
+    r2, rank_correlation = model.objectives[0].quality
+    mean = float(prediction.mean[i])
+    std = float(prediction.std[i])
     return BestPredicted(row, mean, std, float(sign * f[row]), int(trial[row]), r2, rank_correlation)

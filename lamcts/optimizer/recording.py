@@ -1,4 +1,4 @@
-"""The journal of an optimizer: what it holds of the settings, how an optimizer goes on from it, `save` and `load`."""
+"""The journal of an optimizer: its settings in the journal, resuming, `save` and `load`."""
 
 import os
 from collections.abc import Collection
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
 Made = TypeVar("Made", bound="Optimizer")
 PARTS = ("space", "sampler")
 ON_COMMAND_LINE = {"space": " (--space FILE.py:NAME on the command line)", "sampler": ""}
-SETTINGS = ("maximize", "seed", "repeat")  # of a fingerprint, as an optimizer takes them
+SETTINGS = ("maximize", "seed", "repeat")  # entries of a fingerprint that are arguments of an optimizer
 
 
 def resume(
     path: str | os.PathLike[str],
     opt: "Optimizer",
     about: Json | None = None,
-    own: Json | None = None,
+    objective: Json | None = None,
     held: bool = True,
 ) -> Journal:
-    """Open the journal of a fresh optimizer, which takes over what the journal holds.
+    """Open the journal of a fresh optimizer, and restore its state; `objective` are further entries of the fingerprint.
 
-    own: JSON values that belong to the fingerprint of the run and not to the optimizer. path, about, held: as
-    `Journal.open` takes them. ValueError if the sampler cannot be resumed, JournalError if the state is refused.
+    ValueError if the sampler cannot be resumed, JournalError for an invalid state.
     """
     _check_resumable(opt, "journal", "leave out the journal")
-    journal = Journal.open(path, opt.fingerprint() | (own or {}), (about or {}) | _about(opt), held)
+    journal = Journal.open(path, opt.fingerprint() | (objective or {}), (about or {}) | _about(opt), held)
     try:
         if journal.started:
             opt.restore(replace(journal.recorded().state, fingerprint=opt.fingerprint()))  # they were compared
@@ -58,7 +57,7 @@ def resume(
 
 
 def save(opt: "Optimizer", path: str | os.PathLike[str]) -> Collection[str]:
-    """Write a journal of an optimizer, or a copy of its own; return the names of the parts that the file lacks."""
+    """Write a journal of an optimizer, or copy its journal; return the names of the parts that the file lacks."""
     _check_resumable(opt, "save", "keep the evaluations alone: opt.to_dataframe()")
     if opt._journal is not None:
         opt._journal.copy(path)
@@ -66,7 +65,7 @@ def save(opt: "Optimizer", path: str | os.PathLike[str]) -> Collection[str]:
     else:
         fingerprint, about = opt.fingerprint(), _about(opt)
         if from_signature(plain_json(fingerprint["space"])) is None and (space := to_json(opt.space)) is not None:
-            about["space"] = space  # with its tables: the signature has checksums of them
+            about["space"] = space  # with tables, of which the signature has checksums
         with Journal.open(MEMORY, fingerprint, about) as journal:
             journal.write(opt.delta(journal.mark))
             journal.copy(path)
@@ -74,22 +73,24 @@ def save(opt: "Optimizer", path: str | os.PathLike[str]) -> Collection[str]:
     return [name for name in PARTS if name not in parts]
 
 
-def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], given: Json) -> "Made":
+def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], parts: Json) -> "Made":
     """Return the optimizer of a journal, which it goes on writing."""
     record, name = Journal.read(path), os.fsdecode(path)
-    known, about = record.fingerprint, record.about
-    design = known.get("design")
-    if {*SETTINGS, *PARTS} - {*known} or not isinstance(design, dict) or {"kind", "n_init", "x0"} - {*design}:
+    fingerprint, about = record.fingerprint, record.about
+    design = fingerprint.get("design")
+    if {*SETTINGS, *PARTS} - {*fingerprint} or not isinstance(design, dict) or {"kind", "n_init", "x0"} - {*design}:
         raise ValueError(f"expected the journal of an optimizer, got {name}, which lacks its settings")
-    parts = _parts_in(known, about) | given
+    known_parts = _parts_in(fingerprint, about) | parts
     for part in PARTS:
-        if part not in parts:
+        if part not in known_parts:
             raise ValueError(
                 f"{part}: expected the run's, since the journal {name} does not hold it; "
                 f"pass load(path, {part}=...){ON_COMMAND_LINE[part]}, or make the optimizer as before, with journal="
             )
     rest = {"noisy": about.get("noisy", 0.0), "related": RelatedTasks.from_json(about.get("related", ()))}
-    opt = kind(**parts, **{setting: known[setting] for setting in SETTINGS}, **record.goals.arguments(), **rest)
+    opt = kind(
+        **known_parts, **{setting: fingerprint[setting] for setting in SETTINGS}, **record.goals.arguments(), **rest
+    )
     opt.design = Design(
         opt.space,
         design["kind"],
@@ -100,13 +101,14 @@ def optimizer_of(kind: "type[Made]", path: str | os.PathLike[str], given: Json) 
         points=about.get("x0", ()),
     )
     opt._begin()
-    opt._record_in(path, {entry: held for entry, held in known.items() if entry == "objective"})
+    opt._record_in(path, {name: value for name, value in fingerprint.items() if name == "objective"})
     return opt
 
 
 def _about(opt: "Optimizer") -> Json:
-    """Return what the fingerprint of an optimizer lacks of its settings, as JSON values."""
-    goals, points = opt.goals, [plain(opt.design.exact.get(x.tobytes())) for x in opt.design.given]
+    """Return the settings of an optimizer that its fingerprint lacks, as JSON values."""
+    goals = opt.goals
+    points = [plain(opt.design.exact.get(x.tobytes())) for x in opt.design.given]
     about = {
         "noisy": opt.noisy,
         "objectives": list(goals.names) if goals.plain and goals.names != (VALUE,) else None,  # else it has the names
@@ -115,11 +117,11 @@ def _about(opt: "Optimizer") -> Json:
         "x0": points if opt.design.exact else None,
         "foreign": not is_ours(opt.sampler),  # whose class may have the name of one of ours
     }
-    return {name: held for name, held in about.items() if held}
+    return {name: value for name, value in about.items() if value}
 
 
 def _parts_in(fingerprint: Json, about: Json) -> Json:
-    """Return the space and the sampler of a run, where its journal holds them."""
+    """Return the space and the sampler of a run that its journal contains."""
     parts: Json = {}
     space = from_signature(about.get("space", fingerprint["space"]), strict=True)
     if space is not None and plain_json(space.signature()) == fingerprint["space"]:  # else it has rules or keys

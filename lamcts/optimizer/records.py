@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lamcts.journal.state import Mark
-from lamcts.outcomes.front import Front, front_of, once
+from lamcts.outcomes.front import Front, front_of, unique_rows
 from lamcts.outcomes.goals import Goals
 from lamcts.outcomes.observations import Observations
 from lamcts.spaces.base import SearchSpace
@@ -43,33 +43,32 @@ class Best(NamedTuple):
 
 
 def best(space: SearchSpace, seen: Observations, goals: Goals) -> Best:
-    """Return the best evaluation; RuntimeError where there is none."""
+    """Return the best evaluation; RuntimeError without one."""
     if len(goals.objectives) > 1:
         raise RuntimeError("best: there are several objectives; `front` has the evaluations that none is better than")
     row = seen.best
     if row is None:
         raise RuntimeError("best: no evaluation has succeeded yet; tell a finite value first")
     value = float(goals.signs[0] * seen.f[row, 0])
-    kept = bool(seen.feasible[row])
+    is_feasible = bool(seen.feasible[row])
     known = np.isfinite(seen.g[row])
-    violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or kept else float("nan")
-    return Best(seen.point(row, space), value, int(seen.trial[row]), kept, violation, goals.measured(seen.g[row]))
+    violation = float(np.maximum(seen.g[row][known], 0.0).sum()) if known.any() or is_feasible else float("nan")
+    return Best(
+        seen.point(row, space), value, int(seen.trial[row]), is_feasible, violation, goals.measured(seen.g[row])
+    )
 
 
 def front(space: SearchSpace, seen: Observations, goals: Goals) -> Front:
-    """Return the feasible evaluations that no other one dominates, each point with equal values once."""
+    """Return the distinct non-dominated feasible evaluations."""
     rows = seen.front
     x = seen.x[rows]
     keys = [code.tobytes() if key is None else key for key, code in zip(PointKeys(space)(x), x, strict=True)]
-    rows = once(rows, keys, seen.f[rows])
+    rows = unique_rows(rows, keys, seen.f[rows])
     return front_of(goals, seen, rows, [seen.point(row, space) for row in rows.tolist()])
 
 
 def leaders(space: SearchSpace, seen: Observations, since: Mark) -> list[tuple[int, Point]]:
-    """Return the rows that are the best, or on the front, and were not at a mark, with their points.
-
-    So a reader without the space finds the points of those that matter.
-    """
+    """Return the rows with points that became the best, or joined the front, since a mark."""
     best = seen.best
     rows = [] if best is None or best == since.best else [best]
     if seen.f.shape[1] > 1:

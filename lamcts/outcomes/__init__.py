@@ -1,1 +1,1 @@
-"""What evaluations come to: goals, and how rows with several columns compare. Losses inside: lower is better."""
+"""Outcomes of evaluations: goals, and comparisons of rows with several columns. Losses inside: lower is better."""

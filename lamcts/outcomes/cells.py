@@ -9,27 +9,24 @@ from lamcts.types import Floats
 
 
 class Cells(NamedTuple):
-    """Disjoint boxes that together are what lies below the reference and is not dominated: corners [b, m] each.
-
-    `lower` is -inf in the first column, and in others where a cell has no end.
-    """
+    """Disjoint boxes [b, m] that fill the non-dominated region below a reference; `lower` is -inf where unbounded."""
 
     lower: Floats
     upper: Floats
 
 
 def cells_of(f: Floats, reference: Floats) -> Cells:
-    """Return the cells of what no row of f [n, m] dominates below the reference [m]."""
+    """Return the cells of the region below the reference [m] that no row of f [n, m] dominates."""
     return cells_below(*front_below(f, reference))
 
 
 def cells_below(front: Floats, reference: Floats) -> Cells:
-    """Return the cells of what a front, each row once and in order, does not dominate."""
+    """Return the cells of the region that a sorted front of distinct rows does not dominate."""
     return _strips(front, reference) if len(reference) == 2 else _cells(front, reference)
 
 
 def front_below(f: Floats, reference: Floats) -> tuple[Floats, Floats]:
-    """Return the front of the rows that count, each once, in order, and the reference, checked."""
+    """Return the sorted front of the distinct rows below the reference, and the checked reference."""
     f, reference = np.asarray(f, float), np.asarray(reference, float)
     if f.ndim != 2 or reference.shape != f.shape[1:]:
         raise ValueError(f"expected rows [n, m] and a reference [m], got the shapes {f.shape} and {reference.shape}")
@@ -42,31 +39,31 @@ def front_below(f: Floats, reference: Floats) -> tuple[Floats, Floats]:
 
 
 def _strips(front: Floats, reference: Floats) -> Cells:
-    """Return the cells for two columns: under the reference a strip over each step of the staircase."""
-    across, up = front.T
-    upper = np.stack([np.r_[across, reference[0]], np.r_[reference[1], up]], axis=1)
-    lower = np.stack([np.full(len(upper), -np.inf), np.r_[up, -np.inf]], axis=1)
+    """Return the cells for two columns: one strip over each step of the staircase."""
+    f1, f2 = front.T
+    upper = np.stack([np.r_[f1, reference[0]], np.r_[reference[1], f2]], axis=1)
+    lower = np.stack([np.full(len(upper), -np.inf), np.r_[f2, -np.inf]], axis=1)
     return Cells(lower, upper)
 
 
 def _cells(front: Floats, reference: Floats) -> Cells:
     """Return the cells for any number of columns: Lacour, Klamroth and Fonseca (2017), algorithm 3 and equation 2.
 
-    Each cell knows the points that end it: `ends[b, k]` ends cell b in column k. A new point splits each cell whose
-    upper corner it dominates into at most m cells, one a column. Of equal coordinates the later one counts as the
-    larger, so that cells of no volume appear, and none is lost.
+    `ends[b, k]` is the point that bounds cell b in column k. A new point splits each cell whose upper corner it
+    dominates into at most m cells. Equal coordinates give cells without volume.
     """
     m = len(reference)
     ends = np.full((1, m, m), -np.inf)  # [b, m, m]
     ends[0, range(m), range(m)] = reference
     for point in front:
-        hit = (point < np.einsum("bjj->bj", ends)).all(1)
-        parents, parts = ends[hit], [ends[~hit]]
+        is_split = (point < np.einsum("bjj->bj", ends)).all(1)
+        parents = ends[is_split]
+        parts = [ends[~is_split]]
         for j in range(m):
             others = np.delete(parents[:, :, j], j, axis=1).max(1, initial=-np.inf)
-            kids = parents[point[j] >= others]
-            kids[:, j] = point
-            parts.append(kids)
+            children = parents[point[j] >= others]
+            children[:, j] = point
+            parts.append(children)
         ends = np.concatenate(parts)
     lower = [ends[:, :j, j].max(1, initial=-np.inf) for j in range(m)]
     return Cells(np.stack(lower, axis=1), np.einsum("bjj->bj", ends).copy())

@@ -1,8 +1,7 @@
 """The constrained rank of rows: the order by which the tree, samplers and `best` compare evaluations.
 
-First the feasible rows, by how many others dominate them; then the infeasible ones, by the sum of the ranks of their
-violations; failed, pruned and partial rows have no rank. With one objective and no constraint it is the order of the
-losses.
+Feasible rows come first, by their dominance numbers. Infeasible rows follow, by the sum of the ranks of their
+violations. Failed, pruned and partial rows have no rank. With one objective and no constraint, the rank is the loss.
 """
 
 import numpy as np
@@ -12,158 +11,148 @@ from lamcts.outcomes.dominance import DominanceNumbers, dominance_numbers
 from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
-# kinds of rows: evaluated; failed; only its constraints are known; stopped on its way, since others were ahead;
-# evaluated below full fidelity
-OK, FAILED, CHECKED, PRUNED, PARTIAL = 0, 1, 2, 3, 4
+# Kinds of rows: evaluated; failed; checked, with constraints alone known; pruned; evaluated below full fidelity
+OK, FAILED, CHECKED, PRUNED, PARTIAL = range(5)
 WITH_LOSSES = (OK, PARTIAL)
 KINDS = ("ok", "failed", "checked", "pruned", "partial")
-FEASIBLE = "feasible"  # what those are called that were evaluated and keep all constraints
-RERANK_ROWS = 50  # new rows beyond which all are ranked at once: with 50 columns as dear as 15 rows of 1,000, or 200
-# of 20,000
+FEASIBLE = "feasible"  # the name of evaluated rows that satisfy all constraints
+RERANK_ROWS = 50  # new rows beyond which all rows are ranked again: with 50 columns, that costs as much as 15 new rows
+# among 1,000, or 200 among 20,000
 
 
 def feasible(g: Floats, kind: NDArray[np.int64]) -> Mask:
-    """Return which rows were evaluated and keep all constraints (one not measured is not kept), [n]; g [n, c]."""
+    """Return which rows of g [n, c] were evaluated and satisfy all constraints, [n]; an unmeasured one is violated."""
     return np.asarray((kind == OK) & (g <= 0).all(1))
 
 
 def rankable(g: Floats, kind: NDArray[np.int64]) -> Mask:
-    """Return which rows have a rank, [n]: not failed ones, nor checked ones that violate no constraint."""
+    """Return which rows have a rank, [n]: evaluated rows, and checked rows that violate a constraint."""
     return np.asarray((kind == OK) | ((kind == CHECKED) & (g > 0).any(1)))
 
 
 def total_violation(g: Floats) -> Floats:
-    """Return by how much the rows of g [n, c] break constraints in sum, each in its own units, [n].
-
-    What was not measured adds nothing; nan where nothing was.
-    """
+    """Return the sum of the measured violations in each row of g [n, c], [n]; nan where none was measured."""
     unknown = np.isnan(g)
     total: Floats = np.where(unknown, 0.0, np.maximum(g, 0.0)).sum(1)
     return np.where(unknown.any(1) & unknown.all(1), np.nan, total)
 
 
 def constrained_rank(f: Floats, g: Floats, kind: NDArray[np.int64]) -> Floats:
-    """Return the constrained ranks [n], lower is better; nan for rows without one.
-
-    f [n, m], g [n, c], kind [n].
-    """
+    """Return the constrained ranks [n] of f [n, m], g [n, c] and kind [n]; lower is better, nan without a rank."""
     if f.shape[1] == 1 and not g.shape[1]:
         return np.where(kind == PARTIAL, np.nan, f[:, 0])
-    good, here = feasible(g, kind), rankable(g, kind)
-    infeasible = here & ~good
-    level = f[good, 0] if f.shape[1] == 1 else dominance_numbers(f[good])
-    return _arranged(good, infeasible, level, violation_ranks(g[infeasible]))
+    is_feasible = feasible(g, kind)
+    is_infeasible = rankable(g, kind) & ~is_feasible
+    keys = f[is_feasible, 0] if f.shape[1] == 1 else dominance_numbers(f[is_feasible])
+    return _arranged(is_feasible, is_infeasible, keys, violation_ranks(g[is_infeasible]))
 
 
 class ConstrainedRanks:
-    """The constrained ranks of rows as they arrive: each new row is compared once with every other row.
-
-    losses, constraints: how many columns there are.
-    """
+    """The constrained ranks of rows as they arrive: each new row is compared once with every other row."""
 
     def __init__(self, losses: int, constraints: int) -> None:
-        self._one, self._numbers = losses == 1, np.empty(0)
-        self._dominated = DominanceNumbers(losses)  # of the feasible rows
-        self._violations = ViolationRanks(constraints)  # of the infeasible ones
+        self._is_single_loss = losses == 1
+        self._ranks = np.empty(0)
+        self._dominance = DominanceNumbers(losses)  # of the feasible rows
+        self._violations = ViolationRanks(constraints)  # of the infeasible rows
 
-    def append(self, f: Floats, g: Floats, good: Mask, infeasible: Mask) -> None:
-        """Add rows, f [k, m] and g [k, c]: which are feasible, and which are ranked although infeasible, [k]."""
-        self._dominated.append(f[good])
-        self._violations.append(g[infeasible])
+    def append(self, f: Floats, g: Floats, is_feasible: Mask, is_infeasible: Mask) -> None:
+        """Add rows f [k, m] and g [k, c], with masks [k] of the feasible rows and of the ranked infeasible rows."""
+        self._dominance.append(f[is_feasible])
+        self._violations.append(g[is_infeasible])
 
-    def of(self, f: Floats, good: Mask, infeasible: Mask) -> Floats:
+    def of(self, f: Floats, is_feasible: Mask, is_infeasible: Mask) -> Floats:
         """Return the ranks of all rows, [n], given their losses [n, m] and masks."""
-        if len(self._numbers) != len(f):
-            level = f[good, 0] if self._one else self._dominated.numbers
-            self._numbers = _arranged(good, infeasible, level, self._violations.totals)
-        return self._numbers
+        if len(self._ranks) != len(f):
+            keys = f[is_feasible, 0] if self._is_single_loss else self._dominance.numbers
+            self._ranks = _arranged(is_feasible, is_infeasible, keys, self._violations.totals)
+        return self._ranks
 
 
-def _arranged(good: Mask, infeasible: Mask, level: Floats | NDArray[np.int64], over: Floats) -> Floats:
-    """Return the ranks [n] of rows of which some are feasible, some infeasible, others without rank.
+def _arranged(
+    is_feasible: Mask, is_infeasible: Mask, keys: Floats | NDArray[np.int64], infeasible_keys: Floats
+) -> Floats:
+    """Return the ranks [n], nan for rows in neither mask; the keys order the rows of each mask, lower is better."""
+    ranks = np.full(len(is_feasible), np.nan)
+    ranks[is_feasible] = feasible_ranks = _dense_ranks(keys)
+    ranks[is_infeasible] = feasible_ranks.max(initial=-1.0) + 1.0 + _dense_ranks(infeasible_keys)
+    return ranks
 
-    level: what the feasible rows compare by, in order; over: the same of the infeasible ones. Both ascend.
-    """
-    result = np.full(len(good), np.nan)
-    result[good] = first = _dense_ranks(level)
-    result[infeasible] = first.max(initial=-1.0) + 1.0 + _dense_ranks(over)
-    return result
 
-
-def _dense_ranks(level: Floats | NDArray[np.int64]) -> Floats:
-    """Return 0 for the lowest number, 1 for the next, and so on, equals equal, [n]."""
-    if level.dtype == np.int64 and len(level):  # counts of rows: there is no need to sort them
-        above = level - level.min()
-        ranks: Floats = (np.cumsum(np.bincount(above) > 0) - 1.0)[above]
+def _dense_ranks(keys: Floats | NDArray[np.int64]) -> Floats:
+    """Return 0 for the lowest key, 1 for the next, and so on, [n]; equal keys have equal ranks."""
+    if keys.dtype == np.int64 and len(keys):  # counts of rows, which need no sort
+        offsets = keys - keys.min()
+        ranks: Floats = (np.cumsum(np.bincount(offsets) > 0) - 1.0)[offsets]
         return ranks
-    return np.unique(level, return_inverse=True)[1].astype(float)
+    return np.unique(keys, return_inverse=True)[1].astype(float)
 
 
 # Ranks of violations --------------------------------------------------------------------------------------------------
 
 
 def violation_ranks(g: Floats) -> Floats:
-    """Return the sum over constraints of the rank of each row's violation among all violations of it, [n].
+    """Return the sum over constraints of the rank of each row's violation in g [n, c], [n].
 
-    Nothing but the order of the violations of a constraint enters, and equals share their middle rank. g [n, c]; nan,
-    a constraint that was not measured, counts as its worst.
+    Equal violations share their mean rank. nan, an unmeasured constraint, counts as the largest violation.
     """
     total = np.zeros(len(g))
     for column in g.T:
-        over = np.where(np.isnan(column), np.inf, column)
-        infeasible = over > 0
-        if infeasible.any():
-            _, inverse, count = np.unique(over[infeasible], return_inverse=True, return_counts=True)
-            total[infeasible] += (np.cumsum(count) - (count - 1) / 2)[inverse]
+        violations = np.where(np.isnan(column), np.inf, column)
+        is_violated = violations > 0
+        if is_violated.any():
+            _, inverse, count = np.unique(violations[is_violated], return_inverse=True, return_counts=True)
+            total[is_violated] += (np.cumsum(count) - (count - 1) / 2)[inverse]
     return total
 
 
 class ViolationRanks:
-    """The sum of ranks of every row's violations, kept as rows arrive; rows wait until the sums are read.
+    """The sums of violation ranks of rows as they arrive, for c constraints; new rows are ranked at the next read.
 
-    A new row raises the rank of each row that violates a constraint more by 1, and of an equal one by a half. All sums
-    are of halves, so nothing is rounded.
-
-    c: how many constraints there are.
+    A new row raises the rank of each larger violation by 1, and of each equal one by 1/2. Multiples of 1/2 are exact.
     """
 
     def __init__(self, c: int) -> None:
-        self._over = np.zeros((c, 16))  # [c, room], 0 where kept; rows lie along it, as they are compared
+        self._columns = np.zeros((c, 16))  # [c, capacity], violations, 0 where a constraint is satisfied
         self._totals = np.zeros(16)
-        self._breaking = np.zeros(c, np.int64)  # how many of the rows that are ranked break each constraint
-        self._n = self._ranked = 0
+        self._n_violating = np.zeros(c, np.int64)  # ranked rows that violate each constraint
+        self._n_rows = self._n_ranked = 0
 
     def append(self, g: Floats) -> None:
-        """Take the violations of rows, g [k, c]; nan, not measured, counts as the worst."""
-        first, self._n = self._n, self._n + len(g)
-        if self._n > len(self._totals):
-            more = max(self._n, 2 * len(self._totals)) - len(self._totals)
-            self._over = np.concatenate([self._over, np.zeros((len(self._over), more))], axis=1)
-            self._totals = np.concatenate([self._totals, np.zeros(more)])
-        self._over[:, first : self._n] = np.where(np.isnan(g), np.inf, np.maximum(g, 0.0)).T
+        """Add the violations of rows g [k, c]; nan, an unmeasured constraint, counts as the largest violation."""
+        first = self._n_rows
+        self._n_rows += len(g)
+        if self._n_rows > len(self._totals):
+            n_more = max(self._n_rows, 2 * len(self._totals)) - len(self._totals)
+            self._columns = np.concatenate([self._columns, np.zeros((len(self._columns), n_more))], axis=1)
+            self._totals = np.concatenate([self._totals, np.zeros(n_more)])
+        self._columns[:, first : self._n_rows] = np.where(np.isnan(g), np.inf, np.maximum(g, 0.0)).T
 
     @property
     def totals(self) -> Floats:
-        """The sums, [n]: a view, so copy what has to outlive the next rows."""
-        if self._n - self._ranked > RERANK_ROWS:
-            self._totals[: self._n] = violation_ranks(self._over[:, : self._n].T)
-            self._breaking = np.count_nonzero(self._over[:, : self._n], axis=1)
-            self._ranked = self._n
-        while self._ranked < self._n:
-            self._rank(self._ranked)
-            self._ranked += 1
-        return self._totals[: self._n]
+        """The sums, [n]: a view, which the next rows change."""
+        if self._n_rows - self._n_ranked > RERANK_ROWS:
+            self._totals[: self._n_rows] = violation_ranks(self._columns[:, : self._n_rows].T)
+            self._n_violating = np.count_nonzero(self._columns[:, : self._n_rows], axis=1)
+            self._n_ranked = self._n_rows
+        while self._n_ranked < self._n_rows:
+            self._rank(self._n_ranked)
+            self._n_ranked += 1
+        return self._totals[: self._n_rows]
 
     def _rank(self, row: int) -> None:
-        """Rank one row among those before it."""
-        twice: Rows = np.zeros(row, np.int64)  # by what the others rise, doubled
-        own = 0  # doubled, too
-        for j in np.flatnonzero(self._over[:, row]):
-            before, here = self._over[j, :row], self._over[j, row]
-            worse, no_better = before > here, before >= here
-            twice += worse.view(np.int8)
-            twice += no_better.view(np.int8)
-            own += 2 * int(self._breaking[j]) + 2 - int(np.count_nonzero(worse)) - int(np.count_nonzero(no_better))
-        self._totals[:row] += twice / 2
-        self._totals[row] = own / 2
-        self._breaking += self._over[:, row] > 0
+        """Rank a row among the rows before it."""
+        rises: Rows = np.zeros(row, np.int64)  # twice the increases of earlier rows
+        rank = 0  # twice the rank of this row
+        for j in np.flatnonzero(self._columns[:, row]):
+            earlier = self._columns[j, :row]
+            violation = self._columns[j, row]
+            is_worse = earlier > violation
+            is_no_better = earlier >= violation
+            rises += is_worse.view(np.int8)
+            rises += is_no_better.view(np.int8)
+            n_above = int(np.count_nonzero(is_worse)) + int(np.count_nonzero(is_no_better))
+            rank += 2 * int(self._n_violating[j]) + 2 - n_above
+        self._totals[:row] += rises / 2
+        self._totals[row] = rank / 2
+        self._n_violating += self._columns[:, row] > 0

@@ -1,7 +1,7 @@
 """Pareto dominance between rows of losses [n, m]: lower is better in every column.
 
-A row dominates another if it is nowhere worse and somewhere better; so equal rows do not dominate each other. A row
-with nan takes no part: it dominates none, none dominates it, its number is `UNKNOWN_NUMBER`, and it is on no front.
+A row dominates another if it is nowhere worse and somewhere better, so equal rows do not dominate each other. A row
+with nan dominates no row and is dominated by none. Its number is `UNKNOWN_NUMBER`, and it is on no front.
 """
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from lamcts.types import Floats, Rows
 
 Mask = NDArray[np.bool_]
-UNKNOWN_NUMBER = -1  # the number of a row with nan: no count, so that `numbers == 0` is the front alone
-MAX_PAIRS = 2**20  # compared at once: a few megabytes, which stay in a cache; 2^16 to 2^22 took the same time
-BLOCK = 32  # rows whose victims are thrown out at once; 8 to 1,000 took about the same time
+UNKNOWN_NUMBER = -1  # the number of a row with nan, so that `numbers == 0` selects the front alone
+MAX_PAIRS = 2**20  # pairs compared at once, a few megabytes in a cache; 2^16 to 2^22 took the same time
+BLOCK = 32  # rows of the front compared with all others at once; 8 to 1,000 took about the same time
 
 
 def dominance_numbers(f: Floats) -> Rows:
@@ -60,46 +60,47 @@ class DominanceNumbers:
     """
 
     def __init__(self, m: int):
-        self._columns = np.empty((m, 16))  # [m, room]; rows lie along it, as they are compared; room doubles
+        self._columns = np.empty((m, 16))  # [m, capacity], which doubles
         self._numbers = np.empty(16, np.int64)
-        self._n = 0
+        self._n_rows = 0
 
     def __len__(self) -> int:
-        return self._n
+        return self._n_rows
 
     @property
     def numbers(self) -> Rows:
-        """How many rows dominate each row, [n]: a view, so copy what has to outlive the next `append`."""
-        seen = self._numbers[: self._n]
-        seen.flags.writeable = False
-        return seen
+        """Number of rows that dominate each row, [n]: a view, which the next `append` changes."""
+        numbers = self._numbers[: self._n_rows]
+        numbers.flags.writeable = False
+        return numbers
 
     def append(self, f: Floats) -> None:
-        """Take rows f [k, m], and count whom they dominate and who dominates them."""
+        """Add rows f [k, m] and update all numbers."""
         rows = np.asarray(f, float)
         if rows.ndim != 2 or rows.shape[1] != len(self._columns):
             raise ValueError(f"f: expected rows of {len(self._columns)} numbers, got the shape {rows.shape}")
-        first, self._n = self._n, self._n + len(rows)
+        first = self._n_rows
+        self._n_rows += len(rows)
         self._make_room()
-        self._columns[:, first : self._n] = rows.T
-        self._numbers[first : self._n] = np.where(np.isnan(rows).any(1), UNKNOWN_NUMBER, 0)
-        while first < self._n:  # rows that come later in the batch wait: each pair is compared once
-            last = min(self._n, first + max(1, MAX_PAIRS // self._n))
+        self._columns[:, first : self._n_rows] = rows.T
+        self._numbers[first : self._n_rows] = np.where(np.isnan(rows).any(1), UNKNOWN_NUMBER, 0)
+        while first < self._n_rows:
+            last = min(self._n_rows, first + max(1, MAX_PAIRS // self._n_rows))
             self._compare(first, last)
             first = last
 
     def _compare(self, first: int, last: int) -> None:
-        """Count the rows from `first` to `last` against themselves and all before them."""
+        """Compare the rows from `first` to `last` with each other and with all earlier rows."""
         better, worse = _compared(self._columns[:, first:last], self._columns[:, :last])  # [new, last] each
         self._numbers[first:last] += worse.sum(1)
         self._numbers[:first] += better[:, :first].sum(0)
 
     def _make_room(self) -> None:
-        room = len(self._numbers)
-        if self._n > room:
-            more = max(self._n, 2 * room) - room
-            self._columns = np.concatenate([self._columns, np.empty((len(self._columns), more))], axis=1)
-            self._numbers = np.concatenate([self._numbers, np.empty(more, np.int64)])
+        capacity = len(self._numbers)
+        if self._n_rows > capacity:
+            n_more = max(self._n_rows, 2 * capacity) - capacity
+            self._columns = np.concatenate([self._columns, np.empty((len(self._columns), n_more))], axis=1)
+            self._numbers = np.concatenate([self._numbers, np.empty(n_more, np.int64)])
 
 
 def non_dominated(f: Floats) -> Mask:
@@ -123,47 +124,48 @@ def non_dominated(f: Floats) -> Mask:
     [True, True, False]
     """
     f = np.asarray(f, float)
-    known = np.flatnonzero(~np.isnan(f).any(1))
-    on = np.zeros(len(f), bool)
-    if len(known):
+    complete_rows = np.flatnonzero(~np.isnan(f).any(1))
+    is_front = np.zeros(len(f), bool)
+    if len(complete_rows):
         front = _staircase if f.shape[1] == 2 else _front
-        on[known] = front(f[known])
-    return on
+        is_front[complete_rows] = front(f[complete_rows])
+    return is_front
 
 
 def _compared(new: Floats | Rows, old: Floats | Rows) -> tuple[Mask, Mask]:
-    """Return which of `new` [m, k] dominate which of `old` [m, n], [k, n], and by which they are dominated, [k, n]."""
+    """Return whether columns of `new` [m, k] dominate those of `old` [m, n], and are dominated by them, [k, n] each."""
     shape = (new.shape[1], old.shape[1])
-    no_worse, no_better = np.ones(shape, bool), np.ones(shape, bool)
-    for mine, theirs in zip(new[:, :, None], old, strict=True):  # [k, 1], [n]
-        no_worse &= mine <= theirs
-        no_better &= mine >= theirs
-    return no_worse & ~no_better, no_better & ~no_worse
+    is_no_worse = np.ones(shape, bool)
+    is_no_better = np.ones(shape, bool)
+    for new_column, old_column in zip(new[:, :, None], old, strict=True):  # [k, 1], [n]
+        is_no_worse &= new_column <= old_column
+        is_no_better &= new_column >= old_column
+    return is_no_worse & ~is_no_better, is_no_better & ~is_no_worse
 
 
 def _staircase(f: Floats) -> Mask:
-    """Return the front of f [n, 2] without nan: in order of the first column, the second has to fall."""
+    """Return the front of f [n, 2] without nan: the second column falls in the order of the first."""
     order = np.lexsort((f[:, 1], f[:, 0]))
-    across, up = f[order].T
-    first = np.flatnonzero(np.r_[True, across[1:] > across[:-1]])  # of those that are equal in the first column
-    lowest = up[first]
-    falls = np.r_[True, lowest[1:] < np.minimum.accumulate(lowest)[:-1]]
+    f1, f2 = f[order].T
+    first = np.flatnonzero(np.r_[True, f1[1:] > f1[:-1]])  # rows of a new first loss
+    lowest_f2 = f2[first]
+    is_falling = np.r_[True, lowest_f2[1:] < np.minimum.accumulate(lowest_f2)[:-1]]
     group = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(f)]))
-    on = np.empty(len(f), bool)
-    on[order] = falls[group] & (up == lowest[group])
-    return on
+    is_front = np.empty(len(f), bool)
+    is_front[order] = is_falling[group] & (f2 == lowest_f2[group])
+    return is_front
 
 
 def _front(f: Floats) -> Mask:
-    """Return the front of f [n, m] without nan, block by block: what a block dominates is thrown out."""
-    distinct, which = np.unique(f, axis=0, return_inverse=True)
-    places = np.stack([np.unique(column, return_inverse=True)[1] for column in distinct.T])  # [m, distinct]
-    left = np.argsort(places.sum(0), kind="stable")  # who dominates comes before whom it dominates
-    on = np.zeros(len(distinct), bool)
-    while len(left):
-        block = left[: max(1, min(BLOCK, MAX_PAIRS // len(left)))]
-        better, _ = _compared(places[:, block], places[:, left])
-        kept: Mask = ~np.any(better, axis=0)
-        on[block[kept[: len(block)]]] = True
-        left = left[len(block) :][kept[len(block) :]]
-    return on[which.ravel()]
+    """Return the front of f [n, m] without nan, block by block; the rows that a block dominates are dropped."""
+    distinct, inverse = np.unique(f, axis=0, return_inverse=True)
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in distinct.T])  # [m, distinct]
+    candidates = np.argsort(ranks.sum(0), kind="stable")  # a row comes before all rows that it dominates
+    is_front = np.zeros(len(distinct), bool)
+    while len(candidates):
+        block = candidates[: max(1, min(BLOCK, MAX_PAIRS // len(candidates)))]
+        better, _ = _compared(ranks[:, block], ranks[:, candidates])
+        is_kept: Mask = ~np.any(better, axis=0)
+        is_front[block[is_kept[: len(block)]]] = True
+        candidates = candidates[len(block) :][is_kept[len(block) :]]
+    return is_front[inverse.ravel()]

@@ -15,8 +15,8 @@ from lamcts.outcomes.observations import Columns, Observations
 from lamcts.text import safe_repr, shortened
 from lamcts.types import Floats, Json, Point, Rows, number_of
 
-ROUNDING = 1e-9  # of the range of a front: nearer to the plane of its extremes than this is on it
-MAX_LINES = 20  # of points in a repr: what stays readable at a prompt
+ROUNDING = 1e-9  # share of a front's range below which distances to the plane of its extremes are equal
+MAX_LINES = 20  # points in a repr, which stays readable at a prompt
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +71,8 @@ class Front(Sequence[FrontPoint]):
         self.senses = dict(senses)
         self._signs = signs_of(senses)
         f = self._losses(points)
-        self._points: list[FrontPoint] = [
-            points[i] for i in np.lexsort(f.T[::-1])
-        ]  # by the first objective, then the second, ...
-        self._given = None if reference is None else self._in_order(reference)
+        self._points: list[FrontPoint] = [points[i] for i in np.lexsort(f.T[::-1])]  # by the first objective, ...
+        self._reference = None if reference is None else self._in_order(reference)
 
     @overload
     def __getitem__(self, index: int) -> FrontPoint: ...
@@ -82,7 +80,7 @@ class Front(Sequence[FrontPoint]):
     def __getitem__(self, index: slice) -> "Front": ...
     def __getitem__(self, index: int | slice) -> "FrontPoint | Front":
         if isinstance(index, slice):
-            return Front(self._points[index], self.senses, self._named(self._given))
+            return Front(self._points[index], self.senses, self._named(self._reference))
         return self._points[index]
 
     def __len__(self) -> int:
@@ -96,13 +94,13 @@ class Front(Sequence[FrontPoint]):
 
     @property
     def reference(self) -> dict[str, float] | None:
-        """Where `hypervolume` measures from, by name: the given one, or 10 % of the front's range behind its worst.
+        """The reference point of `hypervolume` by name: as given, or 10 % of the front's range behind its worst values.
 
-        None where none was given and the front is empty.
+        None for an empty front without a given point.
         """
-        if self._given is None and len(self):
+        if self._reference is None and len(self):
             return self._named(self._signs * default_reference(self._losses(self._points)))
-        return self._named(self._given)
+        return self._named(self._reference)
 
     def hypervolume(self, reference: Mapping[str, float] | Sequence[float] | None = None) -> float:
         """Return the volume between the front and a reference point.
@@ -123,24 +121,23 @@ class Front(Sequence[FrontPoint]):
         MissingExtra
             For more than four objectives if moocore is not installed.
         """
-        chosen = self.reference if reference is None else reference
-        if chosen is None:
+        point = self.reference if reference is None else reference
+        if point is None:
             return 0.0
-        return hypervolume(self._losses(self._points), self._signs * self._in_order(chosen))
+        return hypervolume(self._losses(self._points), self._signs * self._in_order(point))
 
     def knee(self) -> FrontPoint:
         """Return the point from which a gain in one objective costs most in the others; see `knee`."""
         if not len(self):
             raise RuntimeError("knee: the front is empty, as no feasible evaluation has succeeded yet")
-        row = knee(self._losses(self._points))
-        return self._points[row]
+        return self._points[knee(self._losses(self._points))]
 
     def rows(self) -> list[Json]:
         """Return a dict for each point: trial, values, constraints, parameters; a list's parameters are x1, x2, ..."""
         return [_row(point) for point in self._points]
 
     def to_csv(self, path: "str | PathLike[str]") -> None:
-        """Write `rows` as a table with a line of names; a parameter that a point does not have stays empty."""
+        """Write `rows` as a CSV file with a header; the cell of a parameter that a point lacks is empty."""
         rows = self.rows()
         names = dict.fromkeys(name for row in rows for name in row) or ["trial", *self.senses]
         with open(path, "w", newline="", encoding="utf-8") as file:
@@ -153,16 +150,16 @@ class Front(Sequence[FrontPoint]):
         return "\n".join([f"<front of {_count(len(self))}: {senses}>", *self._lines()])
 
     def _lines(self) -> Iterable[str]:
-        """Return a line a point: its values in columns, and itself."""
+        """Yield one line for each point: its values in columns, and the point."""
         if not len(self):
             return
         cells = [list(self.senses), *([f"{value:.6g}" for value in row] for row in self.values)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        middle = self.knee()
+        knee_point = self.knee()
         for row, point in zip(cells[: MAX_LINES + 1], [None, *self._points], strict=False):
             text = "point" if point is None else shortened(safe_repr(point.point))
             numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            yield f"  {numbers}  {text}{'  <- knee' if point is middle else ''}"
+            yield f"  {numbers}  {text}{'  <- knee' if point is knee_point else ''}"
         if len(self) > MAX_LINES:
             yield f"  ... and {len(self) - MAX_LINES} more"
 
@@ -175,11 +172,11 @@ class Front(Sequence[FrontPoint]):
         return None if numbers is None else dict(zip(self.senses, map(float, numbers), strict=True))
 
     def _in_order(self, reference: Mapping[str, float] | Sequence[float]) -> Floats:
-        """Return a reference as numbers [m]; ValueError unless it has a finite one for each objective."""
+        """Return a reference as numbers [m]; ValueError unless each objective has a finite number."""
         names = list(self.senses)
-        given = reference if isinstance(reference, Mapping) else dict(zip(names, reference, strict=False))
+        by_name = reference if isinstance(reference, Mapping) else dict(zip(names, reference, strict=False))
         try:
-            numbers = np.array([number_of(given[name]) for name in names]) if len(reference) == len(names) else None
+            numbers = np.array([number_of(by_name[name]) for name in names]) if len(reference) == len(names) else None
         except (KeyError, TypeError):
             numbers = None
         if numbers is None or not np.isfinite(numbers).all():
@@ -191,7 +188,7 @@ class Front(Sequence[FrontPoint]):
 
 
 def signs_of(senses: Mapping[str, str]) -> Floats:
-    """Return what turns values in the user's units into losses and back, [m]; ValueError for other words."""
+    """Return the factors [m] that turn values into losses and back; ValueError for another sense than min or max."""
     for name, sense in senses.items():
         if sense not in ("min", "max"):
             raise ValueError(f"senses: expected 'min' or 'max' for {name!r}, got {safe_repr(sense):.60}")
@@ -235,16 +232,19 @@ def knee(f: Floats) -> int:
     1
     """
     f = np.asarray(f, float)
-    on = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
-    if not len(on):
+    front_rows = np.flatnonzero(non_dominated(np.where(np.isfinite(f), f, np.nan)))
+    if not len(front_rows):
         raise ValueError("knee: expected at least one row of finite numbers, got none")
-    f = f[on] * np.where(np.abs(f[on]).max(0) > 1, 0.25, 1.0)  # exact, and differences do not overflow
-    low, high = f.min(0), f.max(0)
-    scaled = (f - low) / np.where(high > low, high - low, 1.0)  # [rows, m], 0 the best
+    f = f[front_rows] * np.where(
+        np.abs(f[front_rows]).max(0) > 1, 0.25, 1.0
+    )  # a power of 2 is exact, and differences do not overflow
+    low = f.min(0)
+    extent = f.max(0) - low
+    scaled = (f - low) / np.where(extent > 0, extent, 1.0)  # [rows, m], 0 the best
     below = 1 - scaled.sum(1)  # sqrt(m) times the distance to the plane
-    bend = np.round(np.maximum(below, 0) / ROUNDING)  # whole numbers: equal up to rounding is equal
-    even = np.round(scaled.max(1) / ROUNDING)
-    return int(on[np.lexsort((even, -bend))[0]])
+    bend = np.round(np.maximum(below, 0) / ROUNDING)  # integers, which compare without rounding errors
+    worst = np.round(scaled.max(1) / ROUNDING)
+    return int(front_rows[np.lexsort((worst, -bend))[0]])
 
 
 def _row(point: FrontPoint) -> Json:
@@ -267,18 +267,19 @@ def _count(n: int) -> str:
     return "1 point" if n == 1 else f"{n} points"
 
 
-def once(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
-    """Return rows [k] without those that repeat the key of an earlier one and its values f [k, m]."""
-    first: dict[Hashable, int] = {}
+def unique_rows(rows: Rows, keys: Iterable[Hashable], f: Floats) -> Rows:
+    """Return rows [k] without those that repeat an earlier key with equal values f [k, m]."""
+    first_rows: dict[Hashable, int] = {}
     for row, key, values in zip(rows.tolist(), keys, f, strict=True):
-        first.setdefault((key, values.tobytes()), row)
-    return np.array([*first.values()], np.int64)
+        first_rows.setdefault((key, values.tobytes()), row)
+    return np.array([*first_rows.values()], np.int64)
 
 
 def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: list[Point]) -> Front:
-    """Return some rows with their points as a front."""
-    names, values = goals.names, goals.signs * columns.f[rows]  # of all at once: fronts may be large
-    made = [
+    """Return the front of some rows and their points."""
+    names = goals.names
+    values = goals.signs * columns.f[rows]
+    front_points = [
         FrontPoint(point, dict(zip(names, f, strict=True)), trial, goals.measured(g))
         for point, f, trial, g in zip(
             points, values.tolist(), columns.trial[rows].tolist(), columns.g[rows], strict=True
@@ -286,4 +287,4 @@ def front_of(goals: Goals, columns: Observations | Columns, rows: Rows, points: 
     ]
     senses = {goal.name: "max" if goal.maximize else "min" for goal in goals.objectives}
     reference = None if goals.reference is None else dict(zip(goals.names, goals.reference, strict=True))
-    return Front(made, senses, reference)
+    return Front(front_points, senses, reference)

@@ -1,8 +1,8 @@
-"""What a run is after: its objectives and its constraints, by name, and what a user's words for them mean.
+"""Goals of a run: objectives and constraints by name, parsed from the user's arguments.
 
     Goals.of(objectives={"cost": "min", "range": "max"}, constraints=["stress <= 250", "gap == 0 +- 1e-3"])
 
-Inside, every objective is a loss, and a constraint is kept where its number is at most 0.
+Inside, every objective is a loss, and a constraint is satisfied where its violation is at most 0.
 """
 
 import math
@@ -19,12 +19,12 @@ SENSES = {"min": False, "max": True, "minimize": False, "maximize": True}
 RELATIONS = {"<=": "<=", ">=": ">=", "==": "==", "<": "<=", ">": ">=", "=": "=="}
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 WORDS = re.compile(rf"\s*(\S.*?)\s*(<=|>=|==|<|>|=)\s*({NUMBER})\s*(?:(?:\+-|\+/-|±)\s*({NUMBER}))?\s*")
-BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")  # of a name, such as 'load [kN]' and 'p(>3)'
-FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # no name, but a sum or a second bound
-ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # how many, their names, or names with "min" or "max"
+BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")  # part of a name, such as 'load [kN]' and 'p(>3)'
+FORMULA = re.compile(r"[<>=]|\S\s*[+*^]\s*\S|\s[-/%]\s")  # a sum or a second bound, which is no name
+ObjectivesLike = int | Iterable[str] | Mapping[str, str] | None  # a number, names, or names with "min" or "max"
 ReferenceLike = Mapping[str, float] | Iterable[float] | None
-VALUE = "value"  # name of an objective that was given none
-MAX_VIOLATION = 1e300  # stands for an infinite violation, so that sums of them are finite
+VALUE = "value"  # default name of an objective
+MAX_VIOLATION = 1e300  # replaces an infinite violation, so that sums of violations are finite
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What quantity `name` has to keep to: `relation` ("<=", ">=" or "==") and `bound`, an equality to `tolerance`."""
+    """A bound on the quantity `name`: `relation` is "<=", ">=" or "=="; an equality holds to within `tolerance`."""
 
     name: str
     relation: str = "<="
@@ -45,69 +45,73 @@ class Constraint:
     tolerance: float = 0.0
 
     @classmethod
-    def read(cls, words: object) -> "Constraint":
+    def read(cls, text: object) -> "Constraint":
         """Return the constraint of a text such as "stress <= 250" or "gap == 0 +- 1e-3"."""
-        found = WORDS.fullmatch(words) if isinstance(words, str) else None
-        if found is None or FORMULA.search(BRACKETS.sub("", found[1])):
+        match = WORDS.fullmatch(text) if isinstance(text, str) else None
+        if match is None or FORMULA.search(BRACKETS.sub("", match[1])):
             cure = "return the quantity by a name, and give it a constraint for each bound"
-            why = "" if found is None else f"; {found[1]!r} is no name: {cure}"
+            why = "" if match is None else f"; {match[1]!r} is no name: {cure}"
             raise ValueError(
                 "constraints: expected 'name <= number', 'name >= number' or 'name == number +- tolerance', "
-                f"got {safe_repr(words):.60}{why}"
+                f"got {safe_repr(text):.60}{why}"
             )
-        name, sign, bound, tolerance = found.groups()
-        relation = RELATIONS[sign]
+        name, relation_sign, bound, tolerance = match.groups()
+        relation = RELATIONS[relation_sign]
         if (tolerance is None) == (relation == "=="):
             cure = (
                 "give it a tolerance, such as 'gap == 0 +- 1e-3'" if tolerance is None else "only '==' has a tolerance"
             )
-            raise ValueError(f"constraints: {words!r}: {cure}")
-        made = cls(name, relation, float(bound), float(tolerance or 0.0))
-        if not (math.isfinite(made.bound) and made.tolerance >= 0):
-            raise ValueError(f"constraints: expected a finite bound and a tolerance of at least 0, got {words!r}")
-        return made
+            raise ValueError(f"constraints: {text!r}: {cure}")
+        constraint = cls(name, relation, float(bound), float(tolerance or 0.0))
+        if not (math.isfinite(constraint.bound) and constraint.tolerance >= 0):
+            raise ValueError(f"constraints: expected a finite bound and a tolerance of at least 0, got {text!r}")
+        return constraint
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The least and the largest value that keep it."""
+        """The least and the largest feasible value."""
         low = -math.inf if self.relation == "<=" else self.bound - self.tolerance
         return low, math.inf if self.relation == ">=" else self.bound + self.tolerance
 
     @property
     def columns(self) -> int:
-        """How many numbers it is inside: an equality is its two inequalities, which have no kink as |h| has."""
+        """Number of columns: an equality is two inequalities, which have no kink as |h| has."""
         return 2 if self.relation == "==" else 1
 
     def violations(self, value: float) -> tuple[float, ...]:
-        """Return by how much a value of the quantity is beyond each end: at most 0 where it is not; nan for nan."""
-        off = value - self.bound
-        ends = {"<=": (off,), ">=": (-off,), "==": (off - self.tolerance, -off - self.tolerance)}[self.relation]
+        """Return the violation in each column by a value of the quantity, at most 0 if satisfied; nan for nan."""
+        difference = value - self.bound
+        excesses = {
+            "<=": (difference,),
+            ">=": (-difference,),
+            "==": (difference - self.tolerance, -difference - self.tolerance),
+        }[self.relation]
         return tuple(
-            beyond if math.isnan(beyond) else min(max(beyond, -MAX_VIOLATION), MAX_VIOLATION) for beyond in ends
+            excess if math.isnan(excess) else min(max(excess, -MAX_VIOLATION), MAX_VIOLATION) for excess in excesses
         )
 
     def quantity(self, violation: float) -> float:
-        """Return the shortest number whose first violation is this one, which is probably the number that was told."""
+        """Return the shortest number with this violation in the first column, probably the number that was told."""
         sign, end = (-1, self.bound) if self.relation == ">=" else (1, self.bound + self.tolerance)
         value = end + sign * violation
         texts = (f"{value:.{digits}g}" for digits in range(1, 18))
         return next((float(text) for text in texts if self.violations(float(text))[0] == violation), value)
 
     def violation(self, value: float) -> float:
-        """Return by how much a value of the quantity breaks it: at most 0 where it does not; nan for nan."""
+        """Return the violation by a value of the quantity, at most 0 if satisfied; nan for nan."""
         return max(self.violations(value))
 
     def __str__(self) -> str:
-        room = f" +- {_digits(self.tolerance)}" if self.relation == "==" else ""
-        return f"{self.name} {self.relation} {_digits(self.bound)}{room}"
+        tolerance = f" +- {_digits(self.tolerance)}" if self.relation == "==" else ""
+        return f"{self.name} {self.relation} {_digits(self.bound)}{tolerance}"
 
 
-ConstraintsLike = int | str | Iterable[str | Constraint] | None  # how many are at most 0, or texts
+ConstraintsLike = int | str | Iterable[str | Constraint] | None  # number of quantities that must be at most 0, or texts
 
 
 @dataclass(frozen=True)
 class Goals:
-    """Objectives [m], constraints [c], and a reference point for the hypervolume, in the user's units, where given."""
+    """Objectives [m], constraints [c], and an optional reference point for the hypervolume, in the user's units."""
 
     objectives: tuple[Goal, ...] = (Goal("value"),)
     constraints: tuple[Constraint, ...] = ()
@@ -121,17 +125,12 @@ class Goals:
         constraints: ConstraintsLike = None,
         reference: ReferenceLike = None,
     ) -> "Goals":
-        """Return the goals of a user's words; ValueError says what was expected of which.
-
-        objectives: None for one; a number of them; names; or a dict of names and "min" or "max". `maximize`: the sense
-        of those that have none of their own. constraints: None; a number of quantities that have to be at most 0; or
-        texts. reference: a number for each objective, by name or in order.
-        """
+        """Return the goals of a user's arguments; `maximize` is the sense of objectives without one."""
         goals = _objectives(objectives, maximize)
-        kept = _constraints(constraints)
+        checked = _constraints(constraints)
         _check_names([goal.name for goal in goals])
-        _check_possible(kept)
-        return cls(goals, kept, _reference(reference, goals))
+        _check_possible(checked)
+        return cls(goals, checked, _reference(reference, goals))
 
     @property
     def plain(self) -> bool:
@@ -140,7 +139,7 @@ class Goals:
 
     @property
     def bounded(self) -> bool:
-        """Whether there is one objective, and constraints."""
+        """Whether there is one objective with constraints."""
         return len(self.objectives) == 1 and bool(self.constraints)
 
     @property
@@ -149,29 +148,31 @@ class Goals:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What has to be told beside the objectives, in the order of the constraints, each once."""
-        return tuple(dict.fromkeys(held.name for held in self.constraints if held.name not in self.names))
+        """Names of the constrained quantities that are no objectives, in order."""
+        return tuple(
+            dict.fromkeys(constraint.name for constraint in self.constraints if constraint.name not in self.names)
+        )
 
     @property
     def signs(self) -> Floats:
-        """What turns values into losses and back, [m]."""
+        """The factors [m] that turn values into losses and back."""
         return np.array([-1.0 if goal.maximize else 1.0 for goal in self.objectives])
 
     def signature(self) -> Json:
-        """Return what two runs must share, as JSON values; nothing where there is one objective and no constraint."""
+        """Return JSON values that equal goals share; empty for one objective without constraints."""
         if self.plain:
             return {}
         senses = {goal.name: "max" if goal.maximize else "min" for goal in self.objectives}
-        return {"objectives": senses, "constraints": [str(held) for held in self.constraints]}
+        return {"objectives": senses, "constraints": [str(constraint) for constraint in self.constraints]}
 
     def arguments(self) -> Json:
-        """Return what an optimizer is given for these goals, as JSON values."""
-        named = {"objectives": list(self.names)} if self.plain and self.names != (VALUE,) else {}  # the sense: beside
-        return self.signature() | named | ({} if self.reference is None else {"reference": list(self.reference)})
+        """Return the arguments of an optimizer with these goals but `maximize`, as JSON values."""
+        names = {"objectives": list(self.names)} if self.plain and self.names != (VALUE,) else {}
+        return self.signature() | names | ({} if self.reference is None else {"reference": list(self.reference)})
 
     @classmethod
     def from_signature(cls, signature: Json, maximize: bool = False) -> "Goals":
-        """Return the goals of what `signature` returned, or of a fingerprint that holds it."""
+        """Return the goals of a signature, or of a fingerprint that contains one."""
         return cls.of(maximize, signature.get("objectives"), signature.get("constraints"))
 
     def losses(self, values: Mapping[str, float]) -> Floats:
@@ -180,46 +181,56 @@ class Goals:
         return losses
 
     def violations(self, values: Mapping[str, float]) -> Floats:
-        """Return by how much values by name are beyond each end, [columns]; nan where the quantity is not there."""
-        ends = [end for held in self.constraints for end in held.violations(values.get(held.name, math.nan))]
-        return np.array(ends, float)
+        """Return the violations [columns] by values by name; nan where the quantity is missing."""
+        excesses = [
+            excess
+            for constraint in self.constraints
+            for excess in constraint.violations(values.get(constraint.name, math.nan))
+        ]
+        return np.array(excesses, float)
 
     @property
     def columns(self) -> int:
-        """How many numbers the constraints are inside."""
-        return sum(held.columns for held in self.constraints)
+        """Number of columns of all constraints."""
+        return sum(constraint.columns for constraint in self.constraints)
 
     def per_constraint(self, g: Floats) -> Floats:
-        """Return by how much rows of g [n, columns] break each constraint, [n, c], in the user's order."""
+        """Return the violation of each constraint, [n, c], from violations by column g [n, columns]."""
         if self.columns == len(self.constraints):
             return g
-        first = np.cumsum([0, *(held.columns for held in self.constraints[:-1])])
-        return np.asarray(np.maximum.reduceat(g, first, axis=1))
+        first_columns = np.cumsum([0, *(constraint.columns for constraint in self.constraints[:-1])])
+        return np.asarray(np.maximum.reduceat(g, first_columns, axis=1))
 
     def measured(self, g: Floats) -> dict[str, float]:
-        """Return the constrained quantities of one row g [columns] by name, nan where not known."""
-        firsts = np.cumsum([0, *(held.columns for held in self.constraints)])[:-1]
-        return {held.name: held.quantity(float(g[i])) for held, i in zip(self.constraints, firsts, strict=True)}
+        """Return the constrained quantities of one row g [columns] by name, nan where unknown."""
+        first_columns = np.cumsum([0, *(constraint.columns for constraint in self.constraints)])[:-1]
+        return {
+            constraint.name: constraint.quantity(float(g[column]))
+            for constraint, column in zip(self.constraints, first_columns, strict=True)
+        }
 
 
 def _digits(number: float) -> str:
-    """Return the shortest text that is this number when it is read."""
+    """Return the shortest text that parses to this number."""
     return repr(number).removesuffix(".0")
 
 
-def _objectives(given: object, maximize: bool) -> tuple[Goal, ...]:
-    if given is None:
+def _objectives(objectives: object, maximize: bool) -> tuple[Goal, ...]:
+    if objectives is None:
         return (Goal(VALUE, maximize),)
-    if isinstance(given, Mapping):
-        return tuple(Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in given.items()) or _none()
-    if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
-        return tuple(Goal(_name(name, "objectives"), maximize) for name in given) or _none()
-    n = whole_number(given, "objectives: names, a dict of names and senses, or how many there are")
+    if isinstance(objectives, Mapping):
+        return (
+            tuple(Goal(_name(name, "objectives"), _sense(name, sense)) for name, sense in objectives.items())
+            or _refuse_none()
+        )
+    if isinstance(objectives, Iterable) and not isinstance(objectives, (str, bytes)):
+        return tuple(Goal(_name(name, "objectives"), maximize) for name in objectives) or _refuse_none()
+    n = whole_number(objectives, "objectives: names, a dict of names and senses, or how many there are")
     names = [f"f{i + 1}" for i in range(n)] if n > 1 else [VALUE]
     return tuple(Goal(name, maximize) for name in names)
 
 
-def _none() -> tuple[Goal, ...]:
+def _refuse_none() -> tuple[Goal, ...]:
     raise ValueError("objectives: expected at least one, got none; leave it out for one objective")
 
 
@@ -235,44 +246,45 @@ def _name(name: object, what: str) -> str:
     return name
 
 
-def _constraints(given: object) -> tuple[Constraint, ...]:
-    if given is None:
+def _constraints(constraints: object) -> tuple[Constraint, ...]:
+    if constraints is None:
         return ()
-    if isinstance(given, str):
-        given = [given]
-    if isinstance(given, Iterable):
-        return tuple(item if isinstance(item, Constraint) else Constraint.read(item) for item in given)
-    n = whole_number(given, "constraints: texts such as 'stress <= 250', or how many there are", least=0)
+    if isinstance(constraints, str):
+        constraints = [constraints]
+    if isinstance(constraints, Iterable):
+        return tuple(item if isinstance(item, Constraint) else Constraint.read(item) for item in constraints)
+    n = whole_number(constraints, "constraints: texts such as 'stress <= 250', or how many there are", least=0)
     return tuple(Constraint(f"g{i + 1}") for i in range(n))
 
 
 def _check_names(names: list[str]) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"objectives: expected different names, got {twice[0]!r} twice")
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"objectives: expected different names, got {repeated[0]!r} twice")
 
 
 def _check_possible(constraints: tuple[Constraint, ...]) -> None:
-    for held in constraints:
-        own = [other for other in constraints if other.name == held.name]
-        low, high = max(other.interval[0] for other in own), min(other.interval[1] for other in own)
-        if low > high:
-            raise ValueError(f"constraints: expected some that can all be kept, got {' and '.join(map(str, own))}")
+    for constraint in constraints:
+        same_quantity = [other for other in constraints if other.name == constraint.name]
+        if max(other.interval[0] for other in same_quantity) > min(other.interval[1] for other in same_quantity):
+            raise ValueError(
+                f"constraints: expected some that can all be kept, got {' and '.join(map(str, same_quantity))}"
+            )
 
 
-def _reference(given: object, goals: tuple[Goal, ...]) -> tuple[float, ...] | None:
-    if given is None:
+def _reference(reference: object, goals: tuple[Goal, ...]) -> tuple[float, ...] | None:
+    if reference is None:
         return None
     names = [goal.name for goal in goals]
     expected = f"reference: expected a number for each of {', '.join(names)}, by name or in order"
     try:
-        if isinstance(given, Mapping):
-            unknown = [name for name in given if name not in names]
-            values = [] if unknown else [number_of(given[name]) for name in names]
+        if isinstance(reference, Mapping):
+            unknown = [name for name in reference if name not in names]
+            values = [] if unknown else [number_of(reference[name]) for name in names]
         else:
-            values = [number_of(value) for value in given] if isinstance(given, Iterable) else []
+            values = [number_of(value) for value in reference] if isinstance(reference, Iterable) else []
     except (KeyError, TypeError):
         values = []
     if len(values) != len(names) or not all(map(math.isfinite, values)):
-        raise ValueError(f"{expected}, got {safe_repr(given):.80}")
+        raise ValueError(f"{expected}, got {safe_repr(reference):.80}")
     return tuple(values)

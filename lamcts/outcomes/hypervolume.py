@@ -1,12 +1,11 @@
-"""Hypervolume: how much of the room below a reference point a set of rows dominates. Lower is better.
+"""Hypervolume: the volume below a reference point that a set of rows dominates. Lower is better.
 
     hypervolume(f, reference)              # of the rows f [n, m]
-    contributions(f, reference)            # [n], what goes when a row goes
-    improvement(candidates, f, reference)  # [k], what comes when a candidate comes
+    contributions(f, reference)            # [n], the volume lost without each row
+    improvement(candidates, f, reference)  # [k], the volume gained by each candidate
 
-Rows count where they are finite and better than the reference in every column; others add nothing. Whatever is not
-dominated is cut into disjoint cells, and volumes are sums over them. What a search compares by, `contributions` and
-`improvement`, is of this file alone: it must not depend on which extra is there.
+Rows count where they are finite and better than the reference in every column. The non-dominated region is cut into
+disjoint cells, and volumes are sums over cells. Searches use `contributions` and `improvement`, which need no extra.
 """
 
 import numpy as np
@@ -16,8 +15,8 @@ from lamcts.outcomes.cells import Cells, cells_below, cells_of, front_below
 from lamcts.outcomes.dominance import MAX_PAIRS, non_dominated
 from lamcts.types import Floats
 
-MAX_CELL_COLUMNS = 4  # columns up to which the cells do: a front of 100 rows has 200 at m = 3, 700 at 4, 3,200 at 5
-REFERENCE_MARGIN = 0.1  # of the front's range, between its worst and the default reference: what BoTorch and Ax take
+MAX_CELL_COLUMNS = 4  # beyond, cells cost too much: a front of 100 rows has 200 at m = 3, 700 at 4, 3,200 at 5
+REFERENCE_MARGIN = 0.1  # share of the front's range from its worst values to the default reference, as in BoTorch, Ax
 
 
 def hypervolume(f: Floats, reference: Floats) -> float:
@@ -52,21 +51,21 @@ def hypervolume(f: Floats, reference: Floats) -> float:
 
 
 def _volume(front: Floats, reference: Floats) -> float:
-    """Return the volume of a front below the reference, each row once, in order."""
+    """Return the volume that a sorted front of distinct rows dominates."""
     if len(reference) <= 2 or not len(front):
         return _dominated(front, reference)
     try:
-        from moocore import hypervolume as fast
+        from moocore import hypervolume as moocore_hypervolume
     except ImportError:
         if len(reference) > MAX_CELL_COLUMNS:
             raise MissingExtra.of("moocore", "pareto") from None
         return _dominated(front, reference)
     with _unbounded():
-        if not np.isfinite(np.prod(reference - front.min(0))):  # moocore says nan there, or ends the process
+        if not np.isfinite(np.prod(reference - front.min(0))):  # moocore returns nan for it, or ends the process
             power = np.frexp(np.maximum(np.abs(front).max(0), np.abs(reference)))[1] + 1
-            small = float(fast(np.ldexp(front, -power), ref=np.ldexp(reference, -power)))
-            return float(np.ldexp(small, int(power.sum())))
-    return float(fast(front, ref=reference))
+            scaled = float(moocore_hypervolume(np.ldexp(front, -power), ref=np.ldexp(reference, -power)))
+            return float(np.ldexp(scaled, int(power.sum())))
+    return float(moocore_hypervolume(front, ref=reference))
 
 
 def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
@@ -92,13 +91,14 @@ def hypervolume_so_far(f: Floats, reference: Floats) -> Floats:
     [2.0, 2.0, 3.0]
     """
     f = np.asarray(f, float)
-    (front, reference), volume = front_below(f[:0], reference), 0.0
+    front, reference = front_below(f[:0], reference)
+    volume = 0.0
     volumes = np.empty(len(f))
-    counts = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
+    counted_rows = {*np.flatnonzero((np.isfinite(f) & (f < reference)).all(1)).tolist()}
     for i, row in enumerate(f):
-        if i in counts and not (front <= row).all(1).any():  # else it adds nothing
+        if i in counted_rows and not (front <= row).all(1).any():  # else the row adds nothing
             front = np.concatenate([front[(front < row).any(1)], row[None]])
-            front = front[np.lexsort(front.T[::-1])]  # as of all at once: what is kept is a front, each row once
+            front = front[np.lexsort(front.T[::-1])]  # as `front_below` sorts it
             volume = _volume(front, reference)
         volumes[i] = volume
     return volumes
@@ -128,17 +128,17 @@ def contributions(f: Floats, reference: Floats) -> Floats:
     """
     front, reference = front_below(f, reference)
     if len(reference) == 2:
-        own = _between(front, reference)
+        volumes = _between(front, reference)
     else:
-        own = np.array([_alone(front, i, reference) for i in range(len(front))])
-    result = np.zeros(len(f))
-    places: dict[bytes, list[int]] = {}
+        volumes = np.array([_alone(front, i, reference) for i in range(len(front))])
+    contribution = np.zeros(len(f))
+    rows_by_values: dict[bytes, list[int]] = {}
     for i, row in enumerate(np.asarray(f, float) + 0.0):  # + 0.0 turns -0.0 into 0.0
-        places.setdefault(row.tobytes(), []).append(i)
-    for row, volume in zip(front + 0.0, own, strict=True):
-        equal = places[row.tobytes()]
-        result[equal] = volume if len(equal) == 1 else 0.0
-    return result
+        rows_by_values.setdefault(row.tobytes(), []).append(i)
+    for row, volume in zip(front + 0.0, volumes, strict=True):
+        equal_rows = rows_by_values[row.tobytes()]
+        contribution[equal_rows] = volume if len(equal_rows) == 1 else 0.0
+    return contribution
 
 
 def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
@@ -168,10 +168,10 @@ def improvement(candidates: Floats, f: Floats, reference: Floats) -> Floats:
     cells = cells_of(f, reference)
     candidates = np.asarray(candidates, float)
     gain = np.zeros(len(candidates))
-    ready = np.flatnonzero(np.isfinite(candidates).all(1))
+    finite_rows = np.flatnonzero(np.isfinite(candidates).all(1))
     step = max(1, MAX_PAIRS // len(cells.upper))
-    for first in range(0, len(ready), step):
-        block = ready[first : first + step]
+    for first in range(0, len(finite_rows), step):
+        block = finite_rows[first : first + step]
         gain[block] = _gained(candidates[block], cells)
     return gain
 
@@ -214,20 +214,20 @@ def default_reference(f: Floats) -> Floats:
 
 
 def _dominated(front: Floats, reference: Floats) -> float:
-    """Return the volume that a front dominates: what is behind each cell's end in the first column."""
+    """Return the volume that a front dominates: the sum of the boxes behind the cells in the first column."""
     lower, upper = cells_below(front, reference)
-    ended = upper[:, 0] < reference[0]  # the others have nothing behind them, and may be without a lower end
+    is_bounded = upper[:, 0] < reference[0]  # no volume lies behind other cells, whose lower corner may be -inf
     with _unbounded():
-        sides = np.c_[reference[0] - upper[ended, 0], upper[ended, 1:] - lower[ended, 1:]]
+        sides = np.c_[reference[0] - upper[is_bounded, 0], upper[is_bounded, 1:] - lower[is_bounded, 1:]]
         return float(_product(sides).sum())
 
 
 def _gained(candidates: Floats, cells: Cells) -> Floats:
-    """Return the volume of what the candidates [k, m] dominate of the cells, [k]."""
+    """Return the volume of the cells that each candidate [k, m] dominates, [k]."""
     volume = np.ones((len(candidates), len(cells.upper)))
     with _unbounded():
-        for mine, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
-            side = np.maximum(mine[:, None], lower)
+        for column, lower, upper in zip(candidates.T, cells.lower.T, cells.upper.T, strict=True):
+            side = np.maximum(column[:, None], lower)
             np.subtract(upper, side, out=side)
             volume *= np.maximum(side, 0, out=side)
         volume[np.isnan(volume)] = 0.0  # infinity times 0
@@ -236,18 +236,18 @@ def _gained(candidates: Floats, cells: Cells) -> Floats:
 
 
 def _alone(front: Floats, i: int, reference: Floats) -> float:
-    """Return what row i of a front dominates alone: its box, less what others dominate inside it."""
-    inside = np.maximum(np.delete(front, i, axis=0), front[i])
+    """Return the volume that only row i of a front dominates: its box less the part that other rows dominate."""
+    clipped = np.maximum(np.delete(front, i, axis=0), front[i])
     with _unbounded():
-        own = float(_product(reference - front[i]))
-    return own - _dominated(*front_below(inside, reference)) if np.isfinite(own) else own
+        volume = float(_product(reference - front[i]))
+    return volume - _dominated(*front_below(clipped, reference)) if np.isfinite(volume) else volume
 
 
 def _between(front: Floats, reference: Floats) -> Floats:
-    """Return what each row of a front [n, 2], in order, dominates alone: up to its neighbours."""
-    across, up = front.T
+    """Return the volume that only each row of a sorted front [n, 2] dominates, the rectangle up to its neighbours."""
+    f1, f2 = front.T
     with _unbounded():
-        return _product(np.stack([np.r_[across[1:], reference[0]] - across, np.r_[reference[1], up[:-1]] - up], axis=1))
+        return _product(np.stack([np.r_[f1[1:], reference[0]] - f1, np.r_[reference[1], f2[:-1]] - f2], axis=1))
 
 
 def _product(sides: Floats) -> Floats:
@@ -257,5 +257,5 @@ def _product(sides: Floats) -> Floats:
 
 
 def _unbounded() -> np.errstate:
-    """Return a context for volumes: one beyond all floats is infinite, and 0 times it is 0."""
+    """Return a context in which a volume beyond all floats is infinite, without a warning."""
     return np.errstate(over="ignore", invalid="ignore")

@@ -43,14 +43,14 @@ class Measured:
     sem: object = None
 
 
-class Apart(NamedTuple):
-    """A told value without standard errors, and these; None where none was told."""
+class SeparatedValue(NamedTuple):
+    """A value without its standard errors, and the standard errors, None if none was told."""
 
     value: object
     sems: Sems | None
 
 
-Predicted = tuple[tuple[float, float], ...]  # final losses of a pruned trial and their standard deviations, or nan
+Predicted = tuple[tuple[float, float], ...]  # final losses of a pruned trial with their standard deviations, or nan
 
 
 class StandardErrors(dict[int, Sems]):
@@ -88,11 +88,11 @@ def sems_to_json(sems: Sems) -> list[float | None]:
     return [None if math.isnan(sem) else sem for sem in sems]
 
 
-def sems_of(given: Sequence[object], losses: int) -> Sems:
-    """Return what `sems_to_json` made of the standard errors of `losses` objectives; ValueError for anything else."""
-    if not isinstance(given, list) or len(given) != losses:
-        raise ValueError(f"sem: expected {losses} standard errors, got {safe_repr(given):.60}")
-    return tuple(map(sem_of, given))
+def sems_of(sems: Sequence[object], losses: int) -> Sems:
+    """Return the standard errors of `losses` objectives from JSON values; ValueError for anything else."""
+    if not isinstance(sems, list) or len(sems) != losses:
+        raise ValueError(f"sem: expected {losses} standard errors, got {safe_repr(sems):.60}")
+    return tuple(map(sem_of, sems))
 
 
 def predicted_to_json(predicted: Predicted) -> list[list[float | None]]:
@@ -100,19 +100,19 @@ def predicted_to_json(predicted: Predicted) -> list[list[float | None]]:
     return [[loss, None if math.isnan(sd) else sd] for loss, sd in predicted]
 
 
-def predicted_of(given: Sequence[Sequence[object]], losses: int) -> Predicted:
-    """Return what `predicted_to_json` made of `losses` objectives; ValueError for anything else."""
-    pairs = given if isinstance(given, list) and len(given) == losses else []
+def predicted_of(predicted: Sequence[Sequence[object]], losses: int) -> Predicted:
+    """Return the prediction of `losses` objectives from JSON values; ValueError for anything else."""
+    pairs = predicted if isinstance(predicted, list) and len(predicted) == losses else []
     if not (pairs and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)):
-        raise ValueError(f"predicted: expected {losses} losses with their deviations, got {safe_repr(given):.60}")
-    found = tuple((number_of(loss), sem_of(sd)) for loss, sd in pairs)
-    if not all(math.isfinite(loss) for loss, _ in found):
-        raise ValueError(f"predicted: expected finite losses, got {safe_repr(given):.60}")
-    return found
+        raise ValueError(f"predicted: expected {losses} losses with their deviations, got {safe_repr(predicted):.60}")
+    checked = tuple((number_of(loss), sem_of(sd)) for loss, sd in pairs)
+    if not all(math.isfinite(loss) for loss, _ in checked):
+        raise ValueError(f"predicted: expected finite losses, got {safe_repr(predicted):.60}")
+    return checked
 
 
-def apart(value: object, goals: Goals) -> Apart:
-    """Return a told value of one evaluation apart from its standard errors."""
+def separate_sems(value: object, goals: Goals) -> SeparatedValue:
+    """Return the value of one evaluation separated from its standard errors."""
     names = goals.names
     if isinstance(value, tuple) and goals.plain and len(value) == 2:
         value = Measured(*value)
@@ -120,15 +120,16 @@ def apart(value: object, goals: Goals) -> Apart:
         if len(names) > 1:
             expected = f"values: expected a value for each of {', '.join(names)}"
             raise ValueError(f"{expected}, got one {safe_repr(value):.60}; pass a list of them")
-        return Apart(value.value, _known([sem_of(value.sem)]))
+        return SeparatedValue(value.value, _known([sem_of(value.sem)]))
     if isinstance(value, Mapping):
-        found = {name: _measured(value[name]) for name in names if name in value}
-        sems = _known([found[name].sem if name in found else math.nan for name in names])
-        return Apart({**value, **{name: each.value for name, each in found.items()}}, sems)
+        measured = {name: _measured(value[name]) for name in names if name in value}
+        sems = _known([measured[name].sem if name in measured else math.nan for name in names])
+        return SeparatedValue({**value, **{name: item.value for name, item in measured.items()}}, sems)
     if isinstance(value, (list, tuple)) and not goals.plain:
-        items = [_measured(each) for each in value[: len(names)]]
-        return Apart([*(each.value for each in items), *value[len(names) :]], _known([each.sem for each in items]))
-    return Apart(value, None)
+        items = [_measured(item) for item in value[: len(names)]]
+        values = [*(item.value for item in items), *value[len(names) :]]
+        return SeparatedValue(values, _known([item.sem for item in items]))
+    return SeparatedValue(value, None)
 
 
 class _Checked(NamedTuple):

@@ -1,4 +1,4 @@
-"""Metrics: numbers and texts of an evaluation next to its value, by name. No search uses them."""
+"""Metrics: numbers and texts by name, stored next to the value of an evaluation. No search uses metrics."""
 
 import warnings
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from lamcts.text import safe_repr
 from lamcts.types import scalar_of
 
-Metric = bool | int | float | str | None  # what JSON has as a single value; nan and infinities are numbers
+Metric = bool | int | float | str | None  # a single value of JSON; nan and infinities are numbers
 Metrics = dict[str, Metric]
 
 
-def metrics_of(given: object) -> Metrics:
-    """Return metrics by name; ValueError for what is no name, or no single value.
+def metrics_of(metrics: object) -> Metrics:
+    """Return metrics by name; ValueError for an invalid name or value.
 
     Values are numbers, arrays and tensors of one number, texts, booleans and None.
 
@@ -20,26 +20,23 @@ def metrics_of(given: object) -> Metrics:
     >>> metrics_of({"accuracy": np.float32(0.5), "epochs": 3, "device": "cpu"})
     {'accuracy': 0.5, 'epochs': 3, 'device': 'cpu'}
     """
-    if not isinstance(given, Mapping):
-        raise ValueError(f"metrics: expected a dict of values by name, got {type(given).__name__}")
-    return {_name(name): _value(name, value) for name, value in given.items()}
+    if not isinstance(metrics, Mapping):
+        raise ValueError(f"metrics: expected a dict of values by name, got {type(metrics).__name__}")
+    return {_name(name): _value(name, value) for name, value in metrics.items()}
 
 
-def storable(given: object, reserved: Mapping[str, str]) -> Metrics:
-    """Return those metrics that can be stored, and warn of the others, since no metric is worth an evaluation.
-
-    `reserved` describes the owner of each name that is no metric. ValueError if `given` is no dict.
-    """
-    found: Metrics = {}
-    for name, value in given.items() if isinstance(given, Mapping) else metrics_of(given).items():
+def storable(metrics: object, reserved: Mapping[str, str]) -> Metrics:
+    """Return the metrics that can be stored, and warn of the others; `reserved` describes names that are no metrics."""
+    stored: Metrics = {}
+    for name, value in metrics.items() if isinstance(metrics, Mapping) else metrics_of(metrics).items():
         try:
             if name in reserved:
                 owner = f"which is {reserved[name]}"
                 raise ValueError(f"metrics: expected a name of its own, got {name!r}, {owner}; rename it")
-            found |= metrics_of({name: value})
+            stored |= metrics_of({name: value})
         except ValueError as error:
             warnings.warn(f"{error}; it is not stored", RuntimeWarning, stacklevel=2)
-    return found
+    return stored
 
 
 def _name(name: object) -> str:

@@ -12,16 +12,14 @@ from lamcts.outcomes.measured import Predicted, Sems, StandardErrors
 from lamcts.outcomes.related import NO_TASKS, RelatedTasks
 from lamcts.types import Floats, Point, Rows
 
-CAPACITY = 16  # rows that there is room for at first; it doubles
-CONFIRMING = -2  # source of rows that confirm a known point, next to the numbers of searches and -1, the design
+CAPACITY = 16  # initial length of the columns, which doubles
+CONFIRMING = -2  # source of re-evaluations; searches have numbers from 0, and the design and the user have -1
 Column = TypeVar("Column", Floats, Rows, NDArray[np.bool_])
 Keys = Callable[[Floats], Sequence[Hashable | None]]
 
 
 class Columns(NamedTuple):
-    """Rows of observations: x [n, d] in the unit cube; losses f [n, m] (nan: failed, or not run), excesses g [n, c] of
-    the constraints (nan: not measured), kinds [n]; [n] seconds, trials, sources.
-    """
+    """Columns of observations, as `Observations` has them."""
 
     x: Floats
     f: Floats
@@ -43,7 +41,7 @@ class Columns(NamedTuple):
 
 
 class IncompleteRow(NamedTuple):
-    """What is known of a pending trial: losses f [m], excesses g [c], nan where pending, and standard errors."""
+    """Known columns of a pending trial: losses f [m] and violations g [c], nan where pending, and standard errors."""
 
     f: Floats
     g: Floats
@@ -54,12 +52,12 @@ class Observations:
     """Finished evaluations in order of arrival, one row each, and the pending points.
 
     Columns (read-only views): `x` [n, d] in the unit cube; `f` [n, m] losses (lower is better, nan if failed); `g`
-    [n, c] constraint excesses (at most 0: satisfied); `kind` [n] (see `constrained_rank`); `seconds` [n] (nan if
-    unknown); `trial` [n] (-1: unsolicited); `source` [n], the session that proposed it (-1: design or user).
-    `y` [n] is what rows are compared by: the loss if there is one and no constraint, else the constrained rank, which
-    changes as rows arrive; nan for a failed row. Rows never change. With `repeat`, every point counts as unseen.
+    [n, c] constraint violations (at most 0: satisfied); `kind` [n] (see `constrained_rank`); `seconds` [n] (nan if
+    unknown); `trial` [n] (-1: unsolicited); `source` [n], the session that proposed the row (-1: design or user).
+    `y` [n] orders the rows: the loss of a single objective without constraints, else the constrained rank, which
+    changes as rows arrive; nan for a failed row. Other columns never change. With `repeat`, every point is unseen.
     `keys` maps rows x [n, d] to keys [n] that equal points share, None for an invalid point (`spaces/point_keys.py`);
-    without it, points are equal where their codes are. `known`: keys of points that are neither rows nor unseen.
+    without it, points are equal where their codes are. `known` are keys of further points that are not unseen.
     """
 
     def __init__(
@@ -71,35 +69,42 @@ class Observations:
         constraints: int = 0,
         known: Iterable[Hashable] = (),
     ) -> None:
-        self.dim, self.repeat = dim, repeat
-        self.plain = losses == 1 and not constraints  # one column, by which rows are compared as they are
-        self.keyed = keys is not None  # different codes may be the same point, or none
+        self.dim = dim
+        self.repeat = repeat
+        self.plain = losses == 1 and not constraints  # whether losses order the rows
+        self.keyed = keys is not None  # whether different codes may be equal points, or invalid
         self._keys: Keys = keys or _bytes
-        self._shape, self._initial = (losses, constraints), tuple(known)
+        self._shape = (losses, constraints)
+        self._initial_keys = tuple(known)
         self.clear()
 
     def clear(self) -> None:
-        """Forget all rows and pending points; columns that were handed out before stay as they are."""
-        dim, (losses, constraints) = self.dim, self._shape
-        self._n, self._n_good = 0, 0
-        self._x = np.empty((CAPACITY, dim))
+        """Forget all rows and pending points; views of columns stay unchanged."""
+        losses, constraints = self._shape
+        self._n = 0
+        self._n_good = 0
+        self._x = np.empty((CAPACITY, self.dim))
         self._f = np.empty((CAPACITY, losses))
         self._g = np.empty((CAPACITY, constraints))
         self._kind = np.empty(CAPACITY, np.int64)
         self._seconds = np.empty(CAPACITY)
-        self._trial, self._source = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, np.int64)
-        self._good, self._feasible = np.empty(CAPACITY, np.int64), np.empty(CAPACITY, bool)
-        self._broken = np.empty(CAPACITY, bool)  # rows that can be ranked, but are not feasible
+        self._trial = np.empty(CAPACITY, np.int64)
+        self._source = np.empty(CAPACITY, np.int64)
+        self._good = np.empty(CAPACITY, np.int64)
+        self._feasible = np.empty(CAPACITY, bool)
+        self._infeasible = np.empty(CAPACITY, bool)  # ranked rows that are not feasible
         self._best: int | None = None
-        self._ranks = ConstrainedRanks(losses, constraints)  # where there are several columns
-        self._known: dict[Hashable, int] = dict.fromkeys(self._initial, 1)  # how many times a point was issued or seen
-        self._remaining: Remaining | None = None  # of a finite space, once someone asked for it
-        self.predicted: dict[int, Predicted] = {}  # pruned row -> the losses that its trial would have ended with
-        self.sems = StandardErrors()  # row -> standard errors of its losses, where they were told
-        self.exact: dict[int, Point] = {}  # row -> its point as it was told, where decoding x gives other last digits
+        self._ranks = ConstrainedRanks(losses, constraints)  # of several columns
+        self._known: dict[Hashable, int] = dict.fromkeys(
+            self._initial_keys, 1
+        )  # key -> number of rows and pending trials
+        self._remaining: Remaining | None = None  # points of a finite space, from the first request on
+        self.predicted: dict[int, Predicted] = {}  # pruned row -> predicted final losses
+        self.sems = StandardErrors()  # row -> standard errors of its losses
+        self.exact: dict[int, Point] = {}  # row -> its point as told, where decoding x gives other last digits
         self.related: RelatedTasks = NO_TASKS  # evaluations of other tasks
         self.pending: dict[int, Floats] = {}  # trial number -> x [d], in order of issue
-        self.incomplete: dict[int, IncompleteRow] = {}  # number of a pending trial -> its columns that are known
+        self.incomplete: dict[int, IncompleteRow] = {}  # number of a pending trial -> its known columns
 
     def __len__(self) -> int:
         return self._n
@@ -126,11 +131,11 @@ class Observations:
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
-        """Which rows were evaluated and keep all constraints, [n]."""
+        """Which rows were evaluated and satisfy all constraints, [n]."""
         return _frozen(self._feasible[: self._n])
 
     def constrained_rank(self, rows: Rows) -> Floats:
-        """Return the constrained rank of rows [k] among themselves, [k]; the loss itself if nothing else counts."""
+        """Return the constrained rank of rows [k] among themselves, [k]; the loss if losses order the rows."""
         if self.plain:
             return np.asarray(self._f[rows, 0])
         return constrained_rank(self._f[rows], self._g[rows], self._kind[rows])
@@ -149,12 +154,12 @@ class Observations:
 
     @property
     def good(self) -> Rows:
-        """Rows that can be compared, in order of arrival: those that succeeded, and checks that found something."""
+        """Ranked rows in order of arrival: successful rows, and checked rows that violate a constraint."""
         return _frozen(self._good[: self._n_good])
 
     @property
     def best(self) -> int | None:
-        """The row of the lowest `y` (the earliest of equals), or None before the first success."""
+        """The earliest row of the lowest `y`, None before the first success."""
         if self.plain or not self._n_good:
             return self._best
         return int(self.good[np.argmin(self.y[self.good])])
@@ -165,7 +170,7 @@ class Observations:
         return level_front(self.feasible, self.y)
 
     def best_row(self, rows: Iterable[int], current: int | None = None) -> int | None:
-        """Return the row of the lowest `y` of `current` and `rows` (the first of equals), None without a success."""
+        """Return the first row of the lowest `y` among `current` and `rows`, None without a success."""
         return best_of(self.y, rows, current)
 
     def append(
@@ -181,65 +186,71 @@ class Observations:
         """Add rows and return their numbers.
 
         x [k, d], f [k, m] (or [k], where m is 1), g [k, c] (None: not measured), the others [k]. A loss that is not
-        finite is stored as nan; its row has failed, where `kind` says nothing else.
+        finite is stored as nan, and its row has failed unless `kind` is given.
         """
-        self._reserve(self._n + (k := len(x)))
-        new = slice(self._n, self._n + k)
-        self._x[new], self._seconds[new], self._trial[new], self._source[new] = x, seconds, trial, source
-        f = np.asarray(f, float).reshape(k, self._f.shape[1])
-        self._f[new] = np.where(np.isfinite(f), f, np.nan)
-        self._g[new] = np.nan if g is None else g
-        self._kind[new] = np.where(np.isfinite(f).all(1), OK, FAILED) if kind is None else kind
-        rows = np.arange(self._n, self._n + k)
-        self._n += k
+        n_added = len(x)
+        self._reserve(self._n + n_added)
+        added = slice(self._n, self._n + n_added)
+        self._x[added] = x
+        self._seconds[added] = seconds
+        self._trial[added] = trial
+        self._source[added] = source
+        f = np.asarray(f, float).reshape(n_added, self._f.shape[1])
+        self._f[added] = np.where(np.isfinite(f), f, np.nan)
+        self._g[added] = np.nan if g is None else g
+        self._kind[added] = np.where(np.isfinite(f).all(1), OK, FAILED) if kind is None else kind
+        rows = np.arange(self._n, self._n + n_added)
+        self._n += n_added
         self._compare(rows)
-        self._count(self._x[new], 1)
+        self._count(self._x[added], 1)
         return rows
 
     def _compare(self, rows: Rows) -> None:
-        """Take note of which new rows can be compared, and of the best of one column."""
-        here, kept = rankable(self._g[rows], self._kind[rows]), feasible(self._g[rows], self._kind[rows])
-        self._feasible[rows], self._broken[rows] = kept, here & ~kept
-        good = rows[here]
-        self._good[self._n_good : self._n_good + len(good)] = good
-        self._n_good += len(good)
+        """Update the ranked rows, and the best row where losses order the rows."""
+        is_ranked = rankable(self._g[rows], self._kind[rows])
+        is_feasible = feasible(self._g[rows], self._kind[rows])
+        self._feasible[rows] = is_feasible
+        self._infeasible[rows] = is_ranked & ~is_feasible
+        ranked = rows[is_ranked]
+        self._good[self._n_good : self._n_good + len(ranked)] = ranked
+        self._n_good += len(ranked)
         if not self.plain:
-            self._ranks.append(self._f[rows], self._g[rows], kept, here & ~kept)
-        elif len(good):
-            leader = int(good[np.argmin(self._f[good, 0])])
-            if self._best is None or self._f[leader, 0] < self._f[self._best, 0]:
-                self._best = leader
+            self._ranks.append(self._f[rows], self._g[rows], is_feasible, is_ranked & ~is_feasible)
+        elif len(ranked):
+            best_row = int(ranked[np.argmin(self._f[ranked, 0])])
+            if self._best is None or self._f[best_row, 0] < self._f[self._best, 0]:
+                self._best = best_row
 
     def _constrained_ranks(self) -> Floats:
         n = self._n
-        return self._ranks.of(self._f[:n], self._feasible[:n], self._broken[:n])[:]
+        return self._ranks.of(self._f[:n], self._feasible[:n], self._infeasible[:n])[:]
 
     def columns(self, first: int = 0) -> Columns:
         """Return copies of the columns from row `first` on."""
         return Columns.of(self, first)
 
     def point(self, row: int, space: Any) -> Point:
-        """Return the point of a row in the user's units, as it was told."""
+        """Return the point of a row in the user's units, as told."""
         return deepcopy(self.exact[row]) if row in self.exact else space.decode(self._x[row])
 
     def expect(self, trial: int, x: Floats) -> None:
-        """Note that `trial` is out for evaluation at `x` [d]; ValueError if it already is."""
+        """Note that `trial` is pending at `x` [d]; ValueError if it already is."""
         if trial in self.pending:
             raise ValueError(f"expected a trial that is not out, got trial {trial}, which is pending; close it first")
-        self.pending[trial] = _frozen(np.array(x))  # a copy, or a change of the caller's array would lose its count
+        self.pending[trial] = _frozen(np.array(x))  # a copy: a change of the caller's array would change the key
         self._count(x[None], 1)
 
     def close(self, trials: Iterable[int]) -> None:
-        """Note that these trials are no longer out; KeyError, before any is closed, if one is not pending."""
-        closed = {trial: self.pending[trial] for trial in trials}
-        for trial, x in closed.items():
+        """Note that these trials are no longer pending; KeyError, before any is closed, if one is not pending."""
+        points = {trial: self.pending[trial] for trial in trials}
+        for trial, x in points.items():
             self._count(x[None], -1)
             del self.pending[trial]
             self.incomplete.pop(trial, None)
 
     @property
     def distinct(self) -> int:
-        """Number of different points seen or pending."""
+        """Number of distinct points, evaluated or pending."""
         return len(self._known)
 
     def pending_x(self) -> Floats:
@@ -247,35 +258,32 @@ class Observations:
         return np.array(list(self.pending.values())).reshape(len(self.pending), self.dim)
 
     def unseen(self, x: Floats) -> NDArray[np.bool_]:
-        """Return which rows of `x` [k, d] equal no row seen and no pending point, nor an earlier row of `x`."""
-        result = np.ones(len(x), bool)
+        """Return which rows of `x` [k, d] are neither evaluated nor pending, nor equal to an earlier row of `x`."""
+        is_unseen = np.ones(len(x), bool)
         if self.repeat and not self.keyed:
-            return result
-        here: set[Hashable] = set()
+            return is_unseen
+        earlier: set[Hashable] = set()
         for i, key in enumerate(self._keys(x)):
             if key is None:
-                result[i] = False
+                is_unseen[i] = False
             elif not self.repeat:
-                result[i] = key not in self._known and key not in here
-                here.add(key)
-        return result
+                is_unseen[i] = key not in self._known and key not in earlier
+                earlier.add(key)
+        return is_unseen
 
-    def remaining(self, every: Callable[[], Floats | None]) -> Floats | None:
-        """Return the points of a finite space that are not known, [k, d], in the order in which they are listed.
-
-        `every` lists them all, or says None; it is called until it lists them, and never again.
-        """
+    def remaining(self, list_rows: Callable[[], Floats | None]) -> Floats | None:
+        """Return the unseen points of a finite space, [k, d], in listing order; None if `list_rows` returns None."""
         if self._remaining is None:
-            if (rows := every()) is None:
+            if (rows := list_rows()) is None:
                 return None
             self._remaining = Remaining(rows, self._keys(rows), self._known)
         return self._remaining.rows()
 
-    def _count(self, x: Floats, change: int) -> None:
-        """Note that points [k, d] were issued or seen once more, or once less."""
+    def _count(self, x: Floats, step: int) -> None:
+        """Add `step`, 1 or -1, to the counts of points [k, d]."""
         for key, code in zip(self._keys(x), _bytes(x), strict=True):
             key = code if key is None else key
-            count = self._known.get(key, 0) + change
+            count = self._known.get(key, 0) + step
             if count:
                 self._known[key] = count
             else:
@@ -288,7 +296,7 @@ class Observations:
         if n <= size:
             return
         size = max(n, 2 * size)
-        for name in ("_x", "_f", "_g", "_kind", "_seconds", "_trial", "_source", "_good", "_feasible", "_broken"):
+        for name in ("_x", "_f", "_g", "_kind", "_seconds", "_trial", "_source", "_good", "_feasible", "_infeasible"):
             old = getattr(self, name)
             new = np.empty((size, *old.shape[1:]), old.dtype)
             new[: len(old)] = old
@@ -296,7 +304,7 @@ class Observations:
 
 
 def best_of(y: Floats, rows: Iterable[int], current: int | None) -> int | None:
-    """Return the row of the lowest `y` [n] of `current` and `rows`; see `Observations.best_row`."""
+    """Return the first row of the lowest `y` [n] among `current` and `rows`, None without a success."""
     rows = np.fromiter(rows, np.int64)
     rows = rows[np.isfinite(y[rows])]
     if not len(rows):
@@ -306,7 +314,7 @@ def best_of(y: Floats, rows: Iterable[int], current: int | None) -> int | None:
 
 
 def level_front(feasible: NDArray[np.bool_], y: Floats) -> Rows:
-    """Return the feasible rows of the lowest `y` [n]: constrained ranks of a whole front are equal."""
+    """Return the feasible rows of the lowest `y` [n]: all rows of a front have equal constrained ranks."""
     good: Rows = np.flatnonzero(feasible)
     front: Rows = good[y[good] == y[good].min(initial=np.inf)]
     return front
@@ -327,18 +335,18 @@ class Remaining:
 
     def __init__(self, rows: Floats, keys: Iterable[Hashable | None], known: Container[Hashable]) -> None:
         self._dim = rows.shape[1]
-        self._every = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
-        self._place = {key: i for i, key in enumerate(self._every)}
-        self._remaining = {key for key in self._every if key not in known}
+        self._rows_by_key = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
+        self._positions = {key: i for i, key in enumerate(self._rows_by_key)}
+        self._remaining = {key for key in self._rows_by_key if key not in known}
 
     def rows(self) -> Floats:
         """Return the remaining points in listing order, [k, d]."""
-        left = sorted(self._remaining, key=self._place.__getitem__)
-        return np.array([self._every[key] for key in left]).reshape(len(left), self._dim)
+        keys = sorted(self._remaining, key=self._positions.__getitem__)
+        return np.array([self._rows_by_key[key] for key in keys]).reshape(len(keys), self._dim)
 
     def take(self, key: Hashable) -> None:
         self._remaining.discard(key)
 
     def give_back(self, key: Hashable) -> None:
-        if key in self._every:
+        if key in self._rows_by_key:
             self._remaining.add(key)

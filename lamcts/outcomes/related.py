@@ -1,9 +1,9 @@
 """Evaluations of related tasks, such as the same model on another data set.
 
-Their values are none of this task: only their order counts. A Gaussian process is fitted to each task. Once its
-forecasts rank the evaluations of this task better than chance, the best point of the related task is evaluated. For one
-objective without constraints, `MixedGp` then takes the forecasts as its prior mean. Until then the tasks change nothing
-but the default sampler of real parameters, which is `MixedGp`.
+Only the order of their values counts. A Gaussian process is fitted to each task. Once its forecasts rank the
+evaluations of this task better than chance, the best point of the related task is evaluated. For one objective without
+constraints, `MixedGp` then takes the forecasts as its prior mean. With related tasks, `MixedGp` is also the default
+sampler of real parameters.
 
 Letters: n rows, d coordinates.
 """
@@ -32,7 +32,7 @@ class RelatedTasks(tuple[RelatedTask, ...]):
 
     @classmethod
     def from_json(cls, tasks: Iterable[Json]) -> "RelatedTasks":
-        """Return what `to_json` wrote."""
+        """Return the tasks of JSON values."""
         return cls(RelatedTask(np.array(task["x"], float), np.array(task["y"], float)) for task in tasks)
 
     def to_json(self) -> list[Json]:
@@ -40,7 +40,7 @@ class RelatedTasks(tuple[RelatedTask, ...]):
         return [{"x": task.x.tolist(), "y": task.y.tolist()} for task in self]
 
     def digest(self) -> str:
-        """Return a text that tells these evaluations from others."""
+        """Return a checksum of the evaluations."""
         return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""A trial: one point handed out for evaluation, and what a function takes with it."""
+"""A trial: one point to evaluate, and the parameters of a function that a run may set."""
 
 import inspect
 from collections.abc import Callable
@@ -49,12 +49,14 @@ class AskedTrials(list[Trial]):
 
 
 def free_parameter(f: Callable[..., object], name: str) -> inspect.Parameter | None:
-    """Return the parameter of this name that a run may set: by name, with no value of the user's but None."""
+    """Return the parameter of this name that a run may set by name: the user has given it no value but None."""
     try:
-        found = inspect.signature(f).parameters.get(name)
+        parameter = inspect.signature(f).parameters.get(name)
     except (TypeError, ValueError):  # some built-in functions have no signature
         return None
-    if found is None or found.kind not in (found.KEYWORD_ONLY, found.POSITIONAL_OR_KEYWORD):
+    if parameter is None or parameter.kind not in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
         return None
-    bound = isinstance(f, partial) and name in f.keywords
-    return None if bound or (found.default is not found.empty and found.default is not None) else found
+    is_bound = isinstance(f, partial) and name in f.keywords
+    return (
+        None if is_bound or (parameter.default is not parameter.empty and parameter.default is not None) else parameter
+    )

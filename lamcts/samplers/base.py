@@ -1,7 +1,7 @@
 """Protocols of samplers, which are frozen settings, and of their sessions, which propose points in a region."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -139,3 +139,11 @@ class Sampler(Protocol):
 
     def restore(self, state: Json, log: list[JsonValue], region: Region, seen: Observations) -> Session:
         """Return the session with a `state()` and `log`, which continues bit for bit."""
+
+
+@runtime_checkable
+class DesignDependent(Protocol):
+    """Optional part of the protocol: a sampler whose settings depend on the size of the initial design, as LaNAS."""
+
+    def after_design(self, n_init: int | None) -> tuple[int, Sampler]:
+        """Return the size of the initial design (`n_init`, or the sampler's own for None) and the sampler after it."""

@@ -13,9 +13,11 @@ class SpaceAdapter(EncodedSpace):
 
     def __init__(self, inner: SearchSpace) -> None:
         if not isinstance(inner, SearchSpace) or isinstance(inner, type):
-            own, got = type(self).__name__, type(inner).__name__
-            raise ValueError(f"{own}: expected a space, got {got}; pass Space({{...}}), for example")
-        self.inner, self.dim = inner, inner.dim
+            name = type(self).__name__
+            got = type(inner).__name__
+            raise ValueError(f"{name}: expected a space, got {got}; pass Space({{...}}), for example")
+        self.inner = inner
+        self.dim = inner.dim
         self.when = when_of(inner) or None
 
     @property
@@ -46,8 +48,8 @@ class SpaceAdapter(EncodedSpace):
         return self.inner.decode(x)
 
     def split(self, point: Point) -> Iterable[tuple[object, SearchSpace, Point]]:
-        whole = getattr(self, "whole", self.inner)  # points have fixed parameters too
-        return whole.split(point) if isinstance(whole, EncodedSpace) else ()
+        space = getattr(self, "unfixed", self.inner)  # points have fixed parameters too
+        return space.split(point) if isinstance(space, EncodedSpace) else ()
 
     def snap(self, x: Floats) -> Floats:
         return self.inner.snap(x)

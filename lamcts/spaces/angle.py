@@ -18,8 +18,8 @@ from lamcts.spaces.values import read_when, real
 from lamcts.types import Floats, Point
 
 EXACT = 1e-12  # by how much the radius of a valid row may miss 1/2 by rounding
-STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of a move, in turns (untuned: those of a mixture)
-MOVES = 12  # that a search tries at a time, in both directions (untuned)
+STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of a move, in turns, as those of a mixture
+MOVES = 12  # neighbours of an angle, three a step on average: more cost predictions of the model
 
 
 @register("angle")

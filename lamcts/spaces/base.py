@@ -15,7 +15,7 @@ from lamcts.spaces.options import option_to_json
 from lamcts.spaces.values import When, plain
 from lamcts.types import Floats, Json, Point
 
-LISTED = 2_000_000  # numbers in the list of all rows of a space, 16 MB
+LISTED = 2_000_000  # largest number of coordinates in the list of all rows of a space, 16 MB
 Mask = NDArray[np.bool_]
 Identity = Callable[[Floats], Hashable | None]
 
@@ -146,8 +146,10 @@ class EncodedSpace:
 
     def signature(self) -> Json:
         """Return the settings that are not None."""
-        held = {name: value for name, value in self._settings().items() if name != "when"}
-        return {"kind": self.kind} | {name: option_to_json(value) for name, value in held.items()} | self._condition()
+        settings = {name: value for name, value in self._settings().items() if name != "when"}
+        return (
+            {"kind": self.kind} | {name: option_to_json(value) for name, value in settings.items()} | self._condition()
+        )
 
     def split(self, point: Point) -> Iterable[tuple[object, SearchSpace, Point]]:
         """Yield the name or number, the space and the value of each part of a point.
@@ -195,9 +197,9 @@ class EncodedSpace:
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings of a dataclass that are not None."""
-        names: list[str] = [own.name for own in fields(self) if own.init] if is_dataclass(self) else []
-        held = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in held.items() if value is not None}
+        names: list[str] = [setting.name for setting in fields(self) if setting.init] if is_dataclass(self) else []
+        settings = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in settings.items() if value is not None}
 
     def _condition(self) -> Json:
         """Return the part of a signature that holds `when`; empty without conditions."""
@@ -235,22 +237,22 @@ def identity_of(space: SearchSpace) -> Identity | None:
 
     None if points are equal exactly where their numbers are (`comparable_of`).
     """
-    found: Identity | None = getattr(space, "identity", None)
-    return found
+    identity: Identity | None = getattr(space, "identity", None)
+    return identity
 
 
 def comparable_of(space: SearchSpace, x: Floats) -> Floats:
     """Return numbers that valid rows `x` [n, dim] share where their points are equal, [n, k]: different codes of real
     numbers may be equal as numbers.
     """
-    made: Floats = space.comparable(x) if hasattr(space, "comparable") else x
-    return made + 0.0  # + 0.0 turns -0.0 into 0.0
+    numbers: Floats = space.comparable(x) if hasattr(space, "comparable") else x
+    return numbers + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def options_of(space: SearchSpace) -> tuple[Point, ...]:
     """Return the options or items of a space; none of a kind without any."""
-    found: tuple[Point, ...] = getattr(space, listed) if (listed := getattr(space, "listed", None)) else ()
-    return found
+    options: tuple[Point, ...] = getattr(space, listed) if (listed := getattr(space, "listed", None)) else ()
+    return options
 
 
 def when_of(space: SearchSpace) -> When:

@@ -108,8 +108,10 @@ class Box(EncodedSpace):
         outside = ~((x >= -NEAR) & (x <= 1.0 + NEAR))  # true for nan
         if outside.any():
             place = tuple(np.argwhere(outside)[0])
-            i, row = place[-1], f"point {place[0]}: " if len(place) > 1 else ""
-            low, high = float(self.low[i]), float(self.high[i])
+            i = place[-1]
+            row = f"point {place[0]}: " if len(place) > 1 else ""
+            low = float(self.low[i])
+            high = float(self.high[i])
             raise ValueError(
                 f"{row}coordinate {i}: expected a number in [{low}, {high}], got {values[place]}; "
                 "move the point inside, or widen the bounds"

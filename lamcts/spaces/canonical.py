@@ -64,13 +64,13 @@ class Canonical(SpaceAdapter):
         return f"Canonical({self.inner!r}, {self.name})"
 
 
-def _name(key: Key, given: object) -> str:
+def _name(key: Key, name: object) -> str:
     """Return the name of a key; ValueError if two different keys could share it."""
-    if given is not None:
-        if not isinstance(given, str) or not given:
-            raise ValueError(f"Canonical: expected a name of at least one letter, got {given!r}; pass name='cell'")
-        return given
-    name: str = getattr(key, "__qualname__", "<none>")
-    if name.endswith(">"):  # a lambda's, or none at all
+    if name is not None:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"Canonical: expected a name of at least one letter, got {name!r}; pass name='cell'")
+        return name
+    qualname: str = getattr(key, "__qualname__", "<none>")
+    if qualname.endswith(">"):  # a lambda's, or none at all
         raise ValueError(f"Canonical: expected a function with a name, got {key!r}; pass name='cell'")
-    return name
+    return qualname

@@ -97,12 +97,12 @@ class Choice(EncodedSpace):
     listed = "options"
 
     def __post_init__(self) -> None:
-        given: object = self.options
-        if not is_list(given):
-            raise ValueError(f"expected a list of options, got {brief(given)}; pass Choice([...])")
+        listed: object = self.options
+        if not is_list(listed):
+            raise ValueError(f"expected a list of options, got {brief(listed)}; pass Choice([...])")
         if not self.ordered:
-            check_items(len(given), "use Int or ordered=True, or Finite with features")
-        options = items_of(given)
+            check_items(len(listed), "use Int or ordered=True, or Finite with features")
+        options = items_of(listed)
         if not options:
             raise ValueError("expected at least one option, got none; add one, or leave the parameter out")
         self._set(when=read_when(self.when), options=options, _lookup=Lookup(options))

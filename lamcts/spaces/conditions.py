@@ -17,16 +17,18 @@ from lamcts.spaces.parameters import Parameters
 from lamcts.spaces.values import When, brief
 from lamcts.types import Floats, Json
 
-MOST_STATES = 20_000  # in the count of the points; with more, `size` is an upper bound (untuned)
+MOST_STATES = (
+    20_000  # sets of inactive members in the exact count of points; more cost time, and `size` is then a bound
+)
 
 
 def under(space: SearchSpace, when: When | None) -> SearchSpace:
     """Return the same space under other conditions."""
-    made = copy(space)
-    object.__setattr__(made, "when", when)
-    if isinstance(made, EncodedSpace) and made.inner is not None:
-        object.__setattr__(made, "inner", under(made.inner, when))
-    return made
+    result = copy(space)
+    object.__setattr__(result, "when", when)
+    if isinstance(result, EncodedSpace) and result.inner is not None:
+        object.__setattr__(result, "inner", under(result.inner, when))
+    return result
 
 
 class Rule(NamedTuple):
@@ -49,14 +51,16 @@ class Conditions:
     """The conditions under which each member of a product is active."""
 
     def __init__(self, names: Sequence[str], members: Sequence[SearchSpace], parts: Sequence[slice]) -> None:
-        self._names, self._members, self._parts = names, members, parts
-        # of each member the members that it asks for, and the values [k, w] of each that will do
+        self._names = names
+        self._members = members
+        self._parts = parts
+        # of each member its parents, and the allowed values [k, w] of each parent
         self._asked = [[*self._read(i)] for i in range(len(members))]
         self._kids: list[list[int]] = [
             [i for i, asked in enumerate(self._asked) if any(parent == j for parent, _ in asked)]
             for j in range(len(members))
         ]
-        self.order: list[int] = []  # parents first, and their children as soon as may be
+        self.order: list[int] = []  # parents before their children, which follow as early as possible
         for i in range(len(members)):
             self._visit(i, ())
         self._parents = [i for i in self.order if self._kids[i]]
@@ -94,7 +98,8 @@ class Conditions:
 
     def encode(self, point: Mapping[str, object], encoded: Callable[[int, object], Floats]) -> Floats:
         """Return the x [d] of a point; `encoded(i, value)` returns the part of member i."""
-        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        x = self.middle[None]
+        active = np.ones((1, len(self._members)), bool)
         for i in self.order:
             name = self._names[i]
             active[:, i] = self._holds(i, x, active)
@@ -112,7 +117,8 @@ class Conditions:
 
     def reduced(self, values: Mapping[str, object]) -> Json:
         """Return the values of the active parameters; `values` must contain all of them."""
-        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        x = self.middle[None]
+        active = np.ones((1, len(self._members)), bool)
         for i in self.order:
             active[:, i] = self._holds(i, x, active)
             if active[0, i] and self._kids[i]:
@@ -121,16 +127,19 @@ class Conditions:
 
     def rows(self, rows: Sequence[Floats]) -> Floats:
         """Return all valid rows, [size, d], from those of each member, in order."""
-        x, active = self.middle[None], np.ones((1, len(self._members)), bool)
+        x = self.middle[None]
+        active = np.ones((1, len(self._members)), bool)
         for i in self.order:
             active[:, i] = self._holds(i, x, active)
-            there, gone = np.flatnonzero(active[:, i]), np.flatnonzero(~active[:, i])
-            both = np.concatenate([np.repeat(there, len(rows[i])), gone])
-            x, active = x[both], active[both]
-            x[: len(both) - len(gone), self._parts[i]] = np.tile(rows[i], (len(there), 1))
+            active_rows = np.flatnonzero(active[:, i])
+            inactive_rows = np.flatnonzero(~active[:, i])
+            order = np.concatenate([np.repeat(active_rows, len(rows[i])), inactive_rows])
+            x = x[order]
+            active = active[order]
+            x[: len(order) - len(inactive_rows), self._parts[i]] = np.tile(rows[i], (len(active_rows), 1))
         return x
 
-    # How they are read -----------------------------------------------------------------------------------------------
+    # Reading the conditions ------------------------------------------------------------------------------------------
 
     def _read(self, i: int) -> Iterator[tuple[int, Floats]]:
         label = f"parameter {self._names[i]!r}: when"
@@ -190,23 +199,23 @@ class Conditions:
         asked = [f"{name!r} is {' or '.join(map(brief, values))}" for name, values in when.items()]
         return f" where {' and '.join(asked)}" if asked else ""
 
-    # How many points there are ---------------------------------------------------------------------------------------
+    # Number of points ------------------------------------------------------------------------------------------------
 
     def _count(self) -> float:
         """Return the number of points, or an upper bound."""
         counts: dict[frozenset[int], float] = {frozenset(): 1.0}
         for i in self.order:
-            if all(i in dead for dead in counts):
+            if all(i in inactive for inactive in counts):
                 raise ValueError(f"parameter {self._names[i]!r}: when: expected conditions that can hold, got some"
                                  f" that never do:{self._where(i)}")  # fmt: skip
-            found: dict[frozenset[int], float] = {}
-            for dead, count in counts.items():
-                for lost, ways in [(set(self._kids[i]), 1.0)] if i in dead else self._ways(i):
-                    after = (dead | lost) - {i}
-                    found[after] = found.get(after, 0.0) + count * ways
-            if len(found) > MOST_STATES:
+            next_counts: dict[frozenset[int], float] = {}
+            for inactive, count in counts.items():
+                for newly_inactive, ways in [(set(self._kids[i]), 1.0)] if i in inactive else self._ways(i):
+                    next_inactive = (inactive | newly_inactive) - {i}
+                    next_counts[next_inactive] = next_counts.get(next_inactive, 0.0) + count * ways
+            if len(next_counts) > MOST_STATES:
                 return float(math.prod(member.size for member in self._members))
-            counts = found
+            counts = next_counts
         return sum(counts.values())
 
     def _ways(self, i: int) -> Iterator[tuple[set[int], float]]:
@@ -215,7 +224,7 @@ class Conditions:
         for kid in self._kids[i]:
             for code in next(codes for parent, codes in self._asked[kid] if parent == i):
                 kids.setdefault(code.tobytes(), set()).add(kid)
-        yield from ((set(self._kids[i]) - kept, 1.0) for kept in kids.values())
+        yield from ((set(self._kids[i]) - active_kids, 1.0) for active_kids in kids.values())
         if (rest := self._members[i].size - len(kids)) > 0:
             yield set(self._kids[i]), rest
 

@@ -8,52 +8,59 @@ import numpy as np
 from lamcts.spaces.parameters import Parameters
 from lamcts.types import Floats, Rows
 
-EVERY = 32  # levels of an ordered parameter to try all; with more, those 1, 2, 4, ... steps away (untuned)
-MOST_OPTIONS, DRAWN_OPTIONS = 256, 64  # options of a category to try all; random options of larger ones (untuned)
-STEPS = (0.3, 0.1, 0.03, 0.01)  # standard deviations of steps of a real number, as shares of its range (untuned)
-WIDER = 2.0 ** np.arange(8)  # factors of the step of a number with too many levels, until it changes (untuned)
-ENTERED = 8  # random values of parameters that a move activates (untuned)
+# Each neighbour costs a prediction of the model, so these numbers trade time for a closer look.
+EVERY = 32  # levels of an ordered parameter that are all neighbours; of more, those 1, 2, 4, ... steps away
+MOST_OPTIONS = 256  # options of a category that are all neighbours
+DRAWN_OPTIONS = 64  # random options of a larger category
+STEPS = (
+    0.3,
+    0.1,
+    0.03,
+    0.01,
+)  # standard deviations of steps of a real number, as shares of its range: from far to near
+WIDER = 2.0 ** np.arange(8)  # factors of a step that is smaller than the distance of two levels, in turn
+ENTERED = 8  # random values of each parameter that a move activates
 
 
 def exchanges(parameters: Parameters, z: Floats, rng: np.random.Generator, known: Floats | None = None) -> Floats:
     """Return the neighbours [k, p] of codes `z` [p], with one active parameter changed.
 
-    Of a real number, a few Gaussian steps. Of a category with very many options, those of the `known` codes [m, p] and
-    some random ones: options without evaluations are equal to a model. Of a `JointSpace`, its neighbours. Parameters
-    that a move activates take random values, several times.
+    A real number takes a few Gaussian steps. A category with very many options takes those of the `known` codes [m, p]
+    and some random ones, since options without evaluations are equal to a model. Parameters that a move activates take
+    several random values.
     """
     active = parameters.active(z[None])[0]
     known = z[None] if known is None else known
-    found = [_others(parameters, int(i), z, known, rng) for i in np.flatnonzero(active & parameters.move_units)]
-    near = np.repeat(z[None], sum(len(values) for _, values in found), axis=0)
+    others = [_others(parameters, int(i), z, known, rng) for i in np.flatnonzero(active & parameters.move_units)]
+    neighbours = np.repeat(z[None], sum(len(values) for _, values in others), axis=0)
     first = 0
-    for part, values in found:
-        near[first : first + len(values), part] = values
+    for part, values in others:
+        neighbours[first : first + len(values), part] = values
         first += len(values)
-    if parameters.conditional and len(near):
-        new = (parameters.active(near) & ~active).any(1)
-        near = np.vstack([near, np.repeat(near[new], ENTERED - 1, axis=0)])
-    return parameters.entered(near, np.broadcast_to(active, near.shape), rng)
+    if parameters.conditional and len(neighbours):
+        is_entering = (parameters.active(neighbours) & ~active).any(1)
+        neighbours = np.vstack([neighbours, np.repeat(neighbours[is_entering], ENTERED - 1, axis=0)])
+    return parameters.entered(neighbours, np.broadcast_to(active, neighbours.shape), rng)
 
 
 def mutations(parameters: Parameters, z: Floats, rng: np.random.Generator, moves: float = 1.0) -> Floats:
     """Return codes `z` [n, p] with at least one active parameter changed in each row."""
     n, p = z.shape
-    held = parameters.active(z)
-    active = held & parameters.move_units
-    chance = (moves - 1.0) / np.maximum(active.sum(1, keepdims=True) - 1, 1)  # [n, 1]
+    is_active = parameters.active(z)
+    can_move = is_active & parameters.move_units
+    chance = (moves - 1.0) / np.maximum(can_move.sum(1, keepdims=True) - 1, 1)  # [n, 1]
     moved = rng.random((n, p)) < chance
-    moved[np.arange(n), np.where(active, rng.random((n, p)), -1.0).argmax(1)] = True
-    moved &= active
+    moved[np.arange(n), np.where(can_move, rng.random((n, p)), -1.0).argmax(1)] = True
+    moved &= can_move
     result = z.copy()
-    joint = {own.part.start: own for own in parameters.joint}
+    joint = {joint_columns.part.start: joint_columns for joint_columns in parameters.joint}
     for i in np.flatnonzero(moved.any(0)):
         rows = np.flatnonzero(moved[:, i])
-        if (own := joint.get(int(i))) is not None:
-            result[rows, own.part] = own.space.random_neighbours(z[rows, own.part], rng)
+        if (joint_columns := joint.get(int(i))) is not None:
+            result[rows, joint_columns.part] = joint_columns.space.random_neighbours(z[rows, joint_columns.part], rng)
         else:
             result[rows, i] = _moved(parameters, int(i), z[rows, i], rng)
-    return parameters.entered(result, held, rng)
+    return parameters.entered(result, is_active, rng)
 
 
 def is_long(parameters: Parameters, i: int) -> bool:
@@ -67,20 +74,21 @@ def _others(parameters: Parameters, i: int, z: Floats, known: Floats, rng: np.ra
     for part, space in parameters.joint:
         if part.start == i:
             return part, space.neighbours(z[part], rng)
-    levels, value = parameters.levels[i], float(z[i])
+    levels = parameters.levels[i]
+    value = float(z[i])
     if levels is None:
         reached = parameters.valid(i, _reflected(value + rng.standard_normal(len(STEPS)) * STEPS))
         others = np.unique(reached[reached != value])
     elif is_long(parameters, i):
-        some = np.union1d(levels[rng.integers(0, len(levels), DRAWN_OPTIONS)], known[:, i])
-        others = some[some != value]
+        drawn = np.union1d(levels[rng.integers(0, len(levels), DRAWN_OPTIONS)], known[:, i])
+        others = drawn[drawn != value]
     elif parameters.categorical[i] or len(levels) <= EVERY:
         others = levels[levels != value]
     else:
-        here = int(np.abs(levels - value).argmin())
-        reach = 2 ** np.arange(int(np.log2(len(levels))) + 1)
-        places = np.concatenate([here - reach, here + reach])
-        others = levels[places[(places >= 0) & (places < len(levels))]]
+        position = int(np.abs(levels - value).argmin())
+        distances = 2 ** np.arange(int(np.log2(len(levels))) + 1)
+        positions = np.concatenate([position - distances, position + distances])
+        others = levels[positions[(positions >= 0) & (positions < len(levels))]]
     return slice(i, i + 1), others[:, None]
 
 
@@ -88,15 +96,16 @@ def _moved(parameters: Parameters, i: int, values: Floats, rng: np.random.Genera
     """Return another random value of a parameter for each of some values."""
     levels = parameters.levels[i]
     if levels is not None:
-        places: Rows = np.searchsorted(levels, values)
-        other: Floats = levels[(places + rng.integers(1, len(levels), len(values))) % len(levels)]
+        positions: Rows = np.searchsorted(levels, values)
+        other: Floats = levels[(positions + rng.integers(1, len(levels), len(values))) % len(levels)]
         return other
-    result, same = values.copy(), np.arange(len(values))
-    for wider in WIDER:
-        step = wider * rng.choice(STEPS, len(same)) * rng.standard_normal(len(same))
-        result[same] = parameters.valid(i, _reflected(values[same] + step))
-        same = same[result[same] == values[same]]  # a step within the distance of two levels
-        if not len(same):
+    result = values.copy()
+    unmoved = np.arange(len(values))
+    for factor in WIDER:
+        step = factor * rng.choice(STEPS, len(unmoved)) * rng.standard_normal(len(unmoved))
+        result[unmoved] = parameters.valid(i, _reflected(values[unmoved] + step))
+        unmoved = unmoved[result[unmoved] == values[unmoved]]  # the step was smaller than the distance of two levels
+        if not len(unmoved):
             break
     return result
 

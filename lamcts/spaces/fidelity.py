@@ -19,7 +19,7 @@ from lamcts.spaces.product import Space
 from lamcts.spaces.values import flag, whole
 from lamcts.types import Floats, Mask, Rows
 
-FACTOR = 3  # between two levels that a run proposes (that of Hyperband, untuned)
+FACTOR = 3  # between two levels that a run proposes, as in Hyperband (Li et al. 2018)
 WHERE = "expected at most one Fidelity, next to other parameters of a Space"
 
 
@@ -71,11 +71,12 @@ class Fidelity(Int):
     @property
     def levels(self) -> tuple[int, ...]:
         """The fidelities that a run proposes: `low`, and `high` divided by powers of 3 that is not near `low`."""
-        found, level = {self.low, self.high}, self.high / FACTOR
+        levels = {self.low, self.high}
+        level = self.high / FACTOR
         while round(level) > self.low * math.sqrt(FACTOR):
-            found.add(round(level))
+            levels.add(round(level))
             level /= FACTOR
-        return tuple(sorted(found))
+        return tuple(sorted(levels))
 
 
 class FidelityAxis(NamedTuple):
@@ -97,18 +98,18 @@ class FidelityAxis(NamedTuple):
             return None
         inner = unwrapped(space)
         members = inner.members if isinstance(inner, Space) else ()
-        found = [i for i, member in enumerate(members) if isinstance(member, Fidelity)]
-        if not isinstance(inner, Space) or len(found) != 1 or _count(space) > 1 or len(members) == 1:
+        indices = [i for i, member in enumerate(members) if isinstance(member, Fidelity)]
+        if not isinstance(inner, Space) or len(indices) != 1 or _count(space) > 1 or len(members) == 1:
             raise ValueError(f"Fidelity: {WHERE}, got {inner!r:.80}; move it, or fix all but one (fix=)")
-        name = keys_of(inner)[found[0]]
+        name = keys_of(inner)[indices[0]]
         if any(name in when_of(member) for member in members):
             raise ValueError(
                 f"Fidelity: expected no condition (when) on {name!r}, got one; every fidelity has all parameters"
             )
-        fidelity = members[found[0]]
+        fidelity = members[indices[0]]
         assert isinstance(fidelity, Fidelity)
         rest = fixed(space, {name: fidelity.high})
-        return cls(name, inner.parts[found[0]].start, fidelity, rest, PointKeys(rest))
+        return cls(name, inner.parts[indices[0]].start, fidelity, rest, PointKeys(rest))
 
     def of_rows(self, x: Floats) -> Rows:
         """Return the fidelities of rows `x` [n, d], [n]."""
@@ -126,8 +127,8 @@ class FidelityAxis(NamedTuple):
 
     def at(self, configurations: Floats, fidelities: int | Iterable[int]) -> Floats:
         """Return the rows [n, d] of configurations [n, d - 1] at a fidelity, or at one each."""
-        each = [fidelities] * len(configurations) if isinstance(fidelities, int) else [*fidelities]
-        column = np.array([self.fidelity.encode(int(one))[0] for one in each])
+        by_row = [fidelities] * len(configurations) if isinstance(fidelities, int) else [*fidelities]
+        column = np.array([self.fidelity.encode(int(fidelity))[0] for fidelity in by_row])
         return np.insert(configurations, self.column, column, axis=1)
 
     def partial(self, x: Floats) -> Mask:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.spatial import KDTree
 
 FEW_COLUMNS = 12  # up to here a k-d tree beat brute force at N = 10,000 and 400,000 uniform rows (2000 queries)
-NEAREST = 32  # neighbours of a row, filled up with near rows (untuned)
+NEAREST = 32  # neighbours of a row: more cost predictions of the model, fewer narrow the search
 CHUNK = 2000  # rows of the table, or queries, at a time: a block of distances takes 32 MB
 
 
@@ -91,7 +91,7 @@ class Finite(JointSpace):
     def encode(self, point: Point) -> Floats:
         try:
             place = self._places.find(point)
-        except Exception:  # whatever reading it raises: no row of numbers, where the table's points are
+        except Exception:  # a point of the user may raise anything
             place = None
         if place is None:
             raise ValueError(f"expected one of the {len(self.points)} points of the table, got {brief(point)}; add it")
@@ -110,11 +110,11 @@ class Finite(JointSpace):
 
     def nearest(self, x: Floats) -> NDArray[np.int64]:
         """Return the table's row numbers [n] nearest to the rows of `x` [n, dim]."""
-        find = self._rows.get  # valid rows, the usual case, need no search
-        places = np.array([find(key, -1) for key in _keys(x)], np.int64)
-        lost = np.flatnonzero(places < 0)
-        if len(lost):
-            places[lost] = self._search(np.clip(x[lost], 0.0, 1.0))
+        position_of = self._rows.get  # a valid row, the usual case, needs no search
+        places = np.array([position_of(key, -1) for key in _keys(x)], np.int64)
+        invalid = np.flatnonzero(places < 0)
+        if len(invalid):
+            places[invalid] = self._search(np.clip(x[invalid], 0.0, 1.0))
         return places
 
     def _search(self, x: Floats) -> NDArray[np.int64]:
@@ -134,37 +134,39 @@ class Finite(JointSpace):
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         """Return the rows of the table that differ from `x` [k] in one column, and near ones."""
-        differs = (self.x != x).sum(1)
-        near: Floats = self.x[differs == 1]
-        others = np.flatnonzero(differs > 1)
+        n_different = (self.x != x).sum(1)
+        near: Floats = self.x[n_different == 1]
+        others = np.flatnonzero(n_different > 1)
         missing = min(NEAREST - len(near), len(others))
         if missing <= 0:
             return near
-        far = np.square(self.x[others] - x).sum(1)
-        close = np.flatnonzero(far <= np.partition(far, missing - 1)[missing - 1])  # cheaper than to sort a large table
-        nearest = others[close[np.argsort(far[close], kind="stable")[:missing]]]
+        squares = np.square(self.x[others] - x).sum(1)
+        radius = np.partition(squares, missing - 1)[missing - 1]  # cheaper than to sort a large table
+        candidates = np.flatnonzero(squares <= radius)
+        nearest = others[candidates[np.argsort(squares[candidates], kind="stable")[:missing]]]
         return np.vstack([near, self.x[nearest]])
 
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         result = x.copy()
         starts, owner = np.unique(x, axis=0, return_inverse=True)
         for number, start in enumerate(starts):
-            rows, near = np.flatnonzero(owner.ravel() == number), self.neighbours(start, rng)
+            rows = np.flatnonzero(owner.ravel() == number)
+            near = self.neighbours(start, rng)
             result[rows] = near[rng.integers(0, len(near), len(rows))]
         return result
 
     def split(self, point: Point) -> Iterator[tuple[object, SearchSpace, Point]]:
         """Yield the columns of a table of numbers as ranges; nothing of another table."""
         try:
-            rows = [[float(each) for each in _row(one)] for one in (point, *self.points)]
+            rows = [[float(number) for number in _row(row_point)] for row_point in (point, *self.points)]
         except (TypeError, ValueError):
             return
         for i, (value, *column) in enumerate(zip(*rows, strict=True), 1):
             yield i, Float(min(column), max(column)), value
 
     def signature(self) -> Json:
-        own = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
-        return own | self._condition()
+        settings = {"kind": "finite", "size": len(self.points), "dim": self.dim, "sha256": self._digest}
+        return settings | self._condition()
 
     @cached_property
     def _digest(self) -> str:
@@ -217,11 +219,12 @@ def _brute(x: Floats, table: Floats, half_norms: Floats) -> NDArray[np.int64]:
     best = np.full(len(x), np.inf)
     places = np.zeros(len(x), np.int64)
     for start in range(0, len(table), CHUNK):
-        part = half_norms[start : start + CHUNK] - x @ table[start : start + CHUNK].T  # [n, chunk]
-        here = part.argmin(axis=1)
-        value = part[np.arange(len(x)), here]
-        closer = value < best
-        best[closer], places[closer] = value[closer], here[closer] + start
+        scores = half_norms[start : start + CHUNK] - x @ table[start : start + CHUNK].T  # [n, chunk]
+        positions = scores.argmin(axis=1)
+        lowest = scores[np.arange(len(x)), positions]
+        is_closer = lowest < best
+        best[is_closer] = lowest[is_closer]
+        places[is_closer] = positions[is_closer] + start
     return places
 
 

@@ -16,7 +16,7 @@ from lamcts.types import Floats, Json, Point
 
 ROUNDING = 1e-6  # of a range: the tolerance of a value that was encoded and decoded, or is one of float32
 Key = str | int  # the name of a parameter, or its number from 0
-Whole = Space | Box
+Parametrised = Space | Box
 
 
 class OtherValue(ValueError):
@@ -27,7 +27,7 @@ class Fixed(SpaceAdapter):
     """The points of a `Space` or a `Box` in which some parameters have given values."""
 
     def __init__(self, space: SearchSpace, values: Mapping[Key, object]) -> None:
-        space = self.whole = whole_of(space)
+        space = self.unfixed = _with_parameters(space)
         keys = keys_of(space)
         if not isinstance(values, Mapping) or not values:
             raise ValueError(f"fix: expected values by name, such as {{'lr': 0.1}}, got {brief(values)}")
@@ -43,11 +43,10 @@ class Fixed(SpaceAdapter):
         self.when = when_of(space) or None
 
     def encode(self, point: Point) -> Floats:
-        """Return the encoding of a whole point; ValueError if a fixed parameter differs."""
-        self.whole.encode(point)  # says what is wrong with it
-        held = {key: value for key, value in self.values.items() if not isinstance(point, Mapping) or key in point}
-        for key, value in held.items():
-            if not _same(self.whole, key, point[key], value):
+        """Return the encoding of a complete point; ValueError if a fixed parameter differs."""
+        self.unfixed.encode(point)  # raises ValueError for an invalid point
+        for key, value in self.values.items():
+            if (not isinstance(point, Mapping) or key in point) and not _same(self.unfixed, key, point[key], value):
                 got = brief(point[key])
                 raise OtherValue(f"parameter {key!r}: expected {brief(value)}, which is fixed, got {got}")
         if isinstance(point, Mapping):
@@ -55,15 +54,15 @@ class Fixed(SpaceAdapter):
         return self.inner.encode([point[key] for key in self.free])
 
     def decode(self, x: Floats) -> Point:
-        found = self.inner.decode(x)
-        if isinstance(found, Mapping):
-            if isinstance(self.whole, Space) and self.whole.conditions is not None:
-                held = {str(key): value for key, value in self.values.items()}
-                return self.whole.conditions.reduced({**held, **found})
-            return {key: found[key] if key in found else self.values[key] for key in keys_of(self.whole)}
-        free = dict(zip(self.free, found, strict=True))
-        parts = [free[key] if key in free else self.values[key] for key in keys_of(self.whole)]
-        return np.array(parts) if isinstance(self.whole, Box) else tuple(parts)
+        point = self.inner.decode(x)
+        if isinstance(point, Mapping):
+            if isinstance(self.unfixed, Space) and self.unfixed.conditions is not None:
+                fixed_values = {str(key): value for key, value in self.values.items()}
+                return self.unfixed.conditions.reduced({**fixed_values, **point})
+            return {key: point[key] if key in point else self.values[key] for key in keys_of(self.unfixed)}
+        free_values = dict(zip(self.free, point, strict=True))
+        parts = [free_values[key] if key in free_values else self.values[key] for key in keys_of(self.unfixed)]
+        return np.array(parts) if isinstance(self.unfixed, Box) else tuple(parts)
 
     @property
     def identity(self) -> Identity | None:
@@ -72,50 +71,52 @@ class Fixed(SpaceAdapter):
 
     def signature(self) -> Json:
         values = {str(key): option_to_json(value) for key, value in self.values.items()}
-        return {"kind": "fixed", "values": values, "whole": self.whole.signature()}
+        return {"kind": "fixed", "values": values, "whole": self.unfixed.signature()}
 
     def __repr__(self) -> str:
-        return f"Fixed({self.whole!r}, {self.values!r})"
+        return f"Fixed({self.unfixed!r}, {self.values!r})"
 
 
 def fixed(space: SearchSpace, values: Mapping[Key, object]) -> SpaceAdapter:
     """Return a space with some parameters fixed, inside its rules and keys."""
     if isinstance(space, Fixed):
-        return Fixed(space.whole, {**space.values, **values})
+        return Fixed(space.unfixed, {**space.values, **values})
     if not isinstance(space, SpaceAdapter):
         return Fixed(space, values)
-    made = copy(space)
-    made.inner = fixed(space.inner, values)
-    made.dim = made.inner.dim
-    return made
+    result = copy(space)
+    result.inner = fixed(space.inner, values)
+    result.dim = result.inner.dim
+    return result
 
 
 def bare(space: SearchSpace) -> SearchSpace:
-    """Return the space of whole points inside a space without its rules, keys and fixed values."""
+    """Return the space of complete points inside a space, without its rules, keys and fixed values."""
     while isinstance(space, SpaceAdapter):
-        space = space.whole if isinstance(space, Fixed) else space.inner
+        space = space.unfixed if isinstance(space, Fixed) else space.inner
     return space
 
 
 def keys_of(space: object) -> list[Key]:
     """Return the names of the parameters of a space, or their numbers from 0."""
-    whole = whole_of(space)
-    return [*range(whole.dim)] if isinstance(whole, Box) else [*(whole.names or range(len(whole.members)))]
+    parametrised = _with_parameters(space)
+    if isinstance(parametrised, Box):
+        return [*range(parametrised.dim)]
+    return [*(parametrised.names or range(len(parametrised.members)))]
 
 
-def whole_of(space: object) -> Whole:
-    """Return a space whose points have parameters; ValueError for any other."""
+def _with_parameters(space: object) -> Parametrised:
+    """Return a `Space` or a `Box`, whose points have parameters; ValueError for any other space."""
     if isinstance(space, (Space, Box)):
         return space
     raise ValueError(f"fix: expected a Space or a Box, got {type(space).__name__}, whose points have no parameters")
 
 
-def _member(space: Whole, key: Key) -> SearchSpace:
+def _member(space: Parametrised, key: Key) -> SearchSpace:
     i = keys_of(space).index(key)
     return space.columns[i] if isinstance(space, Box) else under(space.members[i], None)
 
 
-def _valid(space: Whole, key: Key, value: Point) -> Point:
+def _valid(space: Parametrised, key: Key, value: Point) -> Point:
     member = _member(space, key)
     try:
         decoded = member.decode(member.encode(value))
@@ -125,12 +126,12 @@ def _valid(space: Whole, key: Key, value: Point) -> Point:
     return decoded if normalise is None or not member.continuous.any() else normalise(value)  # as it was given
 
 
-def _same(space: Whole, key: Key, value: object, fixed: object) -> bool:
+def _same(space: Parametrised, key: Key, value: object, fixed: object) -> bool:
     member = _member(space, key)
     return bool(np.allclose(member.encode(value), member.encode(fixed), rtol=0, atol=ROUNDING))
 
 
-def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> SearchSpace:
+def _others(space: Parametrised, free: list[Key], whens: Mapping[Key, When | None]) -> SearchSpace:
     if isinstance(space, Box):
         free_sides = np.array(free)
         return Box(space.low[free_sides], space.high[free_sides])
@@ -138,34 +139,35 @@ def _others(space: Whole, free: list[Key], whens: Mapping[Key, When | None]) -> 
     return Space(members if space.names is not None else [*members.values()])
 
 
-def remaining_conditions(space: Whole, values: Mapping[Key, object]) -> dict[Key, When | None]:
+def remaining_conditions(space: Parametrised, values: Mapping[Key, object]) -> dict[Key, When | None]:
     """Simplify the `when` conditions of each member once `values` are fixed."""
     if not isinstance(space, Space) or space.conditions is None or space.names is None:
         return {}
-    members, found = dict(zip(space.names, space.members, strict=True)), dict[Key, When | None]()
+    members = dict(zip(space.names, space.members, strict=True))
+    conditions = dict[Key, When | None]()
     for name in (space.names[i] for i in space.conditions.order):
-        found[name] = _remaining(when_of(members[name]), values, members, found)
-        if found[name] is None and name in values:
+        conditions[name] = _remaining(when_of(members[name]), values, members, conditions)
+        if conditions[name] is None and name in values:
             raise ValueError(f"fix: parameter {name!r}: expected one that can be active, got {brief(values[name])} "
                              "where the other fixed values rule it out; leave it out")  # fmt: skip
-    return found
+    return conditions
 
 
 def _remaining(
-    when: When, values: Mapping[Key, object], members: Mapping[str, SearchSpace], found: Mapping[Key, When | None]
+    when: When, values: Mapping[Key, object], members: Mapping[str, SearchSpace], conditions: Mapping[Key, When | None]
 ) -> When | None:
     """Return the remaining conditions of a member; None if they cannot hold."""
     remaining: dict[str, tuple[object, ...]] = {}
     for parent, allowed in when.items():
-        asked = found[parent]
+        parent_conditions = conditions[parent]
         if parent not in values:
-            asked = None if asked is None else {parent: allowed}
+            parent_conditions = None if parent_conditions is None else {parent: allowed}
         elif not _shared(members[parent], allowed, (values[parent],)):
             return None
-        if asked is None:
+        if parent_conditions is None:
             return None
-        for name, some in asked.items():
-            remaining[name] = _shared(members[name], remaining.get(name, some), some)
+        for name, allowed_values in parent_conditions.items():
+            remaining[name] = _shared(members[name], remaining.get(name, allowed_values), allowed_values)
             if not remaining[name]:
                 return None
     return remaining

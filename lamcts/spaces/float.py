@@ -15,14 +15,15 @@ from lamcts.types import Floats, Point
 
 NEAR = 1e-4  # of a range or a step: the tolerance of a user's number, written with four digits as 1.682 for 1.68179
 SINGLE = 2.0**-23  # of a number: the distance of two of float32
-LARGEST_ROOM = 0.1  # of a step: the tolerance where steps are finer than float32 (untuned)
+LARGEST_ROOM = 0.1  # of a step, the tolerance of steps finer than float32: at 0.5, every number would be on the grid
 
 
 class StepGrid:
     """The values `low + k step`, the last of which is `high` if both are equal up to rounding."""
 
     def __init__(self, low: float, high: float, step: float) -> None:
-        self._low, self._step = Fraction(repr(low)), Fraction(repr(step))
+        self._low = Fraction(repr(low))
+        self._step = Fraction(repr(step))
         self._room = min(max(NEAR, SINGLE * max(abs(low), abs(high)) / step), LARGEST_ROOM)
         steps = self._steps_to(high)
         last = math.floor(steps + Fraction(self._room))
@@ -91,7 +92,8 @@ class Float(EncodedSpace):
     dim = 1
 
     def __post_init__(self) -> None:
-        low, high = real(self.low, "low"), real(self.high, "high")
+        low = real(self.low, "low")
+        high = real(self.high, "high")
         self._set(when=read_when(self.when), log=flag(self.log, "log"), low=low, high=high)
         if not low < high or math.isinf(high - low):
             refuse_bounds("Float", low, high)

@@ -16,7 +16,7 @@ from lamcts.types import Floats, Point
 FINEST = 2**50  # the most steps s for which rint((k / s) * s) == k is sure in float64: the product is off by < k 2^-51
 HELD = 2**1000  # largest bound of an Int: floats hold it, and sums and differences of two bounds
 BITS = 40  # significant bits of a log Int: exp(log(v)) is off by < 44 roundings, far below half of 2^-40
-LISTED_VALUES = 20_000  # of an integer, to list all (untuned)
+LISTED_VALUES = 20_000  # largest number of values to list: products of listed members multiply (`base.LISTED`)
 LARGEST_LOG = 2**63  # of a log Int: bounds the error of exp above, and holds every integer of SQLite and numpy
 
 
@@ -127,7 +127,8 @@ class Int(EncodedSpace):
         With `log`, the weight of v is log(v + 1/2) - log(v - 1/2).
         """
         if self.log:
-            low, high = self.low - 0.5, self.high + 0.5
+            low = self.low - 0.5
+            high = self.high + 0.5
             return self._x(self._rounded(low * np.exp(u * math.log(high / low))))
         return evenly(u, self._steps + 1) / max(self._steps, 1)
 
@@ -189,10 +190,10 @@ def check_step(step: float, log: bool) -> None:
         raise ValueError(f"step: expected a number above 0, got {step}; give the distance of two values")
 
 
-def warn_of_end(given: float, last: float) -> None:
+def warn_of_end(high: float, last: float) -> None:
     """Warn the caller of a kind whose upper bound is not one of its steps."""
-    if last != given:
-        text = f"step: expected high to be low plus a whole number of steps, got {given}; the last value is {last}"
+    if last != high:
+        text = f"step: expected high to be low plus a whole number of steps, got {high}; the last value is {last}"
         warnings.warn(f"{text}: change high, or the step", UserWarning, stacklevel=5)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from lamcts.spaces.base import EncodedSpace
 from lamcts.types import Floats, Rows
 
-MOST_NEIGHBOURS = 600  # of a point; of more, a random subset (untuned: the neighbours of an order of 18 items)
+MOST_NEIGHBOURS = 600  # of a point; of more, a random subset: each costs a prediction. An order of 18 items has so many
 
 
 class JointSpace(EncodedSpace):

@@ -24,7 +24,8 @@ def register(name: str) -> Callable[[Kind], Kind]:
         known = _kinds.get(name, kind)
         if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):  # equal in a cell run again
             raise ValueError(f"expected a new name of a kind, got {name!r}, which is taken: choose another")
-        _kinds[name], kind.kind = kind, name
+        _kinds[name] = kind
+        kind.kind = name
         return kind
 
     return add

@@ -31,7 +31,8 @@ class Within:
     @cached_property
     def _roomy(self) -> tuple[Floats, Floats, Floats]:
         """The matrix, and the bounds with a tolerance for rounding."""
-        low, high = np.array(self.low), np.array(self.high)
+        low = np.array(self.low)
+        high = np.array(self.high)
         room = TOLERANCE * np.maximum(1.0, np.abs(np.where(np.isfinite(low), low, high)))
         return np.array(self.matrix), low - room, high + room
 
@@ -52,7 +53,9 @@ def polytope(space: SearchSpace, rules: Sequence[Within]) -> Polytope | None:
     matrix = np.vstack([rule.matrix for rule in rules])  # [k, d]
     low, high = (np.concatenate([getattr(rule, name) for rule in rules]) for name in ("low", "high"))
     offset = matrix @ base
-    matrix, low, high = matrix * width, low - offset, high - offset
+    matrix = matrix * width
+    low = low - offset
+    high = high - offset
     equal = low == high
     centre = _centre(matrix[~equal], low[~equal], high[~equal], matrix[equal], low[equal])
     if centre is None:
@@ -70,13 +73,13 @@ def _scaled(space: SearchSpace) -> tuple[Floats, Floats] | None:
     if not space.continuous.all():
         return None
     try:
-        zero, one, between = (np.asarray(space.decode(x), float).ravel() for x in (0 * at, 0 * at + 1, at))
+        base, top, point = (np.asarray(space.decode(x), float).ravel() for x in (0 * at, 0 * at + 1, at))
     except (TypeError, ValueError):
         return None
-    if zero.shape != at.shape:
+    if base.shape != at.shape:
         return None
-    off = np.abs(zero + (one - zero) * at - between).max()
-    return (zero, one - zero) if off <= STRAIGHT * np.abs([zero, one]).max() else None
+    off = np.abs(base + (top - base) * at - point).max()
+    return (base, top - base) if off <= STRAIGHT * np.abs([base, top]).max() else None
 
 
 def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Floats) -> Floats | None:
@@ -86,14 +89,14 @@ def _centre(matrix: Floats, low: Floats, high: Floats, equal: Floats, level: Flo
     d = matrix.shape[1]
     sides = np.vstack([matrix, -matrix, np.eye(d), -np.eye(d)])
     levels = np.concatenate([high, -low, np.ones(d), np.zeros(d)])
-    some = np.isfinite(levels)
+    is_finite = np.isfinite(levels)
     size = np.sqrt(np.square(sides).sum(1))
-    found = linprog(
+    result = linprog(
         np.append(np.zeros(d), -1.0),
-        np.column_stack([sides, size])[some],
-        levels[some],
+        np.column_stack([sides, size])[is_finite],
+        levels[is_finite],
         np.column_stack([equal, np.zeros(len(equal))]) if len(equal) else None,
         level if len(equal) else None,
         bounds=[(0.0, 1.0)] * (d + 1),
     )
-    return None if found.status or found.x is None else np.asarray(found.x[:d])
+    return None if result.status or result.x is None else np.asarray(result.x[:d])

@@ -12,9 +12,11 @@ CORRECTIONS = 3  # of the number that coordinates lose; the first is exact up to
 def projected(x: Floats, most: Floats, total: Floats) -> Floats:
     """Return the rows nearest to `x` [n, d] that are from 0 to `most` [d] and have the sums `total` [n, 1]."""
     high = -np.sort(-x, axis=1)
-    over = (np.cumsum(high, axis=1) - total) / np.arange(1, x.shape[1] + 1)  # what all would lose if so many were left
-    kept = np.maximum((high > over).sum(1, keepdims=True), 1)
-    result: Floats = np.maximum(x - np.take_along_axis(over, kept - 1, axis=1), 0.0)
+    over = (np.cumsum(high, axis=1) - total) / np.arange(
+        1, x.shape[1] + 1
+    )  # common reduction for each number of positive coordinates
+    n_positive = np.maximum((high > over).sum(1, keepdims=True), 1)
+    result: Floats = np.maximum(x - np.take_along_axis(over, n_positive - 1, axis=1), 0.0)
     result *= total / np.maximum(result.sum(1, keepdims=True), TINY)
     if len(above := np.flatnonzero((result > most).any(1))):
         result[above] = _capped(x[above], most, total[above])
@@ -55,23 +57,32 @@ def lots(u: Floats, steps: int) -> Floats:
     """
     from scipy.special import gammaln
 
-    result, left = np.zeros(u.shape), np.full(len(u), float(steps))
+    result = np.zeros(u.shape)
+    remaining = np.full(len(u), float(steps))
     for j in range(u.shape[1] - 1):
         m = u.shape[1] - 1 - j
-        low, high = np.zeros(len(u)), left.copy()
+        low = np.zeros(len(u))
+        high = remaining.copy()
         while (low < high).any():
             k = np.floor((low + high) / 2)
-            more = gammaln(left - k + m) - gammaln(left - k) - gammaln(left + m + 1) + gammaln(left + 1)
-            below = np.exp(more) <= 1 - u[:, j]
-            low, high = np.where(below, low, np.minimum(k + 1, high)), np.where(below, k, high)
-        result[:, j], left = low, left - low
-    result[:, -1] = left
+            log_chance = (
+                gammaln(remaining - k + m)
+                - gammaln(remaining - k)
+                - gammaln(remaining + m + 1)
+                + gammaln(remaining + 1)
+            )
+            is_below = np.exp(log_chance) <= 1 - u[:, j]
+            low = np.where(is_below, low, np.minimum(k + 1, high))
+            high = np.where(is_below, k, high)
+        result[:, j] = low
+        remaining = remaining - low
+    result[:, -1] = remaining
     return result
 
 
 def stepped(x: Floats, steps: int) -> Floats:
     """Return proportions [n, d] in whole numbers of `steps`: rounded down, and the largest rests up (Hamilton)."""
-    whole = np.floor(x * steps + ROUNDED_UP)
-    missing = np.round(steps - whole.sum(1)).astype(np.int64)  # [n], below d
-    rest = np.argsort(np.argsort(whole - x * steps, axis=1, kind="stable"), axis=1, kind="stable")
-    return np.asarray((whole + (rest < missing[:, None])) / steps)
+    floors = np.floor(x * steps + ROUNDED_UP)
+    missing = np.round(steps - floors.sum(1)).astype(np.int64)  # [n], below d
+    rest = np.argsort(np.argsort(floors - x * steps, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.asarray((floors + (rest < missing[:, None])) / steps)

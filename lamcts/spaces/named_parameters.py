@@ -56,17 +56,20 @@ class NamedParameters:
     def values(self, x: Floats) -> list[list[object]]:
         """Return the values of each parameter in rows `x` [n, d]: p lists of n."""
         if self.space is None:
-            return [x[:, one.part.start].tolist() for one in self.parameters]
-        whole = {one.name for one in self.parameters if one.options is not None}
-        leaves = [dict(_leaves(self.space.decode(row), "", whole)) for row in x]
-        return [[one.shown(leaf[one.name]) if one.name in leaf else None for leaf in leaves] for one in self.parameters]
+            return [x[:, parameter.part.start].tolist() for parameter in self.parameters]
+        categories = {parameter.name for parameter in self.parameters if parameter.options is not None}
+        leaves = [dict(_leaves(self.space.decode(row), "", categories)) for row in x]
+        return [
+            [parameter.shown(leaf[parameter.name]) if parameter.name in leaf else None for leaf in leaves]
+            for parameter in self.parameters
+        ]
 
     def along(self, i: int, coordinates: Floats) -> list[object]:
         """Return the values of parameter `i` at its own coordinates [g, w]."""
-        one = self.parameters[i]
-        if one.space is None:
+        parameter = self.parameters[i]
+        if parameter.space is None:
             return [*coordinates[:, 0].tolist()]
-        return [one.shown(one.space.decode(row)) for row in coordinates]
+        return [parameter.shown(parameter.space.decode(row)) for row in coordinates]
 
 
 def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedParameter]]:
@@ -75,18 +78,18 @@ def _read(signature: object, dim: int) -> tuple[SearchSpace | None, list[NamedPa
     None and one parameter a coordinate if the signature is damaged or does not determine the space.
     """
     space = from_signature(signature)
-    found = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
-    names = [one.name for one in found]
-    if not found or len({*names}) < len(names):
+    parameters = [] if space is None or space.dim != dim else list(_parameters(space, "", 0))
+    names = [parameter.name for parameter in parameters]
+    if not parameters or len({*names}) < len(names):
         return None, [NamedParameter(f"x{i + 1} (encoded)", slice(i, i + 1)) for i in range(dim)]
-    return space, found
+    return space, parameters
 
 
 def _parameters(space: SearchSpace, name: str, start: int) -> Iterator[NamedParameter]:
     """Yield the free parameters of a space in the order of their coordinates."""
     if isinstance(space, Fixed):
-        whole = dict(zip(keys_of(space.whole), _names(space.whole, name), strict=True))
-        yield from _of(space.inner, [whole[key] for key in space.free], start)
+        names = dict(zip(keys_of(space.unfixed), _names(space.unfixed, name), strict=True))
+        yield from _of(space.inner, [names[key] for key in space.free], start)
     else:
         yield from _of(space, _names(space, name), start)
 
@@ -94,8 +97,8 @@ def _parameters(space: SearchSpace, name: str, start: int) -> Iterator[NamedPara
 def _of(space: SearchSpace, names: list[str], start: int) -> Iterator[NamedParameter]:
     """Yield the parameters of a space whose members have these names."""
     if members := _members(space):
-        for own, member in zip(names, members, strict=True):
-            yield from _parameters(member, own, start)
+        for member_name, member in zip(names, members, strict=True):
+            yield from _parameters(member, member_name, start)
             start += member.dim
     else:
         assert isinstance(space, EncodedSpace)  # what a signature describes is of registered kinds
@@ -112,22 +115,22 @@ def _names(space: SearchSpace, name: str) -> list[str]:
     if not (members := _members(space)):
         return [name or "x"]
     names = getattr(space, "names", None) or [i if name else f"x{i}" for i in range(1, len(members) + 1)]
-    return [_joined(name, own) for own in names]
+    return [_joined(name, member_name) for member_name in names]
 
 
-def _leaves(point: Point, name: str, whole: Collection[str]) -> Iterator[tuple[str, object]]:
+def _leaves(point: Point, name: str, categories: Collection[str]) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each parameter of a point, named as in `_parameters`."""
-    if (name or "x") in whole:
+    if (name or "x") in categories:
         yield name or "x", point
     elif isinstance(point, Mapping):
-        for own, value in point.items():
-            yield from _leaves(value, _joined(name, own), whole)
+        for part, value in point.items():
+            yield from _leaves(value, _joined(name, part), categories)
     elif isinstance(point, (list, tuple, np.ndarray)):
         for i, value in enumerate(point, 1):
-            yield from _leaves(value, _joined(name, i if name else f"x{i}"), whole)
+            yield from _leaves(value, _joined(name, i if name else f"x{i}"), categories)
     else:
         yield name or "x", point
 
 
-def _joined(name: str, own: object) -> str:
-    return f"{name}.{own}" if name else str(own)
+def _joined(name: str, part: object) -> str:
+    return f"{name}.{part}" if name else str(part)

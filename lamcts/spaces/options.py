@@ -29,8 +29,8 @@ def option_to_json(value: object) -> JsonValue:
     if isinstance(value, (tuple, np.ndarray)):
         return [option_to_json(part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        made = {key: option_to_json(part) for key, part in value.items()}
-        return {"dict": made} if _mark(made) else made
+        values = {key: option_to_json(part) for key, part in value.items()}
+        return {"dict": values} if _mark(values) else values
     return plain(value, labelled)
 
 
@@ -39,26 +39,26 @@ def labelled(value: object) -> Json:
     return {"name" if hasattr(value, "__qualname__") else "repr": label(value)}
 
 
-def option_from_json(given: JsonValue) -> Any:
-    """Return the value of what `option_to_json` returned; a label is a text."""
-    if isinstance(given, list):
-        return tuple(map(option_from_json, given))
-    if (mark := _mark(given)) is not None:
-        return MARKS[mark](given[mark])
-    return _dict(given) if isinstance(given, dict) else given
+def option_from_json(json: JsonValue) -> Any:
+    """Return the option of JSON values; a label is a text."""
+    if isinstance(json, list):
+        return tuple(map(option_from_json, json))
+    if (mark := _mark(json)) is not None:
+        return MARKS[mark](json[mark])
+    return _dict(json) if isinstance(json, dict) else json
 
 
-def _mark(given: JsonValue) -> str | None:
-    """Return the only key of a dict that says of which kind its value is."""
-    return next(iter(given)) if isinstance(given, dict) and len(given) == 1 and MARKS.keys() & given else None
+def _mark(json: JsonValue) -> str | None:
+    """Return the only key of a dict, if it marks the kind of its value."""
+    return next(iter(json)) if isinstance(json, dict) and len(json) == 1 and MARKS.keys() & json else None
 
 
-def _dict(given: Json) -> Json:
-    return {key: option_from_json(part) for key, part in given.items()}
+def _dict(json: Json) -> Json:
+    return {key: option_from_json(part) for key, part in json.items()}
 
 
 MARKS: dict[str, Callable[[Any], Any]] = {
-    "list": lambda given: [*map(option_from_json, given)],
+    "list": lambda json: [*map(option_from_json, json)],
     "dict": _dict,
     "float": float,
     "name": str,
@@ -66,11 +66,11 @@ MARKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def options_from_json(given: Iterable[JsonValue]) -> list[Any]:
+def options_from_json(options: Iterable[JsonValue]) -> list[Any]:
     """Return several options from JSON; equal labels have numbers."""
-    every = [(json, option_from_json(json)) for json in given]
-    texts = _distinct(value for _, value in every)
-    return [value if option_to_json(value) == json else text for (json, value), text in zip(every, texts, strict=True)]
+    pairs = [(json, option_from_json(json)) for json in options]
+    texts = _distinct(value for _, value in pairs)
+    return [value if option_to_json(value) == json else text for (json, value), text in zip(pairs, texts, strict=True)]
 
 
 def comes_back(value: Any) -> bool:
@@ -92,7 +92,9 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     """Return values; of equal ones, such as the labels of two lambdas, the texts with their numbers."""
     values = [*values]
     counts = Counter(map(freeze, values))
-    return [one if counts[freeze(one)] == 1 else f"{label(one)} (option {i})" for i, one in enumerate(values, 1)]
+    return [
+        value if counts[freeze(value)] == 1 else f"{label(value)} (option {i})" for i, value in enumerate(values, 1)
+    ]
 
 
 # Finding -------------------------------------------------------------------------------------------------------------
@@ -107,7 +109,8 @@ class Lookup:
 
     def __init__(self, items: List, key: Callable[[Any], Hashable] = freeze) -> None:
         """Index the items; ValueError names the first item that occurs twice."""
-        self._items, self._key = items, key
+        self._items = items
+        self._key = key
         self._places: dict[Hashable, int] = {}
         self._rest: list[tuple[int, object]] = []
         for i, item in enumerate(items):

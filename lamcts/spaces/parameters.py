@@ -15,7 +15,8 @@ from lamcts.spaces.base import Mask as Mask
 from lamcts.spaces.joint import JointSpace
 from lamcts.types import Floats
 
-FEW_PARAMETERS = 20  # non-constant (untuned: measured with 12; with many more, trust regions are better)
+FEW_PARAMETERS = 20  # non-constant parameters of a partly discrete space: measured with 12, and with many more, trust
+# regions are better
 
 
 class JointColumns(NamedTuple):
@@ -63,30 +64,31 @@ class Parameters:
 
     def __init__(self, space: SearchSpace) -> None:
         self.space = space
-        found, self._rules = _read(space)
+        parameters, self._rules = _read(space)
         self._by_conditions = [rule for rule in self._rules if rule.by_conditions]
         self.conditional = bool(self._by_conditions)
-        self._parts = [one.part for one in found]
-        self._owners = [one.owner for one in found]
-        self.levels: tuple[Floats | None, ...] = tuple(one.levels for one in found)
+        self._parts = [parameter.part for parameter in parameters]
+        self._owners = [parameter.owner for parameter in parameters]
+        self.levels: tuple[Floats | None, ...] = tuple(parameter.levels for parameter in parameters)
         widths = self.widths = np.array([part.stop - part.start for part in self._parts])
         self.starts = np.array([part.start for part in self._parts])
         counts = np.array([0 if levels is None else len(levels) for levels in self.levels])
         self.categorical: Mask = (widths > 1) | (counts == 2)
-        real = space.continuous
-        self.continuous: Mask = np.array([bool(real[part].any()) for part in self._parts])
+        is_continuous = space.continuous
+        self.continuous: Mask = np.array([bool(is_continuous[part].any()) for part in self._parts])
         self.non_constant: Mask = counts != 1
-        joint = [(i, one.joint) for i, one in enumerate(found) if one.joint is not None]
-        self.joint = tuple(JointColumns(slice(i, i + own.dim), own) for i, own in joint)
-        self.permutations: tuple[slice, ...] = tuple(part for part, own in self.joint if own.is_order)
-        self.in_joint, self.in_permutation = np.zeros((2, len(found)), bool)
+        joint = [(i, parameter.joint) for i, parameter in enumerate(parameters) if parameter.joint is not None]
+        self.joint = tuple(JointColumns(slice(i, i + joint_space.dim), joint_space) for i, joint_space in joint)
+        self.permutations: tuple[slice, ...] = tuple(part for part, joint_space in self.joint if joint_space.is_order)
+        self.in_joint, self.in_permutation = np.zeros((2, len(parameters)), bool)
         self.move_units: Mask = self.non_constant.copy()
-        for part, own in self.joint:
+        for part, joint_space in self.joint:
             self.in_joint[part] = True
             self.move_units[part] = False
-            self.move_units[part.start] = own.size > 1
+            self.move_units[part.start] = joint_space.size > 1
         for part in self.permutations:
-            self.in_permutation[part], self.categorical[part] = True, False
+            self.in_permutation[part] = True
+            self.categorical[part] = False
 
     @property
     def may_be_inactive(self) -> bool:
@@ -144,18 +146,15 @@ class Parameters:
         """Return which parameters are active in rows of codes `z` [n, p], [n, p]."""
         return _all_active(self._rules, z)
 
-    def entered(self, z: Floats, before: Mask, rng: np.random.Generator) -> Floats:
-        """Return codes `z` [n, p] with random values of newly active parameters.
-
-        before: which parameters were active before, [n, p]. Inactive parameters get their middle. Without `when`, the
-        codes are returned unchanged.
-        """
+    def entered(self, z: Floats, was_active: Mask, rng: np.random.Generator) -> Floats:
+        """Return codes `z` [n, p] with random values of newly active parameters, and the middle of inactive ones."""
         if not self.conditional:
             return z
-        z, held = z.copy(), before
-        while (new := self.active(z) & ~held).any():  # a value that is drawn may make others active
+        z = z.copy()
+        while (is_new := self.active(z) & ~was_active).any():  # a drawn value may activate others
             drawn = self._any_codes(len(z), rng)
-            z[new], held = drawn[new], held | new
+            z[is_new] = drawn[is_new]
+            was_active = was_active | is_new
         np.copyto(z, self._middle, where=~_all_active(self._by_conditions, z))
         return z
 
@@ -228,7 +227,8 @@ def _read(space: SearchSpace) -> tuple[list[_Parameter], list[_Activity]]:
     if isinstance(space, EncodedSpace) and space.members:
         parameters, rules = _of_members(space)
     else:
-        parameters, rules = list(_single(space)), []
+        parameters = list(_single(space))
+        rules = []
     if (active := getattr(space, "active", None)) is not None:  # an optional method of users' spaces
         rules.append(_Activity(slice(0, len(parameters)), active, False))
     return parameters, rules
@@ -239,9 +239,9 @@ def _of_members(space: EncodedSpace) -> tuple[list[_Parameter], list[_Activity]]
     rules: list[_Activity] = []
     edges = [0]  # the first parameter of each member
     for member, part in zip(space.members, space.parts, strict=True):
-        own, inside = _read(member)
+        member_parameters, inside = _read(member)
         rules += [rule._replace(part=_shifted(rule.part, edges[-1])) for rule in inside]
-        parameters += [one._replace(part=_shifted(one.part, part.start)) for one in own]
+        parameters += [parameter._replace(part=_shifted(parameter.part, part.start)) for parameter in member_parameters]
         edges.append(len(parameters))
     if space.conditions is not None:
         rules.append(_Activity(slice(0, edges[-1]), partial(_by_conditions, space.conditions, edges), True))

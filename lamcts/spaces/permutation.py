@@ -56,14 +56,15 @@ class Permutation(JointSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
-    listed, labels = "items", ()
+    listed = "items"
+    labels = ()
 
     is_order = True
 
     def __init__(self, items: int | Sequence[Point], *, when: Mapping[str, object] | None = None) -> None:
         cure = "search for priorities, Box(0, 1, dim=...), and sort the items by them"
-        kept = read_items(items, "Permutation([...])", cure, MOST_ORDERED)
-        self._set(items=kept, when=read_when(when), _lookup=Lookup(kept))
+        checked = read_items(items, "Permutation([...])", cure, MOST_ORDERED)
+        self._set(items=checked, when=read_when(when), _lookup=Lookup(checked))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -122,16 +123,16 @@ class Permutation(JointSpace):
 
 def read_items(items: object, call: str, cure: str, most: int = MOST_ITEMS) -> tuple[Point, ...]:
     """Return a list of items, or the numbers of so many; ValueError for anything else, none, or more than `most`."""
-    given: object = scalar(items)
-    if isinstance(given, int) and not isinstance(given, bool):
-        check_items(given, cure, most)
-        given = range(given)
-    if not is_list(given):
-        raise ValueError(f"expected a list of items, or their number, got {brief(given)}; pass {call}")
-    check_items(len(given), cure, most)
-    if not (kept := items_of(given)):
+    listed: object = scalar(items)
+    if isinstance(listed, int) and not isinstance(listed, bool):
+        check_items(listed, cure, most)
+        listed = range(listed)
+    if not is_list(listed):
+        raise ValueError(f"expected a list of items, or their number, got {brief(listed)}; pass {call}")
+    check_items(len(listed), cure, most)
+    if not (checked := items_of(listed)):
         raise ValueError("expected at least one item, got none; add some, or leave the parameter out")
-    return kept
+    return checked
 
 
 def orders_of(x: Floats) -> NDArray[np.int64]:
@@ -150,13 +151,18 @@ def places_of(orders: NDArray[np.int64]) -> Floats:
 @lru_cache(maxsize=16)
 def _moves(k: int) -> NDArray[np.int64]:
     """Return all moves of k items, each as the permutation that it applies, [m, k]."""
-    here, found = list(range(k)), []
+    identity = list(range(k))
+    orders = []
     for i in range(k):
         for j in range(i + 1, k):
-            swapped = here.copy()
-            swapped[i], swapped[j] = j, i
-            found += [swapped, here[:i] + here[i : j + 1][::-1] + here[j + 1 :]]
-            found += [[*here[:i], *here[i + 1 : j + 1], i, *here[j + 1 :]], [*here[:i], j, *here[i:j], *here[j + 1 :]]]
-    moves = np.unique(np.array(found, np.int64).reshape(-1, k), axis=0)
+            swapped = identity.copy()
+            swapped[i] = j
+            swapped[j] = i
+            orders += [swapped, identity[:i] + identity[i : j + 1][::-1] + identity[j + 1 :]]
+            orders += [
+                [*identity[:i], *identity[i + 1 : j + 1], i, *identity[j + 1 :]],
+                [*identity[:i], j, *identity[i:j], *identity[j + 1 :]],
+            ]
+    moves = np.unique(np.array(orders, np.int64).reshape(-1, k), axis=0)
     moves.flags.writeable = False
     return moves

@@ -1,24 +1,25 @@
-"""Keys of points: what tells those that were evaluated or are pending from new ones."""
+"""Keys of points, which distinguish evaluated and pending points from new ones."""
 
 from collections.abc import Hashable
 
 from lamcts.spaces.base import SearchSpace, comparable_of, identity_of
 from lamcts.types import Floats
 
-MOST_KEYS = 100_000  # that are kept: some 20 MB (untuned)
+MOST_KEYS = 100_000  # cached keys: some 20 MB
 
 
 class PointKeys:
     """The keys of rows of a space: equal points share one, and an invalid point has None."""
 
     def __init__(self, space: SearchSpace) -> None:
-        self._space, self._identity = space, identity_of(space)
-        self._known: dict[bytes, Hashable | None] = {}  # to look up an identity may cost less than to compute it
+        self._space = space
+        self._identity = identity_of(space)
+        self._known: dict[bytes, Hashable | None] = {}  # computing an identity may cost more than the look-up
 
     def __call__(self, x: Floats) -> list[Hashable | None]:
         """Return the keys of rows `x` [n, dim], [n]."""
-        own = [row.tobytes() for row in comparable_of(self._space, x)]
-        return [*own] if self._identity is None else [self._of(*pair) for pair in zip(own, x, strict=True)]
+        keys = [row.tobytes() for row in comparable_of(self._space, x)]
+        return [*keys] if self._identity is None else [self._of(*pair) for pair in zip(keys, x, strict=True)]
 
     def _of(self, numbers: bytes, x: Floats) -> Hashable | None:
         assert self._identity is not None, "called with it"

@@ -58,10 +58,10 @@ class Space(EncodedSpace):
         when: Mapping[str, object] | None = None,
     ) -> None:
         self.when = read_when(when)
-        given: object = members
-        if not isinstance(given, Mapping) and not is_list(given):
+        argument: object = members
+        if not isinstance(argument, Mapping) and not is_list(argument):
             raise ValueError(
-                f"expected a dict or a list of spaces, got {brief(given)}; pass Space({{name: Float(...)}})"
+                f"expected a dict or a list of spaces, got {brief(argument)}; pass Space({{name: Float(...)}})"
             )
         self.names: tuple[str, ...] | None = tuple(members) if isinstance(members, Mapping) else None
         self.members = tuple(members.values() if isinstance(members, Mapping) else members)
@@ -76,9 +76,9 @@ class Space(EncodedSpace):
                 raise ValueError(f"{self._label(i)}: expected a space, got {brief(member)}; pass {call}")
         ends = list(accumulate(member.dim for member in self.members))
         self.dim = ends[-1]
-        # which coordinates are which member's
+        # the coordinates of each member
         self.parts = tuple(slice(end - member.dim, end) for member, end in zip(self.members, ends, strict=True))
-        # which members are active where; None where all of them always are
+        # the conditions of members; None where all members are always active
         self.conditions: Conditions | None = conditions_of(self.names, self.members, self.parts)
 
     @property
@@ -101,9 +101,9 @@ class Space(EncodedSpace):
     @cached_property
     def sums(self) -> tuple[slice, ...]:
         return tuple(
-            slice(part.start + own.start, part.start + own.stop)
+            slice(part.start + group.start, part.start + group.stop)
             for member, part in zip(self.members, self.parts, strict=True)
-            for own in sums_of(member)
+            for group in sums_of(member)
         )
 
     @property
@@ -129,8 +129,8 @@ class Space(EncodedSpace):
     def decode(self, x: Floats) -> Point:
         if self.conditions is not None and self.names is not None:
             active = self.conditions.activity_of(np.asarray(x, np.float64)[None])[0]
-            there = zip(self.names, self.members, self.parts, active, strict=True)
-            return {name: member.decode(x[part]) for name, member, part, on in there if on}
+            columns = zip(self.names, self.members, self.parts, active, strict=True)
+            return {name: member.decode(x[part]) for name, member, part, is_active in columns if is_active}
         values = tuple(member.decode(x[part]) for member, part in zip(self.members, self.parts, strict=True))
         return values if self.names is None else dict(zip(self.names, values, strict=True))
 
@@ -166,13 +166,15 @@ class Space(EncodedSpace):
 
     def _keys_of_members(self, x: Floats) -> Hashable | None:
         keys: list[Hashable] = []
-        own = self._identities
-        active = [True] * len(own) if self.conditions is None else self.conditions.activity(x[None])[0]
-        for member, part, identity, on in zip(self.members, self.parts, own, active, strict=True):
-            key = identity(x[part]) if identity is not None and on else comparable_of(member, x[None, part]).tobytes()
-            if key is None:
+        identities = self._identities
+        active = [True] * len(identities) if self.conditions is None else self.conditions.activity(x[None])[0]
+        for member, part, identity, is_active in zip(self.members, self.parts, identities, active, strict=True):
+            if identity is None or not is_active:
+                keys.append(comparable_of(member, x[None, part]).tobytes())
+            elif (key := identity(x[part])) is None:
                 return None
-            keys.append(key)
+            else:
+                keys.append(key)
         return tuple(keys)
 
     def comparable(self, x: Floats) -> Floats:

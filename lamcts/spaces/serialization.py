@@ -27,20 +27,23 @@ def to_json(space: SearchSpace) -> Json | None:
 
 def from_json(description: Json) -> SearchSpace:
     """Return the space of a description; KeyError, TypeError or ValueError if invalid."""
-    kind, given = description["kind"], {name: value for name, value in description.items() if name != "kind"}
+    kind = description["kind"]
+    settings = {name: value for name, value in description.items() if name != "kind"}
     if kind == "product":
-        return _product(given, from_json)
-    if "when" in given:
-        given["when"] = _when(given)
+        return _product(settings, from_json)
+    if "when" in settings:
+        settings["when"] = _when(settings)
     if kind == "finite":
         points = (
-            option_from_json(given["points"]) if given["dtype"] is None else np.array(given["points"], given["dtype"])
+            option_from_json(settings["points"])
+            if settings["dtype"] is None
+            else np.array(settings["points"], settings["dtype"])
         )
-        return Finite(points, features=given["features"], when=given.get("when"))
-    made = kind_of(kind)
-    if made.listed is not None:
-        given[made.listed] = options_from_json(given[made.listed])
-    return made(**given)
+        return Finite(points, features=settings["features"], when=settings.get("when"))
+    cls = kind_of(kind)
+    if cls.listed is not None:
+        settings[cls.listed] = options_from_json(settings[cls.listed])
+    return cls(**settings)
 
 
 def from_signature(signature: JsonValue, strict: bool = False) -> SearchSpace | None:
@@ -68,22 +71,26 @@ def _from_signature(signature: Json) -> SearchSpace:
     signature = of_points(signature)
     kind = signature["kind"]
     if kind == "fixed":
-        whole, values = _from_signature(signature["whole"]), signature["values"]
-        return Fixed(whole, {key: option_from_json(values[str(key)]) for key in keys_of(whole) if str(key) in values})
+        unfixed = _from_signature(signature["whole"])
+        values = signature["values"]
+        return Fixed(
+            unfixed, {key: option_from_json(values[str(key)]) for key in keys_of(unfixed) if str(key) in values}
+        )
     if kind == "product":
         return _product(signature, _from_signature)
-    made = from_json(signature)
-    if isinstance(made, Finite) and "points" in signature:
-        return made
-    with_labels = {name: held for name, held in signature.items() if name in ("when", getattr(made, "listed", None))}
-    if made.signature() | with_labels != signature:
+    space = from_json(signature)
+    if isinstance(space, Finite) and "points" in signature:
+        return space
+    with_labels = {name: value for name, value in signature.items() if name in ("when", getattr(space, "listed", None))}
+    if space.signature() | with_labels != signature:
         raise ValueError("expected the signature of a space")
-    return made
+    return space
 
 
 def _product(description: Json, read: Callable[[Json], SearchSpace]) -> Space:
     """Return the `Space` of members, by name where they have names."""
-    names, members = description["names"], [read(member) for member in description["members"]]
+    names = description["names"]
+    members = [read(member) for member in description["members"]]
     return Space(members if names is None else dict(zip(names, members, strict=True)), when=_when(description))
 
 
@@ -94,7 +101,8 @@ def _when(description: Json) -> Json | None:
 
 
 def _table(space: Finite) -> Json | None:
-    points, dtype = space.points, None
+    points = space.points
+    dtype = None
     if isinstance(points, np.ndarray):
         if points.dtype.kind not in "iufb" or not np.isfinite(points).all():
             return None
@@ -103,5 +111,5 @@ def _table(space: Finite) -> Json | None:
         points = option_to_json(points)
     else:
         return None
-    made = {"kind": "finite", "points": points, "dtype": dtype, "features": space.x.tolist()}
-    return made | {name: held for name, held in space.signature().items() if name == "when"}
+    description = {"kind": "finite", "points": points, "dtype": dtype, "features": space.x.tolist()}
+    return description | {name: value for name, value in space.signature().items() if name == "when"}

@@ -32,11 +32,12 @@ LARGEST_DRAW = np.nextafter(1.0, 0.0)  # whose exponential variate is finite
 PASSES = 3  # projections of a row at most: from far outside, the first loses digits
 MOST_COUNTED = 2_000_000  # additions to count mixtures; of larger spaces an upper bound, far above any budget
 OFTEN = 0.01  # share of free draws within the bounds from which on draws are repeated
-LOOKED, MOST_LOOKED = 1000, 10_000_000  # free draws that show it; their coordinates at most, 80 MB
+LOOKED = 1000  # free draws that estimate this share
+MOST_LOOKED = 10_000_000  # their coordinates at most, 80 MB
 TRIES = (8, 16, 32, 64, 128, 256, 512, 1024)  # free draws at a time: at a share of 0.01, 1e-9 of the rows find none
 SWEEPS = 6  # of moves of a walk, and as many for each doubling of d: tests compare moments with those of free draws
-SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of what a move transfers (untuned: steps of a real number)
-MOST_PAIRS = 60  # of ingredients that a search transfers between at a time; of more, a random subset (untuned)
+SHARES = (0.3, 0.1, 0.03, 0.01)  # standard deviations of the transferred amount, the steps of a real number
+MOST_PAIRS = 60  # pairs of ingredients in a search's neighbours, five each; of more, a random subset
 Bound = float | Sequence[float] | Mapping[str, float] | None
 
 
@@ -114,39 +115,48 @@ class Simplex(JointSpace):
 
     def _bound(self, name: str, usual: float) -> tuple[float, ...] | None:
         """Return the bound of each ingredient, None where all have the `usual` one."""
-        given: object = getattr(self, name)
-        if isinstance(given, Mapping):
+        bound: object = getattr(self, name)
+        if isinstance(bound, Mapping):
             names = [*(self.names or range(self.dim))]
-            if unknown := [each for each in given if each not in names]:
+            if unknown := [number for number in bound if number not in names]:
                 raise ValueError(f"{name}: expected keys out of {brief(names)}, got {brief(unknown[0])}; rename it")
-            given = [given.get(each, usual) for each in names]
-        values = items_of(given) if is_list(given) else (usual if given is None else given,) * self.dim
+            bound = [bound.get(number, usual) for number in names]
+        values = items_of(bound) if is_list(bound) else (usual if bound is None else bound,) * self.dim
         if len(values) != self.dim:
-            raise ValueError(f"{name}: expected one number, or {self.dim}, one for each ingredient, got {brief(given)}")
-        found = tuple(real(each, f"{name}: {self._label(i)}") for i, each in enumerate(values))
-        if min(found) < 0:
-            raise ValueError(f"{name}: expected amounts of at least 0, got {brief(given)}; raise the negative ones")
-        if self.step is not None and max(abs(each / self.step - round(each / self.step)) for each in found) > SUM:
-            raise ValueError(f"{name}: expected multiples of the step {self.step:.15g}, got {brief(given)}; round them")
-        found = tuple(min(each, self.total) for each in found) if name == "high" else found
-        return None if {*found} == {usual} else found
+            raise ValueError(f"{name}: expected one number, or {self.dim}, one for each ingredient, got {brief(bound)}")
+        bounds = tuple(real(number, f"{name}: {self._label(i)}") for i, number in enumerate(values))
+        if min(bounds) < 0:
+            raise ValueError(f"{name}: expected amounts of at least 0, got {brief(bound)}; raise the negative ones")
+        if (
+            self.step is not None
+            and max(abs(number / self.step - round(number / self.step)) for number in bounds) > SUM
+        ):
+            raise ValueError(f"{name}: expected multiples of the step {self.step:.15g}, got {brief(bound)}; round them")
+        bounds = tuple(min(number, self.total) for number in bounds) if name == "high" else bounds
+        return None if {*bounds} == {usual} else bounds
 
     @property
     def _ends(self) -> tuple[Floats, Floats]:
         """The bounds as they were given, [d] each."""
-        low, high = ((0.0,) * self.dim if self.low is None else self.low, self.high or (self.total,) * self.dim)
+        low = (0.0,) * self.dim if self.low is None else self.low
+        high = self.high or (self.total,) * self.dim
         return np.array(low), np.array(high)
 
     @cached_property
     @np.errstate(all="ignore")
     def _frame(self) -> "Frame":
-        """What coordinates are measured in."""
-        (low, high), total, unit = self._ends, self.total, self.step or 1.0
+        """The frame of the coordinates."""
+        (low, high) = self._ends
+        total = self.total
+        unit = self.step or 1.0
         if self.low is None and self.high is None:
             return Frame(low, total, np.ones(self.dim))
         if self.step is not None:
-            low, high, total = np.round(low / unit), np.round(high / unit), round(total / unit)
-        least, most = total - (high.sum() - high), total - (low.sum() - low)  # what the bounds of the others leave
+            low = np.round(low / unit)
+            high = np.round(high / unit)
+            total = round(total / unit)
+        least = total - (high.sum() - high)  # what the bounds of the others leave
+        most = total - (low.sum() - low)
         least = np.where(least > low + EXACT * total, least, low)
         most = np.where(most < high - EXACT * total, most, high)
         rest = total - float(least.sum())
@@ -201,7 +211,9 @@ class Simplex(JointSpace):
     @np.errstate(all="ignore")
     def encode(self, point: Point) -> Floats:
         amounts = np.array([real(value, name) for name, value in self._pairs(point)])
-        room, (low, high), (least, rest, most) = SUM * self.total, self._ends, self._frame
+        room = SUM * self.total
+        (low, high) = self._ends
+        (least, rest, most) = self._frame
         got = float(amounts.sum())
         if not abs(got - self.total) <= room:
             raise ValueError(
@@ -244,7 +256,8 @@ class Simplex(JointSpace):
 
     def snap(self, x: Floats) -> Floats:
         """Return the nearest mixtures: coordinates less a common number, cut at the bounds, and in whole steps."""
-        result, most = np.array(x, np.float64, order="C") + 0.0, self.most
+        result = np.array(x, np.float64, order="C") + 0.0
+        most = self.most
         for _ in range(PASSES):
             lost = ~(((result >= 0.0) & (result <= most)).all(1) & (np.abs(result.sum(1) - 1.0) <= EXACT))
             if not lost.any():
@@ -276,30 +289,35 @@ class Simplex(JointSpace):
 
     def _redrawn(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
         """Return rows within the bounds for rows `x` [n, d]: the first such free draw, else the end of a walk."""
-        left = np.arange(len(x))
+        missing = np.arange(len(x))
         for tries in TRIES if self._often else ():
-            drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in left.tolist()]))
-            drawn = drawn.reshape(len(left), tries, self.dim)
-            fit: Mask = np.all(drawn <= self.most, axis=2)  # [left, tries]
-            found = np.any(fit, axis=1)
-            x[left[found]] = drawn[found, fit.argmax(1)[found]]
-            left = left[~found]
-            if not len(left):
+            drawn = self._free(np.vstack([rngs[i].random((tries, self.dim)) for i in missing.tolist()]))
+            drawn = drawn.reshape(len(missing), tries, self.dim)
+            is_within: Mask = np.all(drawn <= self.most, axis=2)  # [left, tries]
+            has_fit = np.any(is_within, axis=1)
+            x[missing[has_fit]] = drawn[has_fit, is_within.argmax(1)[has_fit]]
+            missing = missing[~has_fit]
+            if not len(missing):
                 return x
-        x[left] = self._walked(x[left], [rngs[i] for i in left.tolist()])
+        x[missing] = self._walked(x[missing], [rngs[i] for i in missing.tolist()])
         return x
 
     def _walked(self, x: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
         """Return where walks from rows `x` [n, d] end: of two ingredients, a move draws how they share their sum."""
-        x, most, half, pairs = self.snap(x), self.most, self.dim // 2, np.random.default_rng(0)
+        x = self.snap(x)
+        most = self.most
+        half = self.dim // 2
+        pairs = np.random.default_rng(0)
         for _ in range(int(SWEEPS * (1 + math.log2(self.dim)))):
-            one, other = pairs.permutation(self.dim)[: 2 * half].reshape(2, half)
-            both, share = x[:, one] + x[:, other], np.array([rng.random(half) for rng in rngs])
-            low, high = np.maximum(both - most[other], 0.0), np.minimum(both, most[one])
+            first, second = pairs.permutation(self.dim)[: 2 * half].reshape(2, half)
+            sums = x[:, first] + x[:, second]
+            share = np.array([rng.random(half) for rng in rngs])
+            low = np.maximum(sums - most[second], 0.0)
+            high = np.minimum(sums, most[first])
             if self.steps is not None:  # each whole number of steps from low to high is as likely as any other
                 share = np.floor((np.round((high - low) * self.steps) + 1) * share) / self.steps
-            x[:, one] = low + (share if self.steps is not None else (high - low) * share)
-            x[:, other] = both - x[:, one]
+            x[:, first] = low + (share if self.steps is not None else (high - low) * share)
+            x[:, second] = sums - x[:, first]
         return x
 
     @np.errstate(all="ignore")
@@ -320,7 +338,8 @@ class Simplex(JointSpace):
         return np.unique(near, axis=0)  # of an ingredient with little, several steps take all
 
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
-        rows, room = np.arange(len(x)), self.most - x
+        rows = np.arange(len(x))
+        room = self.most - x
         taker = np.where(room > 0, rng.random(x.shape), -1.0).argmax(1)
         others = (x > 0) & (np.arange(self.dim) != taker[:, None])
         giver = np.where(others, rng.random(x.shape), -1.0).argmax(1)
@@ -331,10 +350,12 @@ class Simplex(JointSpace):
     def with_amount(self, x: Floats, i: int) -> Floats:
         """Return rows `x` [n, d] in which the others share what ingredient `i` leaves, in proportion where they can."""
         others = np.delete(np.arange(self.dim), i)
-        left, sums = 1.0 - x[:, [i]], x[:, others].sum(1, keepdims=True)
+        remaining = 1.0 - x[:, [i]]
+        sums = x[:, others].sum(1, keepdims=True)
         shares = np.where(sums > 0, x[:, others] / np.where(sums > 0, sums, 1.0), 1 / len(others))
-        result, most = x.copy(), self.most[others]
-        result[:, others] = projected(left * shares, most, left)
+        result = x.copy()
+        most = self.most[others]
+        result[:, others] = projected(remaining * shares, most, remaining)
         return result
 
     def _whole(self, amounts: Floats) -> Floats:
@@ -345,13 +366,17 @@ class Simplex(JointSpace):
 def mixtures_of(space: SearchSpace) -> list[tuple[slice, Simplex]]:
     """Return the coordinates of each mixture inside a space, and the mixture."""
     parameters = Parameters(space)
-    found = [(int(parameters.starts[part.start]), own) for part, own in parameters.joint if isinstance(own, Simplex)]
-    return [(slice(start, start + own.dim), own) for start, own in found]
+    mixtures = [
+        (int(parameters.starts[part.start]), mixture)
+        for part, mixture in parameters.joint
+        if isinstance(mixture, Simplex)
+    ]
+    return [(slice(start, start + mixture.dim), mixture) for start, mixture in mixtures]
 
 
-def _items(given: object) -> int | tuple[str, ...]:
+def _items(items: object) -> int | tuple[str, ...]:
     """Return the number of ingredients, or their names."""
-    number = scalar(given)
+    number = scalar(items)
     if isinstance(number, int) and not isinstance(number, bool) and number >= 2:
         check_items(number, "group the ingredients")
         return number
@@ -359,7 +384,7 @@ def _items(given: object) -> int | tuple[str, ...]:
     texts = tuple(str(name) for name in names if isinstance(name, str) and name)
     if len(texts) == len(names) == len({*texts}) >= 2:
         return texts
-    raise ValueError(f"expected at least 2 ingredients, or distinct names, got {brief(given)}; pass Simplex(3), say")
+    raise ValueError(f"expected at least 2 ingredients, or distinct names, got {brief(items)}; pass Simplex(3), say")
 
 
 def _transferred(x: Floats, giver: Rows, taker: Rows, amounts: Floats) -> Floats:

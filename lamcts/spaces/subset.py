@@ -54,16 +54,17 @@ class Subset(JointSpace):
     when: Mapping[str, object] | None = field(default=None, kw_only=True)
     _lookup: Lookup = field(init=False, repr=False)
 
-    listed, labels = "items", ()
+    listed = "items"
+    labels = ()
 
     def __init__(self, items: int | Sequence[Point], k: int, *, when: Mapping[str, object] | None = None) -> None:
-        kept = read_items(items, "Subset([...], k)", "choose among groups of items")
+        checked = read_items(items, "Subset([...], k)", "choose among groups of items")
         count = whole(k, "k", "pass the number of items in a subset")
-        if not 1 <= count <= len(kept):
+        if not 1 <= count <= len(checked):
             raise ValueError(
-                f"k: expected 1 to {len(kept)}, the number of items, got {count}; choose fewer, or add some"
+                f"k: expected 1 to {len(checked)}, the number of items, got {count}; choose fewer, or add some"
             )
-        self._set(items=kept, k=count, when=read_when(when), _lookup=Lookup(kept))
+        self._set(items=checked, k=count, when=read_when(when), _lookup=Lookup(checked))
 
     @property
     def dim(self) -> int:  # type: ignore[override]
@@ -111,7 +112,8 @@ class Subset(JointSpace):
         yield from ((i, Bool(), bool(chosen)) for i, chosen in enumerate(self.encode(point), 1))
 
     def neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
-        inside, outside = np.flatnonzero(x > 0.5), np.flatnonzero(x <= 0.5)
+        inside = np.flatnonzero(x > 0.5)
+        outside = np.flatnonzero(x <= 0.5)
         pairs = some_of(len(inside) * len(outside), rng)
         near = np.repeat(x[None], len(pairs), axis=0)
         if len(pairs):
@@ -122,7 +124,9 @@ class Subset(JointSpace):
     def random_neighbours(self, x: Floats, rng: np.random.Generator) -> Floats:
         if self.k == self.dim:
             return x
-        keys, rows, result = rng.random(x.shape), np.arange(len(x)), x.copy()
+        keys = rng.random(x.shape)
+        rows = np.arange(len(x))
+        result = x.copy()
         result[rows, np.where(x > 0.5, keys, -1.0).argmax(1)] = 0.0
         result[rows, np.where(x > 0.5, -1.0, keys).argmax(1)] = 1.0
         return result

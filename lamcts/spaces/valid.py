@@ -15,17 +15,19 @@ from lamcts.types import Floats, Json, Point
 from lamcts.utils.numerics import users_numerics
 
 Rule = Callable[[Point], object]
-DRAWS, FIRST_DRAWS = 20_000, 64  # to find a valid point: one in two thousand is almost surely met (untuned)
-TRIES = 64  # draws to replace an invalid one: enough if one in twenty is valid; they take a millisecond (untuned)
+DRAWS = 20_000  # to find a valid point: exp(-10) is the risk to miss a share of one in two thousand
+FIRST_DRAWS = 64  # in the first round, doubled each round
+TRIES = 64  # draws to replace an invalid one, a millisecond: the risk is 4 % if one draw in twenty is valid
 FEW_VALID = 20  # valid draws or fewer: walks, some hundred rule calls a point, are then cheaper
-MOST_DRAWS = 200_000  # to find a first point of a walk: some seconds, once (untuned)
-LEVEL = 500  # points that satisfy the rules so far, of which one must satisfy the next rule too (untuned)
+MOST_DRAWS = 200_000  # to find the first point of a walk, once: some seconds
+LEVEL = 500  # points that satisfy the rules so far: finds a next rule that one in a hundred of them satisfies
 LONGEST = 200  # characters of a rule in a signature; of longer rules, a checksum
-KNOWN = 64  # points inside that walks start from (untuned)
+KNOWN = 64  # starting points of walks: more cost rule calls (SWEEPS each), fewer span less of the valid set
 SWEEPS = 60  # moves of each of these points before any draw; one along a band of width 1e-4 needs some 40
-MOVES = 8  # from such a point to a draw (untuned)
-CUTS = 60  # of a line, whose length is then some 2^-60; the walk stays
-ALONG, JUMP = 0.5, 0.3  # chance of a difference of two points as direction; of a random value of a discrete parameter
+MOVES = 8  # from such a point to a draw: fewer leave draws close to the starting points, more cost rule calls
+CUTS = 60  # of a line, whose length is then some 2^-60 and the walk keeps its point
+ALONG = 0.5  # chance of a move along the difference of two points
+JUMP = 0.3  # chance of a move to a random value of a discrete parameter
 
 
 class HitAndRun:
@@ -37,7 +39,8 @@ class HitAndRun:
     def __init__(
         self, space: SearchSpace, inside: Callable[[Floats], bool], starts: Floats, ways: Floats | None = None
     ) -> None:
-        self._space, self._inside = space, inside
+        self._space = space
+        self._inside = inside
         free = np.eye(space.dim)[:, space.continuous]
         self._ways = free if ways is None else ways
         self._discrete = [block for block in space.blocks if not space.continuous[block].any()]
@@ -80,10 +83,11 @@ class HitAndRun:
 
     def _along(self, x: Floats, way: Floats, rng: np.random.Generator) -> Floats:
         """Return a point inside on the line through `x` in the direction `way` [d], not 0."""
-        use = way != 0
+        is_moving = way != 0
         with np.errstate(over="ignore"):
-            ends = np.sort([-x[use] / way[use], (1 - x[use]) / way[use]], axis=0)
-        low, high = min(0.0, float(ends[0].max())), max(0.0, float(ends[1].min()))
+            ends = np.sort([-x[is_moving] / way[is_moving], (1 - x[is_moving]) / way[is_moving]], axis=0)
+        low = min(0.0, float(ends[0].max()))
+        high = max(0.0, float(ends[1].min()))
         for _ in range(CUTS):
             step = low + (high - low) * rng.random()
             new = self._space.snap(np.clip(x + step * way, 0.0, 1.0)[None])[0]
@@ -135,7 +139,7 @@ class Valid(SpaceAdapter):
             raise ValueError(f"valid: expected a function that returns whether a point is valid, got {got}")
         self.rules = rules
         self.name = name or ", ".join(_name(each) for each in rules)
-        self._given = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
+        self._known_rows = np.array([inner.encode(point) for point in known]).reshape(-1, inner.dim)
 
     def holds(self, point: Point) -> bool:
         """Return whether a point is valid."""
@@ -170,21 +174,23 @@ class Valid(SpaceAdapter):
         """Return what x [dim] shares with all equal points; None if it is invalid."""
         if not self.holds(self.inner.decode(x)):
             return None
-        own = identity_of(self.inner)
-        return comparable_of(self.inner, x[None]).tobytes() if own is None else own(x)
+        inner_identity = identity_of(self.inner)
+        return comparable_of(self.inner, x[None]).tobytes() if inner_identity is None else inner_identity(x)
 
     def find(self, rng: np.random.Generator) -> Floats:
         """Return a valid row [dim]; ValueError if many draws give none."""
-        looked, draws = 0, FIRST_DRAWS
-        while looked < DRAWS:
+        n_looked = 0
+        draws = FIRST_DRAWS
+        while n_looked < DRAWS:
             for x in self.inner.sample(draws, rng):
                 if self._is_valid(x):
                     return np.asarray(x)
-            looked, draws = looked + draws, 2 * draws
+            n_looked = n_looked + draws
+            draws = 2 * draws
         if self._rare is not None and len(self._starts):
             return self._reached(rng, self._starts[0])
         raise ValueError(
-            f"valid: expected some valid points, got none among {looked} draws, nor by other methods (rule: "
+            f"valid: expected some valid points, got none among {n_looked} draws, nor by other methods (rule: "
             f"{self.name}); check that the rule is not inverted, or pass a valid point as x0 (or known=)"
         )
 
@@ -193,15 +199,17 @@ class Valid(SpaceAdapter):
     @cached_property
     def _rare(self) -> Floats | None:
         """The valid rows among many draws, [k, dim]; None if draws suffice."""
-        rng, looked, draws = np.random.default_rng(0), 0, FIRST_DRAWS
-        found = np.empty((0, self.dim))
-        while looked < DRAWS:
+        rng = np.random.default_rng(0)
+        n_looked = 0
+        draws = FIRST_DRAWS
+        valid_rows = np.empty((0, self.dim))
+        while n_looked < DRAWS:
             x = self.inner.sample(draws, rng)
-            found = np.vstack([found, x[[self._is_valid(each) for each in x]]])
-            if len(found) > FEW_VALID:
+            valid_rows = np.vstack([valid_rows, x[[self._is_valid(each) for each in x]]])
+            if len(valid_rows) > FEW_VALID:
                 return None
-            looked, draws = looked + draws, min(2 * draws, DRAWS - looked - draws)
-        return found
+            n_looked, draws = n_looked + draws, min(2 * draws, DRAWS - n_looked - draws)
+        return valid_rows
 
     @cached_property
     def _listed(self) -> Floats | None:
@@ -215,10 +223,10 @@ class Valid(SpaceAdapter):
         if self._listed is not None:
             return self._listed
         assert self._rare is not None, "asked for only where draws do not do"
-        found = np.vstack([self._rare, *[x for x in self._given if self._is_valid(x)]])
+        starts = np.vstack([self._rare, *[x for x in self._known_rows if self._is_valid(x)]])
         for search in (self._by_levels, self._by_patience):
-            found = found if len(found) else search()
-        return found
+            starts = starts if len(starts) else search()
+        return starts
 
     @cached_property
     def _walks(self) -> HitAndRun | None:
@@ -237,14 +245,17 @@ class Valid(SpaceAdapter):
 
     def _by_levels(self) -> Floats:
         """Return valid rows found by adding one rule at a time, linear rules first."""
-        rng, ways = np.random.default_rng(1), None
+        rng = np.random.default_rng(1)
+        ways = None
         rules = sorted(self.rules, key=lambda rule: not isinstance(rule, Within))
-        rows, kept = self.inner.sample(DRAWS if len(rules) > 1 else 0, rng), 0
+        rows = self.inner.sample(DRAWS if len(rules) > 1 else 0, rng)
+        n_kept = 0
         if self._polytope is not None:
-            rows, ways = self._polytope.centre[None], self._polytope.ways
-            kept = sum(isinstance(rule, Within) for rule in rules)
-            rows = rows[[self._keep(x, rules[:kept]) for x in rows]]
-        for i in range(kept, len(rules)):
+            rows = self._polytope.centre[None]
+            ways = self._polytope.ways
+            n_kept = sum(isinstance(rule, Within) for rule in rules)
+            rows = rows[[self._keep(x, rules[:n_kept]) for x in rows]]
+        for i in range(n_kept, len(rules)):
             if i and len(rows):
                 walks = HitAndRun(self.inner, partial(self._keep, rules=rules[:i]), rows, ways)
                 rows = np.vstack([rows, *(walks.draw(rng) for _ in range(LEVEL))])

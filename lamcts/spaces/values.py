@@ -82,21 +82,21 @@ def own_copy(value: Any) -> Any:
     return type(value)(map(own_copy, value)) if type(value) in (list, tuple, set) else value
 
 
-def read_when(given: object) -> When | None:
+def read_when(conditions: object) -> When | None:
     """Return conditions as tuples of allowed values by name; ValueError if invalid."""
-    if given is None:
+    if conditions is None:
         return None
-    if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(given)}")
-    found = {name: _values(values) for name, values in given.items()}
-    for name, values in found.items():
+    if not isinstance(conditions, Mapping) or not conditions or not all(isinstance(name, str) for name in conditions):
+        raise ValueError(f"when: expected values by name, such as {{'solver': 'sgd'}}, got {brief(conditions)}")
+    checked = {name: _values(values) for name, values in conditions.items()}
+    for name, values in checked.items():
         if not values:
             raise ValueError(f"when: expected at least one value of {name!r}, got none; leave the condition out")
-    return found
+    return checked
 
 
-def _values(given: object) -> tuple[object, ...]:
-    return items_of(given) if is_list(given) else (scalar(given),)
+def _values(values: object) -> tuple[object, ...]:
+    return items_of(values) if is_list(values) else (scalar(values),)
 
 
 def brief(value: object) -> str:

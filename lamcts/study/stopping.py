@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamcts.optimizer.prediction import gain_left
+from lamcts.optimizer.prediction import remaining_gain_after
 from lamcts.outcomes.failures import kind_of
 from lamcts.outcomes.observations import Observations
 from lamcts.study.options import NOISE, RunSettings
@@ -88,7 +88,7 @@ class Stopping:
         """Return whether less than `min_gain` was left to gain after `n` rows."""
         if n not in self._little:
             run, least = self._run, self._settings.min_gain
-            gain = gain_left(run.space, run.goals, run.seen, n, run.seed)
+            gain = remaining_gain_after(run.space, run.goals, run.seen, n, run.seed)
             self._little[n] = gain is not None and gain.upper < (gain.noise if least == NOISE else float(least or 0))
         return self._little[n]
 

@@ -16,7 +16,7 @@ from lamcts.errors import Exhausted
 from lamcts.journal.intermediate_values import Report
 from lamcts.optimizer.again import reserve
 from lamcts.optimizer.history import RunState
-from lamcts.optimizer.losses import whole
+from lamcts.optimizer.losses import with_missing_names
 from lamcts.outcomes.constrained_rank import FAILED
 from lamcts.outcomes.observations import CONFIRMING, Observations
 from lamcts.outcomes.trial import Trial
@@ -198,7 +198,7 @@ class Study:
         pruned = self.pruning.ended(trial.id, outcome)
         words = {"seconds": [outcome.seconds], "constraints": held, "metrics": [outcome.metrics]}
         try:
-            told = pruned or whole(outcome.told, outcome.held, self.optimizer.goals)
+            told = pruned or with_missing_names(outcome.told, outcome.held, self.optimizer.goals)
             self.optimizer.tell([trial], [told], **words)
         except ValueError as malformed:
             if not self._done:  # likely a mistake in the function, which is best mended now

@@ -1,7 +1,7 @@
 """Boundaries of splits. The side of a row never depends on the other rows of a call.
 
-Matrix products round differently for one row and for many. So a row close to the boundary is evaluated again on its
-own, by sums in a fixed order. Zero is good. Letters: n rows, d dimensions, s support vectors.
+Matrix products round differently for one row and for many. A row close to the boundary is therefore evaluated again by
+sums in a fixed order. A score of 0 is good. Letters: n rows, d dimensions, s support vectors.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,14 @@ from lamcts.types import Floats, Mask
 
 Kernel = Literal["rbf", "linear", "poly"]
 
-RELATIVE_TOLERANCE = 1e-9  # relative; a product of 1000 float64 terms errs by some 1e-13, so the margin is ample
-CONSTANT_TOLERANCE = 1e-9  # spread of a coordinate that rows share, in widths of the space: far above rounding
-# (untuned)
-BLOCK = 2000  # rows evaluated at once: bounds the temporaries to 2000 x s
+RELATIVE_TOLERANCE = 1e-9  # of a score, within which a row is evaluated again; 1000 float64 terms err by some 1e-13
+CONSTANT_TOLERANCE = 1e-9  # spread, in widths of the space, below which a coordinate is constant: rounding is 1e-16
+BLOCK = 2000  # rows evaluated at once: bounds the temporary arrays to 2000 x s
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Standardisation of x by the mean and spread of some rows.
-
-    `rate` [d] is the inverse spread, 0 for a coordinate that the rows share (to 1e-9).
-    """
+    """Standardisation of x by the mean and the inverse spread `rate` [d] of some rows, 0 for a constant coordinate."""
 
     centre: Floats
     rate: Floats
@@ -34,8 +30,8 @@ class Frame:
     def of(cls, x: Floats) -> "Frame":
         """Return the frame of rows `x` [n, d]."""
         spread = x.std(0)
-        wide = spread > CONSTANT_TOLERANCE
-        return cls(x.mean(0), np.divide(1.0, spread, out=np.zeros(x.shape[1]), where=wide))
+        is_wide = spread > CONSTANT_TOLERANCE
+        return cls(x.mean(0), np.divide(1.0, spread, out=np.zeros(x.shape[1]), where=is_wide))
 
     def __call__(self, x: Floats) -> Floats:
         return (x - self.centre) * self.rate  # [n, d]
@@ -51,10 +47,10 @@ class Halfspace:
     @classmethod
     def within(cls, frame: Frame, w: Floats, b: float) -> "Halfspace":
         """Return the half-space `frame(x) @ w + b >= 0`, scaled to a largest weight of 1."""
-        raw = w * frame.rate
-        size = float(np.abs(raw).max(initial=0.0)) or 1.0
-        raw = raw / size
-        return cls(raw, b / size - float(frame.centre @ raw))
+        weights = w * frame.rate
+        size = float(np.abs(weights).max(initial=0.0)) or 1.0
+        weights = weights / size
+        return cls(weights, b / size - float(frame.centre @ weights))
 
     def good(self, x: Floats) -> Mask:
         """Return which rows of `x` [n, d] are on the good side, [n]."""
@@ -101,10 +97,10 @@ class KernelBoundary:
         else:
             size = np.abs(values).max(1, initial=1.0)
         for i in np.flatnonzero(np.abs(score) <= RELATIVE_TOLERANCE * (size * np.abs(self.weight).sum() + abs(self.b))):
-            score[i] = np.sum(self._values_of_one(z[i]) * self.weight) + self.b
+            score[i] = np.sum(self._exact_values(z[i]) * self.weight) + self.b
         return np.asarray(score >= 0)
 
-    def _values_of_one(self, z: Floats) -> Floats:
+    def _exact_values(self, z: Floats) -> Floats:
         """Return the kernel between `z` [d] and every support vector, [s], without BLAS."""
         d = len(z)
         if self.kernel == "rbf":
@@ -113,11 +109,10 @@ class KernelBoundary:
 
 
 def gram(a: Floats, b: Floats, kernel: Kernel, degree: int, square: Floats | None = None) -> Floats:
-    """Return the kernel between standardised rows `a` [n, d] and `b` [s, d], [n, s].
+    """Return the kernel between standardised rows `a` [n, d] and `b` [s, d], [n, s]; `square` [s] are norms of `b`.
 
-    Width 1/d in all of them, so that values keep their size with the number of dimensions:
-    rbf exp(-|a - b|^2 / d), linear a.b / d, poly (a.b / d + 1)^degree.
-    `square`: the squared norms of `b` [s], if known.
+    The width 1/d keeps the size of values in all dimensions: rbf exp(-|a - b|^2 / d), linear a.b / d,
+    poly (a.b / d + 1)^degree.
     """
     d = a.shape[1]
     dot = a @ b.T  # [n, s]

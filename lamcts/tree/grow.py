@@ -1,9 +1,9 @@
 """The tree of latent actions: settings, and its growth with the data.
 
 The tree is a pure function of the rows, the settings and the seed. A node is fitted on its first m rows in order of
-arrival, m the largest available of 2θ, 3θ, 4.5θ, ... (θ the leaf size), with a random stream named by the node's path
-and m. So new rows change a split only when its node reaches its next m. A tree grown row by row equals a tree grown
-from all rows at once. Nodes are fitted when they are first looked at.
+arrival, where m is the largest available of 2θ, 3θ, 4.5θ, ... (θ the leaf size). The node's path and m determine its
+random stream. New rows change a split only when its node reaches its next m. A tree grown row by row therefore equals a
+tree grown from all rows at once. Nodes are fitted at first use.
 """
 
 from dataclasses import dataclass, field
@@ -24,9 +24,10 @@ from lamcts.tree.splits import MIN_ROWS, KMeansSvm, Splitter, thin
 from lamcts.types import Floats, Rows, whole_number
 
 LEAF_SIZE = 20  # thesis 5.6.1, as θ
-GROWTH = 1.5  # a split is refitted when its node has grown by half: log n fits a node (untuned; paper: at every ask)
-MAX_DEPTH = 32  # splits on a path (untuned)
-BLOCK_NUMBERS = 2_000_000  # numbers of x copied at once when rows are sorted into the kids: 16 MB
+GROWTH = 1.5  # factor of a node's rows between fits: log n fits a node, while a smaller one follows the data sooner at
+# a higher cost (paper: a fit at every ask)
+MAX_DEPTH = 32  # splits on a path: halves would need 2^32 rows, so only very unequal splits reach it
+BLOCK_NUMBERS = 2_000_000  # numbers of x copied at once when rows are assigned to children: 16 MB
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class LatentTree:
         return 2 * (max(LEAF_SIZE, dim) if self.leaf_size is None else self.leaf_size)
 
     def fit_size(self, n: int, dim: int) -> int:
-        """Return on how many of a node's `n` rows its split is fitted; 0 for a leaf."""
+        """Return the number of a node's `n` rows on which its split is fitted; 0 for a leaf."""
         size = float(self.least_rows(dim))
         if n < size:
             return 0
@@ -167,24 +168,22 @@ class LatentTree:
         return int(size)
 
 
-class _Moment(NamedTuple):
-    """State of `seen` that a root and its nodes show."""
+class _Snapshot(NamedTuple):
+    """State of the evaluations in a root and its nodes."""
 
-    n: int  # number of rows seen
-    learned: int  # splits are learned from rows below this number
+    n: int  # number of rows
+    fit_end: int  # splits are fitted on rows below this number
     value: NodeValue
 
 
 @dataclass
 class _FittedSplit:
-    """A split fitted on `m` rows, and the rows assigned to its sides; `split` None: no split."""
+    """A split fitted on the first `n_fitted` rows (None: no split), and its good and bad children."""
 
-    m: int
+    n_fitted: int
     split: Split | None
-    routed: int = 0  # how many of the node's rows have been sorted
-    kids: tuple["_CachedNode", "_CachedNode"] = field(
-        default_factory=lambda: (_CachedNode(), _CachedNode())
-    )  # good, bad
+    n_routed: int = 0  # rows of the node that are assigned to children
+    kids: tuple["_CachedNode", "_CachedNode"] = field(default_factory=lambda: (_CachedNode(), _CachedNode()))
 
 
 @dataclass
@@ -196,30 +195,35 @@ class _CachedNode:
 
 
 class IncrementalTree:
-    """A tree that follows the evaluations. `root()` is cheap: a node is fitted when it is first looked at."""
+    """A tree that follows the evaluations. `root()` is cheap: a node is fitted at first use."""
 
     def __init__(self, tree: LatentTree, space: SearchSpace, seen: Observations, seed: int) -> None:
-        self._tree, self._space, self._seen, self._seed = tree, space, seen, seed
+        self._tree = tree
+        self._space = space
+        self._seen = seen
+        self._seed = seed
         self._depth = MAX_DEPTH if tree.height is None else tree.height
-        self._root, self._learned = _CachedNode(), 0  # the second of use with `refit` alone
+        self._root = _CachedNode()
+        self._fit_end = 0  # of the root, with `refit`
 
     def root(self) -> Node:
         """Return the root over all rows. Later rows do not change it or its children."""
         seen = self._seen
-        learned = self._learned_from(len(seen))
-        if self._tree.refit is not None and learned != self._learned:
-            self._root, self._learned = _CachedNode(), learned
+        fit_end = self._fit_end_after(len(seen))
+        if self._tree.refit is not None and fit_end != self._fit_end:
+            self._root = _CachedNode()
+            self._fit_end = fit_end
         self._root.rows = seen.good
-        now = _Moment(len(seen), learned, node_value(self._tree.values, seen))
-        return self._node(self._root, now, seen.pending_x(), ())
+        snapshot = _Snapshot(len(seen), fit_end, node_value(self._tree.values, seen))
+        return self._node(self._root, snapshot, seen.pending_x(), ())
 
-    def _learned_from(self, n: int) -> int:
-        """Return the row below which rows taught the tree as it was after `n` rows: all, or the last `refit` whole."""
+    def _fit_end_after(self, n: int) -> int:
+        """Return the row below which rows fit the tree after `n` rows: all of them, or whole multiples of `refit`."""
         if self._tree.refit is None:
             return n
         good = self._good(n)
-        whole = len(good) // self._tree.refit * self._tree.refit
-        return int(good[whole - 1]) + 1 if whole else 0
+        n_fitted = len(good) // self._tree.refit * self._tree.refit
+        return int(good[n_fitted - 1]) + 1 if n_fitted else 0
 
     def _good(self, n: int) -> Rows:
         return self._seen.good[: np.searchsorted(self._seen.good, n)]
@@ -229,66 +233,69 @@ class IncrementalTree:
         return self._tree.select(self.root(), rng)
 
     def region(self, path: tuple[bool, ...], n: int) -> Region:
-        """Return the region along `path`, the sides from the root, of the tree as it was after the first `n` rows."""
+        """Return the region along `path`, the sides from the root, of the tree after the first `n` rows."""
         cached = _CachedNode(self._good(n))
-        now = _Moment(n, self._learned_from(n), node_value(self._tree.values, self._seen))
-        node, steps = self._node(cached, now, self._seen.pending_x()[:0], ()), list[Step]()
-        for good in path:
-            steps.append(node.steps()[0 if good else 1])
-            node = node.kids[0 if good else 1]
+        snapshot = _Snapshot(n, self._fit_end_after(n), node_value(self._tree.values, self._seen))
+        node = self._node(cached, snapshot, self._seen.pending_x()[:0], ())
+        steps: list[Step] = []
+        for side in path:
+            steps.append(node.steps()[0 if side else 1])
+            node = node.kids[0 if side else 1]
         return node.region(tuple(steps))
 
-    def _node(self, cached: _CachedNode, at: _Moment, pending: Floats, path: tuple[int, ...]) -> Node:
-        rows = cached.rows[: np.searchsorted(cached.rows, at.n)]  # later rows are none of this root's
-        value = at.value(rows) if len(rows) else 0.0
+    def _node(self, cached: _CachedNode, snapshot: _Snapshot, pending: Floats, path: tuple[int, ...]) -> Node:
+        rows = cached.rows[: np.searchsorted(cached.rows, snapshot.n)]  # without later rows
+        value = snapshot.value(rows) if len(rows) else 0.0
 
         def expand(node: Node) -> tuple[Split, Node, Node] | None:
-            return self._expand(node, cached, at, path)
+            return self._expand(node, cached, snapshot, path)
 
         return Node(self._space, rows, value, pending, len(path), expand)
 
     def _expand(
-        self, node: Node, cached: _CachedNode, at: _Moment, path: tuple[int, ...]
+        self, node: Node, cached: _CachedNode, snapshot: _Snapshot, path: tuple[int, ...]
     ) -> tuple[Split, Node, Node] | None:
-        """Return the split and children of a node, updated to this moment."""
-        usable = int(np.searchsorted(node.rows, at.learned))
-        m = self._tree.fit_size(usable, self._space.dim) if len(path) < self._depth else 0
-        if not m:
+        """Return the split and the children of a node at a snapshot, None for a leaf."""
+        n_usable = int(np.searchsorted(node.rows, snapshot.fit_end))
+        n_fitted = self._tree.fit_size(n_usable, self._space.dim) if len(path) < self._depth else 0
+        if not n_fitted:
             return None
         fitted = cached.fitted
-        if fitted is None or fitted.m != m:
-            fitted = _FittedSplit(m, self._fit(node.rows[:m], path))
-            if cached.fitted is None or cached.fitted.m < m:  # else an old root is looked at: leave the newer fitted be
+        if fitted is None or fitted.n_fitted != n_fitted:
+            fitted = _FittedSplit(n_fitted, self._fit(node.rows[:n_fitted], path))
+            if cached.fitted is None or cached.fitted.n_fitted < n_fitted:  # a fit of an older root is not cached
                 cached.fitted = fitted
         if fitted.split is None:
             return None
         self._route(fitted, fitted.split, node.rows)
-        side = fitted.split.good(node.pending)
-        good = self._node(fitted.kids[0], at, node.pending[side], (*path, 1))
-        bad = self._node(fitted.kids[1], at, node.pending[~side], (*path, 0))
+        is_good = fitted.split.good(node.pending)
+        good = self._node(fitted.kids[0], snapshot, node.pending[is_good], (*path, 1))
+        bad = self._node(fitted.kids[1], snapshot, node.pending[~is_good], (*path, 0))
         if min(len(good.rows), len(bad.rows)) < 2:
             return None
         return fitted.split, good, bad
 
     def _fit(self, rows: Rows, path: tuple[int, ...]) -> Split | None:
-        """Return the split of rows [m], the first of a node in order of arrival."""
-        splitter, order = self._tree.splitter, ranks(self._seen.constrained_rank(rows))
+        """Return the split of rows [m], the first rows of a node."""
+        splitter = self._tree.splitter
+        utility = ranks(self._seen.constrained_rank(rows))
         rng = stream(self._seed, Purpose.TREE, len(rows), *path)
-        some = thin(order, splitter.max_rows, rng)  # before x is copied: it may be wide
-        x, good = self._seen.x[rows[some]], order[some]
+        sample = thin(utility, splitter.max_rows, rng)  # before x is copied, which may be wide
+        x = self._seen.x[rows[sample]]
+        targets = utility[sample]
         if self._seen.plain and isinstance(splitter, (KMeansSvm, Linear)) and splitter.units == "raw":
-            good = raw(self._seen.y[rows[some]])
+            targets = raw(self._seen.y[rows[sample]])
             if isinstance(splitter, KMeansSvm):
                 widths = self._space.high - self._space.low if isinstance(self._space, Box) else 1.0
-                return splitter.fit(x, good, rng, widths)
-        return splitter.fit(x, good, rng)
+                return splitter.fit(x, targets, rng, widths)
+        return splitter.fit(x, targets, rng)
 
     def _route(self, fitted: _FittedSplit, split: Split, rows: Rows) -> None:
         """Assign the new rows of a node to its children."""
         block = max(1, BLOCK_NUMBERS // self._space.dim)
-        for start in range(fitted.routed, len(rows), block):
+        for start in range(fitted.n_routed, len(rows), block):
             new = rows[start : start + block]
-            good = split.good(self._seen.x[new])
-            for kid, mine in zip(fitted.kids, (good, ~good), strict=True):
-                kid.rows = np.concatenate([kid.rows, new[mine]])
-        fitted.routed = max(fitted.routed, len(rows))
+            is_good = split.good(self._seen.x[new])
+            for kid, is_here in zip(fitted.kids, (is_good, ~is_good), strict=True):
+                kid.rows = np.concatenate([kid.rows, new[is_here]])
+        fitted.n_routed = max(fitted.n_routed, len(rows))

@@ -12,17 +12,17 @@ from lamcts.types import Floats
 
 @dataclass(frozen=True)
 class Linear:
-    """Split by linear regression of utility: good is what is predicted above the mean (LaNAS, thesis eqs. 4.1, 4.2).
+    """Split by linear regression of utility: good rows are predicted above the mean (LaNAS, thesis eqs. 4.1, 4.2).
 
     Parameters
     ----------
     penalty : float, default 0.1
-        Ridge penalty on standardised rows; untuned. The paper has none, so fewer rows than dimensions leave it
-        undefined.
+        Ridge penalty on standardised rows: a larger one shrinks weights that few rows determine. The paper has none,
+        so its regression is undefined for fewer rows than dimensions.
     min_share : float, default 0.1
-        Least share of the rows on either side; untuned. The paper has none.
+        Least share of the rows on either side: a larger one leaves more nodes unsplit. The paper has none.
     units : {"free", "raw"}, default "free"
-        What is regressed: ranks, which depend on no unit, or the objective, as in the paper.
+        The regressed values: ranks, which depend on no unit, or the objective, as in the paper.
     max_rows : int, default 2000
         Largest number of rows in a fit. The paper uses all rows of a node.
 
@@ -49,10 +49,10 @@ class Linear:
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator) -> Split | None:
         """Return a boundary between good and bad rows, or None; see `Splitter.fit`."""
-        ready = prepared(x, utility, self.max_rows, rng)
-        if ready is None:
+        sample = prepared(x, utility, self.max_rows, rng)
+        if sample is None:
             return None
-        x, s, frame = ready
+        x, s, frame = sample
         z = frame(x)  # [n, d], mean 0, so the prediction above the mean is z @ w
         split = Halfspace.within(frame, ridge(z, s, self.penalty), 0.0)
         return split if balanced(split.good(x), self.min_share) else None

@@ -11,7 +11,7 @@ from lamcts.types import Floats, Rows
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A part of the space with its rows. Its split is fitted when first looked at.
+    """A part of the space with its rows. Its split is fitted at first use.
 
     Attributes
     ----------

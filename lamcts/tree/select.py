@@ -12,7 +12,7 @@ from lamcts.tree.node import Node
 from lamcts.types import Floats, Rows
 
 Score = Callable[[Node, Node], float]
-REFERENCE = 1.1  # of objectives that the feasible rows range over 0 to 1 in: what papers take
+REFERENCE = 1.1  # reference point of objectives scaled to [0, 1] by the feasible rows, the usual choice
 NodeValue = Callable[[Rows], float]
 
 
@@ -23,10 +23,10 @@ def ucb(root: Node, rng: np.random.Generator, cp: float) -> Region:
 
 def best_leaf(root: Node, rng: np.random.Generator, cp: float) -> Region:
     """Return the region of the leaf with the highest `upper_bound` (LaMOO); `rng` breaks ties."""
-    found = list(_leaves(root, root, ()))
-    scores = np.array([upper_bound(parent, leaf, cp) if steps else 0.0 for parent, leaf, steps in found])
+    leaves = list(_leaves(root, root, ()))
+    scores = np.array([upper_bound(parent, leaf, cp) if steps else 0.0 for parent, leaf, steps in leaves])
     leaders = np.flatnonzero(scores == scores.max())
-    _, leaf, steps = found[int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))]
+    _, leaf, steps = leaves[int(leaders[0] if len(leaders) == 1 else rng.choice(leaders))]
     return leaf.region(steps)
 
 
@@ -49,7 +49,8 @@ def upper_bound(parent: Node, kid: Node, cp: float) -> float:
 
 def descend(root: Node, rng: np.random.Generator, score: Score) -> Region:
     """Return the region of the leaf below children of the highest `score(parent, child)`."""
-    node, steps = root, list[Step]()
+    node = root
+    steps: list[Step] = []
     while node.kids:
         scores = np.array([score(node, kid) for kid in node.kids])
         leaders = np.flatnonzero(scores == scores.max())
@@ -63,15 +64,12 @@ SELECT: dict[str, Callable[[Node, np.random.Generator, float], Region]] = {"ucb"
 
 
 def ranks(y: Floats) -> Floats:
-    """Return utilities of losses `y` [n] by rank: 1 for the lowest, 0 for the highest, ties share, [n].
-
-    Only the order of `y` enters, so the tree is the same for `a f + b`. All 0.5 if all are equal.
-    """
+    """Return utilities of losses `y` [n] by rank, from 1 for the lowest to 0 for the highest; ties have their mean."""
     if not len(y):
         return np.empty(0)
     _, inverse, count = np.unique(y, return_inverse=True, return_counts=True)
-    below = np.cumsum(count) - count  # how many losses are lower than each distinct one
-    middle = below + (count - 1) / 2  # mean rank of equals, counted from 0
+    below = np.cumsum(count) - count  # losses below each distinct one
+    middle = below + (count - 1) / 2  # mean rank of ties, from 0
     return 1 - middle[inverse] / (len(y) - 1) if len(y) > 1 else np.full(1, 0.5)
 
 
@@ -91,12 +89,14 @@ def node_value(values: str, seen: Observations) -> NodeValue:
 
 def _dominated(seen: Observations) -> NodeValue:
     """Return the share of hypervolume that feasible rows of a node dominate (LaMOO)."""
-    kept, f = seen.feasible, np.array(seen.f)
-    if kept.any():
-        low, high = f[kept].min(0), f[kept].max(0)
-        f = (f - low) / np.where(high > low, high - low, 1.0)
+    is_feasible = seen.feasible
+    f = np.array(seen.f)
+    if is_feasible.any():
+        low = f[is_feasible].min(0)
+        extent = f[is_feasible].max(0) - low
+        f = (f - low) / np.where(extent > 0, extent, 1.0)
     reference = np.full(f.shape[1], REFERENCE)
-    return lambda rows: hypervolume(f[rows[kept[rows]]], reference) / REFERENCE ** f.shape[1]
+    return lambda rows: hypervolume(f[rows[is_feasible[rows]]], reference) / REFERENCE ** f.shape[1]
 
 
 def mean(utility: Floats) -> float:

@@ -17,9 +17,9 @@ from lamcts.tree.labels import kmeans, median, raw_scales
 from lamcts.types import Floats, Mask, Rows
 
 Units = Literal["free", "raw"]
-MIN_ROWS = 4  # two for each side
-MIN_SIDE_ROWS = 2  # rows: one says nothing about its side
-MAX_STEPS = 100_000  # of the machine: 500 rows need some thousands; badly scaled ones would take for ever (untuned)
+MIN_ROWS = 4  # two rows on each side
+MIN_SIDE_ROWS = 2  # a single row has no spread
+MAX_STEPS = 100_000  # of the solver: 500 rows need some thousands; badly scaled rows may not converge at all
 
 
 class Splitter(Protocol):
@@ -67,9 +67,9 @@ class KMeansSvm:
     degree : int, default 2
         Degree of "poly".
     min_share : float, default 0.1
-        Least share of the rows on either side; untuned. The paper has none.
+        Least share of the rows on either side: a larger one leaves more nodes unsplit. The paper has none.
     units : {"free", "raw"}, default "free"
-        What "kmeans" sees. "free" is standardised x and utility, which depend on no unit. "raw" is `[x, f(x)]` in the
+        Input of "kmeans". "free" is standardised x and utility, which depend on no unit. "raw" is `[x, f(x)]` in the
         units of the space and of the objective, as in the paper; `y_weight` is not used.
     max_rows : int, default 500
         Largest number of rows in a fit. The paper uses all rows of a node.
@@ -103,14 +103,11 @@ class KMeansSvm:
         check_common("KMeansSvm", self.min_share, self.max_rows, self.units)
 
     def fit(self, x: Floats, utility: Floats, rng: np.random.Generator, widths: float | Floats = 1.0) -> Split | None:
-        """Return a boundary between good and bad rows, or None; see `Splitter.fit`.
-
-        widths: of the space in its own units, [d], for units="raw".
-        """
-        ready = prepared(x, utility, self.max_rows, rng)
-        if ready is None:
+        """Return a boundary between good and bad rows, or None; `widths` [d] of the space are for units="raw"."""
+        sample = prepared(x, utility, self.max_rows, rng)
+        if sample is None:
             return None
-        x, s, frame = ready
+        x, s, frame = sample
         z = frame(x)
         good = self._labelled(z, s, rng, widths * x.std(0), utility)
         if not balanced(good, self.min_share):
@@ -130,11 +127,13 @@ class KMeansSvm:
     def _boundary(self, frame: Frame, z: Floats, good: Mask, kernel: Floats) -> Split:
         from sklearn.exceptions import ConvergenceWarning
 
-        with warnings.catch_warnings():  # a machine that is not quite optimal is taken like any other
+        with warnings.catch_warnings():  # a solution that has not converged still separates the rows
             warnings.simplefilter("ignore", ConvergenceWarning)
             # A fixed state: with None the fit draws from the global generator, though this solver never uses it.
             machine = _svc()(kernel="precomputed", max_iter=MAX_STEPS, random_state=0).fit(kernel, good)
-        support, weight, b = machine.support_, machine.dual_coef_[0].copy(), float(machine.intercept_[0])
+        support = machine.support_
+        weight = machine.dual_coef_[0].copy()
+        b = float(machine.intercept_[0])
         if self.kernel == "linear":
             return Halfspace.within(frame, weight @ z[support] / z.shape[1], b)
         return KernelBoundary(frame, self.kernel, self.degree, np.ascontiguousarray(z[support]), weight, b)
@@ -142,7 +141,7 @@ class KMeansSvm:
 
 @cache
 def _svc() -> Any:
-    """Return scikit-learn's machine."""
+    """Return scikit-learn's support vector classifier."""
     return imported("sklearn.svm").SVC
 
 
@@ -151,7 +150,8 @@ def prepared(
 ) -> tuple[Floats, Floats, Frame] | None:
     """Return a sample of the rows, standardised utility [m] and the frame; None if all rows are equal."""
     rows = thin(utility, max_rows, rng)
-    x, s = x[rows], standard(utility[rows])
+    x = x[rows]
+    s = standard(utility[rows])
     if len(x) < MIN_ROWS or not s.any():
         return None
     frame = Frame.of(x)
@@ -164,8 +164,8 @@ def thin(utility: Floats, size: int, rng: np.random.Generator) -> Rows:
     if n <= size:
         return np.arange(n)
     edges = np.arange(size + 1) * n // size
-    picked = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64)
-    return np.sort(np.argsort(utility, kind="stable")[picked])
+    positions = edges[:-1] + (rng.random(size) * np.diff(edges)).astype(np.int64)
+    return np.sort(np.argsort(utility, kind="stable")[positions])
 
 
 def standard(utility: Floats) -> Floats:

@@ -130,9 +130,9 @@ class LaNas(LaMcts):  # type: ignore[misc]  # which loads when it is first used
 
     n_init = FIRST
 
-    def after_design(self, n: int | None) -> tuple[int, LaMcts]:
+    def after_design(self, n_init: int | None) -> tuple[int, LaMcts]:
         """Return the number of initial points (None: as published) and the search that follows them."""
-        n = self.n_init if n is None else whole_number(n, "n_init", least=0)
+        n = self.n_init if n_init is None else whole_number(n_init, "n_init", least=0)
         refit = self.tree.refit or max(1, n * SELECTS // FIRST)
         return n, LaMcts(replace(self.inner, refit=refit), replace(self.tree, refit=refit))
 

@@ -20,15 +20,16 @@ from lamcts.types import Floats
 How = Literal["auto", "rejection", "polytope", "walk", "boxes"]
 WAYS = ("auto", "rejection", "polytope", "walk", "boxes")
 
-PROBE = 128  # draws over the whole space that tell whether rejection is worth it (untuned)
-MIN_INSIDE_SHARE = 0.02  # share of them inside below which other ways are cheaper: a walk needs some 20 looks a point
-DRAW_MARGIN = 1.2  # more draws than the share inside asks for, so that few rounds fall short (untuned)
-MAX_DRAWS = 200_000  # by rejection, where it was asked for or nothing else is known (untuned)
-DRAWS_PER_POINT = 10  # for each point of a space that has few: exp(-10) of them are never met
+PROBE = 128  # first draws, which estimate the share inside: 2.6 of them at `MIN_INSIDE_SHARE`
+MIN_INSIDE_SHARE = 0.02  # share inside below which other methods are cheaper: a walk needs some 20 looks a point
+DRAW_MARGIN = 1.2  # factor of the expected number of draws: a larger one wastes draws, a smaller one needs more rounds
+MAX_DRAWS = 200_000  # by rejection alone: a region with less than 1/200,000 of the volume may yield no point
+DRAWS_PER_POINT = 10  # of a space with few points, of which the share exp(-10) is then never drawn
 BLOCK_NUMBERS = 2_000_000  # numbers drawn at once: 16 MB
-SCARCITY = 10  # a space of which less than 1/10 is left is listed: most draws would meet what is known (untuned)
-FIRST_DRAWS, MAX_BLOCK = 64, 65_536  # draws of the whole space that look for what is left of it (untuned)
-FRUITLESS_ROUNDS = 3  # rounds without a fresh point after which a discrete region counts as spent (untuned)
+SCARCITY = 10  # a space with less than 1/10 unseen points is listed: nine of ten draws would be known
+FIRST_DRAWS = 64  # of the whole space in search of unseen points, doubled each round
+MAX_BLOCK = 65_536  # largest number of draws in a round
+FRUITLESS_ROUNDS = 3  # rounds without a new point after which a discrete region counts as exhausted
 
 
 class Fill(NamedTuple):
@@ -84,13 +85,13 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
         raise ValueError(f"fill: expected how to be one of {', '.join(WAYS)}, got {how!r}")
     if how == "polytope" and any(split.halfspace() is None for split, _ in region.steps):
         raise ValueError("fill: how='polytope' needs flat splits on the whole path; use how='walk' or 'auto'")
-    if how == "auto" and (left := _listed(region.space, seen)) is not None:
-        inside = left[region.contains(left)]
-        return Fill(inside[rng.permutation(len(inside))[:n]], "listed", len(inside) / max(len(left), 1))
+    if how == "auto" and (remaining := _listed(region.space, seen)) is not None:
+        inside = remaining[region.contains(remaining)]
+        return Fill(inside[rng.permutation(len(inside))[:n]], "listed", len(inside) / max(len(remaining), 1))
     catch = _Catch(region, n, seen)
     if how in ("auto", "rejection"):
         _reject(catch, rng, patient=how == "rejection")
-        if catch.full or how == "rejection" or not region.steps:
+        if catch.is_full or how == "rejection" or not region.steps:
             return catch.result("rejection" if region.steps else "sobol")
     rows = seen.x[region.rows]
     rows = rows[region.contains(rows)]
@@ -105,20 +106,21 @@ def fill(region: Region, n: int, rng: np.random.Generator, seen: Observations, h
 
 def draw_unseen(space: SearchSpace, seen: Observations, n: int, rng: np.random.Generator) -> Floats:
     """Return at most `n` distinct unevaluated points of the whole space, [k, d]."""
-    if (left := _listed(space, seen)) is not None:
-        return left[rng.permutation(len(left))[:n]]
+    if (remaining := _listed(space, seen)) is not None:
+        return remaining[rng.permutation(len(remaining))[:n]]
     wanted = n if seen.repeat else min(n, space.size - seen.distinct)
-    found = np.empty((0, space.dim))
+    unseen = np.empty((0, space.dim))
     draws = max(n, FIRST_DRAWS)
-    fruitless = 0
-    while len(found) < wanted and fruitless < FRUITLESS_ROUNDS:  # ends: every point has a chance in every draw
-        x = np.vstack([found, space.sample(draws, rng)])
+    n_fruitless = 0
+    while len(unseen) < wanted and n_fruitless < FRUITLESS_ROUNDS:  # ends, since each draw may be any point
+        x = np.vstack([unseen, space.sample(draws, rng)])
         fresh = x[seen.unseen(x)][:n]
-        fruitless += seen.keyed and draws >= MAX_BLOCK and len(fresh) == len(found)
-        found, draws = fresh, min(2 * draws, MAX_BLOCK)
-    if len(found) < wanted and not seen.repeat and (left := seen.remaining(lambda: rows_of(space))) is not None:
-        return left[rng.permutation(len(left))[:n]]  # draws hardly ever meet what has few points of its kind
-    return found
+        n_fruitless += seen.keyed and draws >= MAX_BLOCK and len(fresh) == len(unseen)
+        unseen = fresh
+        draws = min(2 * draws, MAX_BLOCK)
+    if len(unseen) < wanted and not seen.repeat and (remaining := seen.remaining(lambda: rows_of(space))) is not None:
+        return remaining[rng.permutation(len(remaining))[:n]]  # draws rarely meet a member with few points
+    return unseen
 
 
 def nothing_left(space: SearchSpace, seen: Observations) -> str:
@@ -131,7 +133,7 @@ def nothing_left(space: SearchSpace, seen: Observations) -> str:
         )
     if seen.repeat:
         return "found no point of the space whose key is not None"
-    what = "key" if hasattr(space, "key") else "point"  # of a range with few floats
+    what = "key" if hasattr(space, "key") else "point"  # a range with few floats has no key
     return f"found no {what} that is new, {seen.distinct} are known; repeat=True allows repeats"
 
 
@@ -150,70 +152,73 @@ class _Catch:
     """Points found so far, and the number of draws of the current method."""
 
     def __init__(self, region: Region, n: int, seen: Observations) -> None:
-        self.region, self.n, self._seen = region, n, seen
+        self.region = region
+        self.n = n
+        self._seen = seen
         self.x = np.empty((0, region.space.dim))
-        self.drawn = self.inside = 0
+        self.n_drawn = self.n_inside = 0
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return len(self.x) >= self.n
 
     @property
-    def missing(self) -> int:
+    def n_missing(self) -> int:
         return self.n - len(self.x)
 
-    def put(self, x: Floats, drawn: int, checked: bool = False) -> int:
-        """Keep the unevaluated rows of `x` that are inside (if `checked`, all are); return how many were kept."""
+    def put(self, x: Floats, n_drawn: int, is_checked: bool = False) -> int:
+        """Keep the unevaluated rows of `x` inside (all are, if `is_checked`); return their number."""
         x = self.region.space.snap(x)
-        if not checked:
+        if not is_checked:
             x = x[self.region.contains(x)]
-        self.drawn += drawn
-        self.inside += len(x)
-        known = len(self.x)
-        both = np.vstack([self.x, x])
-        fresh = np.ones(len(both), bool)
-        fresh[known:] = self._seen.unseen(both)[known:]
-        self.x = both[fresh][: self.n]
-        return len(self.x) - known
+        self.n_drawn += n_drawn
+        self.n_inside += len(x)
+        n_known = len(self.x)
+        points = np.vstack([self.x, x])
+        is_fresh = np.ones(len(points), bool)
+        is_fresh[n_known:] = self._seen.unseen(points)[n_known:]
+        self.x = points[is_fresh][: self.n]
+        return len(self.x) - n_known
 
     def clear(self) -> None:
         """Discard all points, so that the result is not a mixture of two methods."""
         self.x = self.x[:0]
-        self.drawn = self.inside = 0
+        self.n_drawn = self.n_inside = 0
 
     def result(self, how: str) -> Fill:
-        return Fill(self.x, how, self.inside / self.drawn if self.drawn else 0.0)
+        return Fill(self.x, how, self.n_inside / self.n_drawn if self.n_drawn else 0.0)
 
 
-def _reject(catch: _Catch, rng: np.random.Generator, patient: bool) -> None:
+def _reject(catch: _Catch, rng: np.random.Generator, is_patient: bool) -> None:
     """Draw from the whole space until enough points are inside, or the share inside is too small."""
     space = catch.region.space
-    most = MAX_DRAWS if patient else math.inf
+    most = MAX_DRAWS if is_patient else math.inf
     if space.size <= MAX_DRAWS / DRAWS_PER_POINT:
-        most, patient = DRAWS_PER_POINT * space.size, True  # few enough to have met nearly every point
-    fruitless = 0
-    while not catch.full and catch.drawn < most and (fruitless < FRUITLESS_ROUNDS or patient):
+        most = DRAWS_PER_POINT * space.size  # few enough to have met nearly every point
+        is_patient = True
+    n_fruitless = 0
+    while not catch.is_full and catch.n_drawn < most and (n_fruitless < FRUITLESS_ROUNDS or is_patient):
         wanted = (
-            catch.missing
-            if not catch.drawn
-            else math.ceil(DRAW_MARGIN * catch.missing * catch.drawn / (catch.inside or 1))
+            catch.n_missing
+            if not catch.n_drawn
+            else math.ceil(DRAW_MARGIN * catch.n_missing * catch.n_drawn / (catch.n_inside or 1))
         )
         count = int(min(max(wanted, PROBE), max(BLOCK_NUMBERS // space.dim, PROBE)))
-        if catch.region.steps and not catch.drawn:
+        if catch.region.steps and not catch.n_drawn:
             count = PROBE
-        fruitless = 0 if catch.put(space.spread(sobol(count, space.dim, rng)), count) else fruitless + 1
-        if not patient and catch.inside < MIN_INSIDE_SHARE * catch.drawn:
+        n_fruitless = 0 if catch.put(space.spread(sobol(count, space.dim, rng)), count) else n_fruitless + 1
+        if not is_patient and catch.n_inside < MIN_INSIDE_SHARE * catch.n_drawn:
             break
-    if not catch.full and not patient and catch.region.steps:
+    if not catch.is_full and not is_patient and catch.region.steps:
         catch.clear()
 
 
-def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], checked: bool) -> None:
+def _repeat(catch: _Catch, draw: Callable[[int], tuple[Floats, int]], is_checked: bool) -> None:
     """Call `draw(missing) -> (points, draws)` until enough points are found or nothing new comes."""
-    fruitless = 0
-    while not catch.full and fruitless < FRUITLESS_ROUNDS:
-        x, looks = draw(catch.missing)
-        fruitless = 0 if catch.put(x, looks, checked) else fruitless + 1
+    n_fruitless = 0
+    while not catch.is_full and n_fruitless < FRUITLESS_ROUNDS:
+        x, n_draws = draw(catch.n_missing)
+        n_fruitless = 0 if catch.put(x, n_draws, is_checked) else n_fruitless + 1
 
 
 def _search(region: Region, rng: np.random.Generator) -> Floats:

@@ -10,14 +10,14 @@ import numpy as np
 from lamcts.spaces.regions.region import Region
 from lamcts.types import Floats, Rows
 
-MIN_CHAINS = 64  # least number run side by side: the directions of some come from the differences of others (untuned)
-# How many moves mix well enough: tests/spaces/regions/test_fill.py compares moments at d = 50 with a long run.
+MIN_CHAINS = 64  # chains at least: the differences of 32 chains are the directions of the others
+# Numbers of moves that mix well: tests/spaces/regions/test_fill.py compares moments at d = 50 with a long run.
 SWEEPS = 8  # rounds of moves
 DIFFERENCE_MOVES = 4  # moves along differences in each round
 AXIS_MOVES = 3  # moves along each bent axis, over all rounds
-MAX_AXIS_NUMBERS = 100_000_000  # coordinates that these moves may touch, some half a second: fewer of them at d = 500
+MAX_AXIS_NUMBERS = 100_000_000  # largest number of coordinates in these moves, some half a second: reached at d = 500
 # (measured at commit 7f0b6325 by benchmarks/optimizer/fill_region.py)
-ROUNDING = 1e-12  # coordinates of a bent axis below it, and squared lengths, are error: some 1e-16, grown by `pinv`
+ROUNDING = 1e-12  # coordinates and squared lengths of a bent axis that are rounding errors: `pinv` amplifies 1e-16
 
 
 def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -47,13 +47,14 @@ def inside_flat(region: Region, starts: Floats, n: int, rng: np.random.Generator
 
 def _halfspaces(region: Region) -> tuple[Floats, Floats]:
     """Return w [h, d] and b [h]: the region is `w @ x + b >= 0` in the cube."""
-    rows, levels = [np.empty((0, region.space.dim))], []
-    for split, good in region.steps:
+    rows = [np.empty((0, region.space.dim))]
+    levels = []
+    for split, side in region.steps:
         flat = split.halfspace()
         if flat is None:
             raise ValueError("expected flat splits on the whole path, got a curved one; use fill(how='walk')")
-        rows.append((flat[0] if good else -flat[0])[None])
-        levels.append(flat[1] if good else -flat[1])
+        rows.append((flat[0] if side else -flat[0])[None])
+        levels.append(flat[1] if side else -flat[1])
     return np.vstack(rows), np.array(levels, np.float64)
 
 
@@ -65,8 +66,8 @@ def _centre(w: Floats, b: Floats) -> Floats | None:
     facets = np.vstack([w, np.eye(d), -np.eye(d)])  # [h + 2d, d], the sides of the cube among them
     size = np.sqrt(np.square(facets).sum(1))  # moving by r at worst costs r * size of the slack
     level = np.concatenate([b, np.zeros(d), np.ones(d)])
-    found: Any = linprog(np.append(np.zeros(d), -1.0), np.column_stack([-facets, size]), level, bounds=(0, 1))
-    return np.asarray(found.x[:d]) if found.status == 0 and found.x[d] > 0 else None
+    result: Any = linprog(np.append(np.zeros(d), -1.0), np.column_stack([-facets, size]), level, bounds=(0, 1))
+    return np.asarray(result.x[:d]) if result.status == 0 and result.x[d] > 0 else None
 
 
 def _along_axes(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
@@ -76,11 +77,13 @@ def _along_axes(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> No
     slack = w @ column + b[:, None]  # [h, c]
     share = rng.random((d, c))
     for j in rng.permutation(d):
-        low, high, slope = -column[j], 1 - column[j], w[:, j]  # steps that stay in the cube
-        for facing, most in ((slope > 0, False), (slope < 0, True)):
-            if facing.any():
-                reach = slack[facing] / -slope[facing, None]
-                low, high = (low, np.minimum(high, reach.min(0))) if most else (np.maximum(low, reach.max(0)), high)
+        low = -column[j]  # steps that stay in the cube
+        high = 1 - column[j]
+        slope = w[:, j]
+        for is_facing, is_upper in ((slope > 0, False), (slope < 0, True)):
+            if is_facing.any():
+                reach = slack[is_facing] / -slope[is_facing, None]
+                low, high = (low, np.minimum(high, reach.min(0))) if is_upper else (np.maximum(low, reach.max(0)), high)
         step = np.minimum(low, 0)  # rounding may have put a chain a little outside: 0 always stays allowed
         step += (np.maximum(high, 0) - step) * share[j]
         column[j] += step
@@ -93,7 +96,8 @@ def _across(x: Floats, w: Floats, b: Floats, rng: np.random.Generator) -> None:
     halves = np.split(rng.permutation(len(x)), 2)
     for mine, others in (halves, halves[::-1]):
         first = rng.permutation(others)
-        direction, old = x[first] - x[np.roll(first, 1)], x[mine]
+        direction = x[first] - x[np.roll(first, 1)]
+        old = x[mine]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = np.stack([-old / direction, (1 - old) / direction])  # [2, c / 2, d]
         ends = np.where(direction == 0, [[[-np.inf]], [[np.inf]]], ends)
@@ -105,11 +109,13 @@ def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator)
     """Move every chain along `axes` [a] bent parallel to all half-spaces, in place."""
     directions = np.eye(x.shape[1])[axes] - np.linalg.pinv(w)[axes] @ w  # [a, d]: directions @ w.T is zero
     for direction in directions[np.square(directions).sum(1) > ROUNDING]:  # d half-spaces may leave none
-        use = np.abs(direction) > ROUNDING
-        rate, up = 1 / direction[use], direction[use] > 0
-        travelled = x[:, use] * rate
-        low, high = (np.where(up, 0, rate) - travelled).max(1), (np.where(up, rate, 0) - travelled).min(1)
-        direction = np.where(use, direction, 0)
+        is_used = np.abs(direction) > ROUNDING
+        rate = 1 / direction[is_used]
+        is_rising = direction[is_used] > 0
+        travelled = x[:, is_used] * rate
+        low = (np.where(is_rising, 0, rate) - travelled).max(1)
+        high = (np.where(is_rising, rate, 0) - travelled).min(1)
+        direction = np.where(is_used, direction, 0)
         low, high = _chord(low, high, x @ w.T + b, np.broadcast_to(w @ direction, (len(x), len(w))))
         x += _step(low, high, rng)[:, None] * direction
         np.clip(x, 0, 1, out=x)
@@ -117,8 +123,8 @@ def _bent(axes: Rows, x: Floats, w: Floats, b: Floats, rng: np.random.Generator)
 
 def _step(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
     """Return steps uniform in [low, high] [c], 0 where two chains coincide."""
-    some = np.isfinite(high - low)
-    return np.asarray(np.where(some, low, 0) + np.where(some, high - low, 0) * rng.random(len(low)))
+    is_finite = np.isfinite(high - low)
+    return np.asarray(np.where(is_finite, low, 0) + np.where(is_finite, high - low, 0) * rng.random(len(low)))
 
 
 def _chord(low: Floats, high: Floats, slack: Floats, slope: Floats) -> tuple[Floats, Floats]:

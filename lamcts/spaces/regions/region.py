@@ -71,14 +71,14 @@ class Region:
         """
         inside = np.ones(len(x), bool)
         for split, good in self.steps:
-            left = np.flatnonzero(inside)
-            if not len(left):
+            rows = np.flatnonzero(inside)
+            if not len(rows):
                 break
-            inside[left] = split.good(x[left]) == good
+            inside[rows] = split.good(x[rows]) == good
         return inside
 
     def wider(self, seen: Observations) -> "Region":
         """Return the region one step up the path, with its rows in `seen`."""
         steps = self.steps[:-1]
-        whole = Region(self.space, steps, seen.good)
-        return Region(self.space, steps, seen.good[whole.contains(seen.x[seen.good])])
+        region = Region(self.space, steps, seen.good)
+        return Region(self.space, steps, seen.good[region.contains(seen.x[seen.good])])

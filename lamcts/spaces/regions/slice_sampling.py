@@ -11,14 +11,14 @@ from lamcts.spaces.regions.region import Region
 from lamcts.spaces.regions.sobol import sobol
 from lamcts.types import Floats
 
-LOOKS_PER_POINT = 24  # looks at the region that a walk may spend on each point: four to six moves (untuned)
-MAX_LOOK_NUMBERS = 5_000_000  # coordinates to look at beyond which it spends fewer, to stay below a second or two
-PROBE = 64  # points that tell which splits say no most often (untuned)
-MAX_SHRINKS = 60  # of one move: by then it is some 2^-60 of the cube wide; the chain stays where it is
+LOOKS_PER_POINT = 24  # draws for each point, four to six moves: more cost time, fewer leave points near their starts
+MAX_LOOK_NUMBERS = 5_000_000  # coordinates of all draws, a second or two: beyond, each point gets fewer draws
+PROBE = 64  # points that order the splits by their rejections; the order affects the time alone
+MAX_SHRINKS = 60  # of one move: the box is then some 2^-60 of the cube wide, and the chain keeps its point
 FIRST_SIDE = 1e-4  # half the side of the first box (thesis 5.3)
 OUTSIDE_SHARE = 0.1  # a box grows until this share of its points is outside (thesis fig. 5.4)
-PER_BOX = 8  # Sobol points in a box, of which one is about OUTSIDE_SHARE (untuned)
-MOVED_SHARE = 0.5  # share of the coordinates that every other move changes (untuned)
+PER_BOX = 8  # Sobol points in a box, the power of 2 of which a single point is nearest to OUTSIDE_SHARE
+MOVED_SHARE = 0.5  # share of coordinates in every other move: a smaller one has fewer misses and moves less
 
 
 def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -32,32 +32,37 @@ def slice_sample(region: Region, starts: Floats, c: int, rng: np.random.Generato
         return np.empty((0, region.space.dim)), 0
     region = _keenest_first(region, starts, rng)
     x = starts[_deal(len(starts), c, rng)]  # [c, d]
-    looks, turn, most = 0, 0, min(LOOKS_PER_POINT * c, max(MAX_LOOK_NUMBERS / x.shape[1], c))
-    while looks < most:
-        looks += _move(region, x, rng, whole=turn % 2 == 0)
+    n_looks = 0
+    turn = 0
+    max_looks = min(LOOKS_PER_POINT * c, max(MAX_LOOK_NUMBERS / x.shape[1], c))
+    while n_looks < max_looks:
+        n_looks += _move(region, x, rng, whole=turn % 2 == 0)
         turn += 1
-    return x, looks
+    return x, n_looks
 
 
-def _move(region: Region, x: Floats, rng: np.random.Generator, whole: bool) -> int:
+def _move(region: Region, x: Floats, rng: np.random.Generator, is_full: bool) -> int:
     """Move every row of `x` [c, d] in place; return the number of draws."""
-    low, high = np.zeros_like(x), np.ones_like(x)
-    if not whole:
-        keep = rng.random(x.shape) < 1 - MOVED_SHARE
-        low[keep] = high[keep] = x[keep]
-    going, looks = np.arange(len(x)), 0
+    low = np.zeros_like(x)
+    high = np.ones_like(x)
+    if not is_full:
+        is_kept = rng.random(x.shape) < 1 - MOVED_SHARE
+        low[is_kept] = high[is_kept] = x[is_kept]
+    moving = np.arange(len(x))
+    n_looks = 0
     for _ in range(MAX_SHRINKS):
-        new = low[going] + (high[going] - low[going]) * rng.random((len(going), x.shape[1]))
+        new = low[moving] + (high[moving] - low[moving]) * rng.random((len(moving), x.shape[1]))
         inside = region.contains(region.space.snap(new))
-        looks += len(going)
-        x[going[inside]] = new[inside]
-        going, new = going[~inside], new[~inside]
-        if not len(going):
+        n_looks += len(moving)
+        x[moving[inside]] = new[inside]
+        moving = moving[~inside]
+        new = new[~inside]
+        if not len(moving):
             break
-        left = new < x[going]
-        low[going] = np.where(left, new, low[going])
-        high[going] = np.where(left, high[going], new)
-    return looks
+        is_below = new < x[moving]
+        low[moving] = np.where(is_below, new, low[moving])
+        high[moving] = np.where(is_below, high[moving], new)
+    return n_looks
 
 
 def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> tuple[Floats, int]:
@@ -73,18 +78,22 @@ def boxes(region: Region, starts: Floats, c: int, rng: np.random.Generator) -> t
     b, d = centre.shape
     unit = sobol(b * PER_BOX, d, rng).reshape(b, PER_BOX, d)
     x = np.repeat(centre[:, None], PER_BOX, axis=1)  # [b, PER_BOX, d]
-    kept = np.zeros((b, PER_BOX), bool)
-    growing, side, looks = np.arange(b), FIRST_SIDE, 0
+    is_inside = np.zeros((b, PER_BOX), bool)
+    growing = np.arange(b)
+    side = FIRST_SIDE
+    n_looks = 0
     while len(growing) and side < 2:
         low = np.maximum(centre[growing] - side, 0)[:, None]
         high = np.minimum(centre[growing] + side, 1)[:, None]
         new = low + (high - low) * unit[growing]
         inside = region.contains(region.space.snap(new.reshape(-1, d))).reshape(-1, PER_BOX)
-        looks += inside.size
-        some = inside.any(1)  # a box that has left the region altogether keeps its last size
-        x[growing[some]], kept[growing[some]] = new[some], inside[some]
-        growing, side = growing[inside.mean(1) > 1 - OUTSIDE_SHARE], 2 * side
-    return x[kept], looks
+        n_looks += inside.size
+        has_inside = inside.any(1)  # a box that has left the region altogether keeps its last size
+        x[growing[has_inside]] = new[has_inside]
+        is_inside[growing[has_inside]] = inside[has_inside]
+        growing = growing[inside.mean(1) > 1 - OUTSIDE_SHARE]
+        side = 2 * side
+    return x[is_inside], n_looks
 
 
 def _keenest_first(region: Region, starts: Floats, rng: np.random.Generator) -> Region:

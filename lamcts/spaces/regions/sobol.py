@@ -34,7 +34,9 @@ class SobolSequence:
     """A scrambled Sobol sequence from any position; independent draws beyond the table."""
 
     def __init__(self, dim: int, seed: int, position: int) -> None:
-        self.dim, self.seed, self.position = dim, seed, position
+        self.dim = dim
+        self.seed = seed
+        self.position = position
         self._engine: Sobol | None = None
 
     def draw(self, n: int) -> Floats:

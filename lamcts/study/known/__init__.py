@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamcts.optimizer.losses import taken
+from lamcts.optimizer.losses import outcomes_of
 from lamcts.spaces.fixed import OtherValue, bare
 from lamcts.spaces.values import brief
 from lamcts.study.known.rows import PriorObservation, observations_of
@@ -117,7 +117,7 @@ def _checked(one: PriorObservation, problem: "RunProblem | Optimizer", others: l
         raise ValueError(f"known: {one.where}: {error}") from None
     one = _measured(one, problem)
     try:
-        taken([one.value], [one.constraints], problem.goals)
+        outcomes_of([one.value], [one.constraints], problem.goals)
     except ValueError as error:
         raise ValueError(f"known: {one.where}: {error}") from None
     return one
@@ -148,7 +148,7 @@ def untold(known: list[PriorObservation], opt: "Optimizer") -> list[PriorObserva
     used: set[int] = set()
     new = []
     for one in known:
-        f = taken([one.value], [one.constraints], opt.goals).f[0]
+        f = outcomes_of([one.value], [one.constraints], opt.goals).f[0]
         same = rows.get((opt.space.encode(one.point).tobytes(), _losses(f)), [])
         free = [row for row in same if row not in used]
         used.update(free[:1])

@@ -127,7 +127,7 @@ class _Reader:
         self._sems = {name: sem for name, sem in own.sems.items() if sem not in used}
         bounds = {name: bound for name in table.names if name not in known and (bound := _bound(name))}
         self._bounds = {name: bound for name, bound in bounds.items() if bound.name in goals.quantities}
-        self._used, self._given = used | known | {*self._bounds}, own.given
+        self._used, self._given = used | known | {*self._bounds}, own.derived
         self._inside, self._goals, self._text = inside, goals, table.text
         self._named = isinstance(sample_of(space), Mapping)
         self.rows = table.rows
