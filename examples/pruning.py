@@ -33,4 +33,4 @@ warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, of networks that
 result = lamcts.minimize(error, space, budget=30, seed=0, pruner="median")
 epochs = sum(len(curve) for curve in result.history.reports.values())
 print(f"error {result.fun:.3f} at {result.x}")
-print(f"{result.pruned} of {result.nfev} trials pruned, {epochs} epochs in place of {20 * result.nfev}")
+print(f"{result.pruned} of {result.nfev} trials pruned, {epochs} epochs instead of {20 * result.nfev}")

@@ -27,7 +27,7 @@ def run(journal, last=None):
     for done in lamcts.run(error, SPACE, budget=24, workers=2, seed=0, journal=journal):
         print(f"evaluation {done.count:2} of 24: off by {done.value:.2f}, the best by {done.best:.2f}", flush=True)
         if done.count == last:
-            os._exit(1)  # at once: nothing is closed, nobody is told
+            os._exit(1)  # at once: nothing is closed, no other process is told
 
 
 if __name__ == "__main__":

@@ -193,8 +193,8 @@ def test_the_line_of_layers_in_contributing_is_made_of_this_list() -> None:
     assert lines in (PACKAGE.parent / "CONTRIBUTING.md").read_text()
 
 
-def test_the_page_on_the_architecture_names_every_part_and_nothing_else() -> None:
-    text = (PACKAGE.parent / "docs" / "architecture.md").read_text()
+def test_the_rooms_in_contributing_are_every_part_and_nothing_else() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
     cells = [
         (top, cell)
         for top, rows in re.findall(r"^\| in `(.*)` .*\n((?:\|.*\n)+)", text, re.M)

@@ -1,4 +1,4 @@
-"""Formats of the files of the published tables; `docs/api/nas.md` has their origins.
+"""Formats of the files of the published tables; `docs/architecture-search.md` has their origins.
 
 Letters: N rows, D data sets, K operations, M metrics, E numbers of epochs, S seeds.
 """

@@ -33,10 +33,10 @@ def test_every_layer_of_torch_has_a_case():
     assert {class_of(name) for name in CASES} | set(WITHOUT_LAYER) == set(modules())
 
 
-def test_the_table_of_the_page_is_that_of_the_results():
+def test_the_table_of_the_notes_is_that_of_the_results():
     rows = read(RESULTS / "memory_layers.csv")
     assert {row["layer"] for row in rows} == set(CASES)
-    assert table(rows) in (ROOT / "docs" / "api" / "memory.md").read_text()
+    assert table(rows) in (ROOT / "benchmarks" / "notes" / "memory.md").read_text()
 
 
 @pytest.mark.parametrize(

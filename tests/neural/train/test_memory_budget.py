@@ -98,11 +98,11 @@ def test_a_training_that_was_stopped_resumes_under_its_plan(data, tmp_path):
 
 @pytest.mark.dear
 def test_the_example_of_the_page_is_short_and_searches_within_its_budget(capsys):
-    page = (Path(__file__).parents[3] / "docs" / "api" / "train.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "train-networks.md").read_text()
     block = page.split("## Networks larger than the device")[1].split("```python\n")[1].split("```")[0]
     assert len(block.splitlines()) <= 10
     names = {}
-    exec(compile(block, "train.md", "exec"), names)
+    exec(compile(block, "train-networks.md", "exec"), names)
     f, result = names["f"], names["result"]
     assert f.memory_budget.budget_bytes == 9 * 2**20 and result.success and not result.history.messages
     peak, planned = capsys.readouterr().out.split(" of ")
