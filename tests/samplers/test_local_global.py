@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import lamcts
-from lamcts.objectives.synthetic.formulas import HARTMANN6_AT, hartmann6
 from lamcts.samplers import GpBo, GpCma, LocalGlobal, MixedGp, Proposal, Quadratic, Uniform, bo
 from lamcts.samplers.local_global import EVERY, FIRST_TRUST, GLOBAL, LOCAL, PACE_RESULTS, LocalGlobalSession
 from lamcts.samplers.parts.session import Batch, LocalSession, Progress
@@ -23,13 +22,12 @@ def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bo, "CANDIDATES", 100)
 
 
-def searched(sampler: lamcts.samplers.Sampler, seed: int, n: int = 40) -> lamcts.Optimizer:
-    """Search Hartmann's function of six of 30 parameters."""
-    axes = np.random.default_rng(seed).permutation(30)[:6]
+def searched(sampler: lamcts.samplers.Sampler, seed: int, n: int = 20) -> lamcts.Optimizer:
+    """Search a function of the last of 30 parameters."""
     opt = lamcts.Optimizer(Box(0.0, 1.0, dim=30), sampler=sampler, seed=seed)
     for _ in range(n):
         (trial,) = opt.ask()
-        opt.tell(trial, float(hartmann6((np.array(trial.point)[axes] - HARTMANN6_AT)[None])[0]))
+        opt.tell(trial, abs(trial.point[-1] - 0.2))
     return opt
 
 
@@ -38,12 +36,10 @@ def session(search: Search) -> LocalGlobalSession:
     return search.session
 
 
-def test_where_few_parameters_matter_the_global_model_knows_them_before_d_steps_are_done() -> None:
-    pairs = [(searched(BOTH, seed), searched(GpCma(), seed)) for seed in range(1, 9)]
-    gains = [alone.best.value - both.best.value for both, alone in pairs]
-    assert np.mean(gains) > 0.05
-    names = [*pairs[0][0]._searches.proposers.values()]
-    assert set(names) == {"GpCma", "GpBo"} and names.count("GpBo") > 10
+def test_while_axis_steps_change_nothing_the_global_model_looks() -> None:
+    opt = searched(BOTH, 0)
+    assert [*opt._searches.proposers.values()].count("GpBo") > 5
+    assert opt.best.value < searched(GpCma(), 0).best.value - 0.05
 
 
 def test_a_look_is_taken_where_it_promises_at_least_what_the_descent_gains() -> None:
