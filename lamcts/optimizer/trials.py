@@ -308,8 +308,8 @@ class Trials:
 
     def settle(self, results: CheckedResults, rows: Rows) -> list[TrialResult]:
         """Close the trials of results, and return the first result of each trial for its search."""
-        told = zip(results.trials, rows.tolist(), results.outcomes.kind, strict=True)
-        told_trials = [(trial, row, kind) for trial, row, kind in told if trial]
+        entries = zip(results.trials, rows.tolist(), results.outcomes.kind, strict=True)
+        told_trials = [(trial, row, kind) for trial, row, kind in entries if trial]
         first = [(trial, row) for trial, row, _ in told_trials if trial.id in self.pending]
         self.close([trial for trial, _ in first])
         for trial, _, kind in told_trials:
