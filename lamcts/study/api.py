@@ -46,11 +46,7 @@ def _with_options(settings: Callable[P, RunSettings]) -> Callable[[Callable[...,
 
         signature = inspect.signature(function)
         options = inspect.signature(settings).parameters
-        named = [
-            parameter
-            for parameter in signature.parameters.values()
-            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-        ]
+        named = [entry for entry in signature.parameters.values() if entry.kind is entry.POSITIONAL_OR_KEYWORD]
         wrapper.__signature__ = signature.replace(parameters=[*named, *options.values()])  # type: ignore[attr-defined]
         entries = [f"{name} : {kind}\n{indent(text, ' ' * 4)}\n" for name, (kind, text) in documentation().items()]
         wrapper.__doc__ = (function.__doc__ or "").replace(OPTIONS, indent("".join(entries), " " * 4))

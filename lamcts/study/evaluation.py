@@ -101,7 +101,7 @@ def evaluate(
             raise
         value = None
         error = (type(raised).__name__, safe_text(raised))
-        pruned = _is_pruned(raised)
+        pruned = isinstance(raised, Pruned) or type(raised).__name__ == "TrialPruned"  # the latter is Optuna's
     seconds = time.perf_counter() - start
     if trial is not None:
         trial.close()
@@ -111,11 +111,6 @@ def evaluate(
 def said(outcome: Outcome, trial: Reporter | None) -> Outcome:
     """Return an outcome with the reports and metrics of its trial."""
     return outcome if trial is None else outcome._replace(reports=tuple(trial.reports), metrics=dict(trial.metrics))
-
-
-def _is_pruned(raised: BaseException) -> bool:
-    """Return whether an exception marks a pruned trial, also Optuna's."""
-    return isinstance(raised, Pruned) or type(raised).__name__ == "TrialPruned"
 
 
 def _handles_stops() -> bool:
@@ -180,11 +175,8 @@ def evaluate_together(f: Call, seeded: bool, jobs: list[tuple[Any, ...]]) -> lis
     outcomes = []
     for checked, should_run_here in zip(checks, should_run, strict=True):
         constraints = None if checked.error is not None else checked.value[0]
-        outcomes.append(
-            next(results)._replace(constraints=constraints)
-            if should_run_here
-            else checked._replace(value=None, constraints=constraints)
-        )
+        outcome = next(results) if should_run_here else checked._replace(value=None)
+        outcomes.append(outcome._replace(constraints=constraints))
     return outcomes
 
 

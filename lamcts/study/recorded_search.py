@@ -52,11 +52,7 @@ class PeerSampler:
 
 
 class RecordedSearch:
-    """The `peers.Search` of a problem, recorded in a journal, whose evaluations are not repeated.
-
-    Each method asks for the same points in the same order. `first` is the number of the first evaluation, from which
-    its seed is derived, and `memory` the state of a `StatefulObjective`.
-    """
+    """The `peers.Search` of a problem, recorded in a journal; `first` is the number of its first evaluation."""
 
     def __init__(
         self, problem: RunProblem, method: str, seed: int, budget: int, place: Place, first: int = 0, memory: Any = None

@@ -84,9 +84,7 @@ def _feasibility(opt: RunState, row: int | None) -> tuple[bool, float, dict[str,
     if row is None:
         return False, math.nan, {}
     seen = opt.seen
-    goals = opt.goals
-    constraints = goals.measured(seen.g[row])
-    return bool(seen.feasible[row]), float(total_violation(seen.g[[row]])[0]), constraints
+    return bool(seen.feasible[row]), float(total_violation(seen.g[[row]])[0]), opt.goals.measured(seen.g[row])
 
 
 def _message_about(opt: RunState, summary: Json) -> str:
